@@ -1,0 +1,105 @@
+"""Plain records that rooms hand on: from the printer to the compiler, from the compiler to the engines."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from vkamp.errors import Span
+
+__all__ = ["Binding", "Executable", "PushWord", "Shader", "Target"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the printer must know of a device; part of a shader's identity.
+
+    ``push_words``: 32-bit words of push constants.  ``folded``: the tiles do not fit the device's grid as they are.
+    ``group``: threads of a group for untiled kernels, x y z.
+    """
+
+    push_words: int = 32
+    folded: bool = False
+    group: tuple[int, int, int] = (64, 1, 1)
+
+
+@dataclass(frozen=True)
+class PushWord:
+    """A 32-bit word that a launch hands to the shader.
+
+    ``kind``: ``extent``, ``stride`` (elements) and ``offset`` (elements) of the container ``name``; ``scalar``: the
+    captured value ``name``; ``domain``: a component of the domain's extent; ``tiles``: the number of tiles in a dimension.
+    """
+
+    kind: Literal["extent", "stride", "offset", "scalar", "domain", "tiles"]
+    name: str
+    dim: int
+    type: Literal["int32", "uint32", "float32"]
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A storage buffer: the container parameters that share it, and what the shader does with it."""
+
+    number: int
+    name: str
+    params: tuple[str, ...]
+    element: str
+    reads: bool
+    writes: bool
+
+
+@dataclass(frozen=True)
+class Shader:
+    """A generated compute shader.
+
+    ``push`` is the layout of the launch words: push constants, or, where they would not fit, the storage buffer at
+    ``push_binding``.  ``lines[i]`` is the Python span that GLSL line ``i + 1`` comes from.
+    """
+
+    glsl: str
+    name: str
+    bindings: tuple[Binding, ...]
+    push: tuple[PushWord, ...]
+    push_binding: int | None
+    local_size: tuple[int, int, int]
+    folded: bool
+    shared_bytes: int
+    lines: tuple[Span | None, ...] = ()
+
+
+@dataclass(frozen=True)
+class Executable:
+    """A shader with its IR (``module``, an ``ir.nodes.Kernel``) and the way to its SPIR-V, which is made at first use."""
+
+    shader: Shader
+    module: object
+    compile: Callable[[str], bytes]
+
+    @cached_property
+    def spirv(self) -> bytes:
+        """The SPIR-V words as bytes."""
+        return self.compile(self.shader.glsl)
+
+    @cached_property
+    def key(self) -> str:
+        """Identity of the program: a hash of its text."""
+        return hashlib.sha256(self.shader.glsl.encode()).hexdigest()
+
+    @property
+    def buffers(self) -> int:
+        """Number of storage buffers, bound at 0, 1, ..."""
+        return len(self.shader.bindings) + (self.shader.push_binding is not None)
+
+    @property
+    def push_bytes(self) -> int:
+        """Size of the push constants in bytes."""
+        return 0 if self.shader.push_binding is not None else 4 * len(self.shader.push)
+
+    @property
+    def local_size(self) -> tuple[int, int, int]:
+        """Threads of a tile, x y z."""
+        return self.shader.local_size

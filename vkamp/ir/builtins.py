@@ -1,0 +1,282 @@
+"""The table of builtins: one row per function of the language, read by every room.
+
+A row has the Python spellings, a typing rule, the GLSL spelling, the reference on numpy scalars that the reference
+accelerator runs, the device feature it needs, and sample arguments with which one parametrised test compares device
+and reference.  Adding a function is adding a row.
+
+Source: amp-reference sections 11 (atomics) and 13 (math).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+__all__ = ["ATOMICS", "BUILTINS", "AtomicRow", "BuiltinRow"]
+
+# Type classes of parameters: all parameters of one class letter get one common type.
+#   F  a float           N  int32, uint32 or float32      S  int32 or float32
+#   I  int32 exactly     B  bool                           Z  int32 or uint32
+TypeClass = Literal["F", "N", "S", "I", "Z", "B"]
+
+
+@dataclass(frozen=True)
+class BuiltinRow:
+    """A pure function.
+
+    ``python``: dotted names relative to ``vkamp`` (``fast_math.sin``), or ``math.*`` / plain names of Python's.
+    ``result``: a class letter (the common type of its arguments), or ``bool`` / ``int32``.
+    ``glsl``: a format string over the argument texts, or per scalar type name.  ``ulp``: the largest distance from
+    ``reference`` that a device may show in tests (float32 ulps; ``None``: equal), ``absolute`` an alternative bound.
+    """
+
+    name: str
+    python: tuple[str, ...]
+    params: tuple[TypeClass, ...]
+    result: str
+    glsl: str | dict[str, str]
+    reference: Callable[..., Any]
+    doc: str
+    samples: tuple[tuple[float, ...], ...]
+    ulp: float | None = None
+    absolute: float = 0.0
+    feature: str | None = None
+    helper: str = ""
+
+    def glsl_for(self, type_name: str) -> str:
+        """The format string for arguments of this scalar type."""
+        return self.glsl if isinstance(self.glsl, str) else self.glsl[type_name]
+
+
+@dataclass(frozen=True)
+class AtomicRow:
+    """An atomic read-modify-write: ``apply(old, *args)`` is the new value; the result is the old one.
+
+    ``types`` are the scalar types that the element may have; ``operands`` the number of value arguments.
+    """
+
+    name: str
+    operands: int
+    types: tuple[str, ...]
+    glsl: dict[str, str] | str
+    apply: Callable[..., Any]
+    doc: str
+    result: Literal["old", "bool"] = "old"
+
+    def glsl_for(self, type_name: str) -> str:
+        """The format string over (element, *args) for elements of this scalar type."""
+        return self.glsl if isinstance(self.glsl, str) else self.glsl[type_name]
+
+
+def _f32(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The reference of a float function: computed in double precision, rounded once."""
+
+    def reference(*args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return np.float32(function(*(np.float64(a) for a in args)))
+
+    return reference
+
+
+def _round_half_away(x: Any) -> Any:
+    return np.copysign(np.floor(np.abs(x) + 0.5), x) if np.isfinite(x) else x
+
+
+def _pow(x: Any, y: Any) -> Any:
+    return np.power(x, y)
+
+
+_REAL: tuple[tuple[float, ...], ...] = ((0.0,), (0.3,), (-0.7,), (1.0,), (-2.5,), (5.25,), (0.001,))
+_POSITIVE: tuple[tuple[float, ...], ...] = ((0.001,), (0.3,), (1.0,), (2.5,), (77.7,), (1e6,))
+_UNIT: tuple[tuple[float, ...], ...] = ((-1.0,), (-0.6,), (0.0,), (0.25,), (0.99,), (1.0,))
+_ROUND: tuple[tuple[float, ...], ...] = (
+    (0.0,), (0.5,), (-0.5,), (1.5,), (2.5,), (-2.5,), (0.49999997,), (1e9,), (-7.75,), (8388609.0,),
+)  # fmt: skip
+_PAIRS: tuple[tuple[float, ...], ...] = ((1.5, 2.0), (-3.0, 2.0), (0.5, -4.0), (7.0, 7.0), (0.0, 3.0))
+_NAN_PAIRS: tuple[tuple[float, ...], ...] = (*_PAIRS, (math.nan, 1.0), (2.0, math.nan), (math.inf, -1.0))
+
+
+def _row(
+    name: str,
+    params: str,
+    result: str,
+    glsl: str | dict[str, str],
+    reference: Callable[..., Any],
+    doc: str,
+    samples: tuple[tuple[float, ...], ...],
+    *,
+    python: tuple[str, ...] = (),
+    ulp: float | None = None,
+    absolute: float = 0.0,
+    helper: str = "",
+) -> BuiltinRow:
+    spellings = python or (f"fast_math.{name}", f"fast_math.{name}f")
+    classes: Any = tuple(params)
+    return BuiltinRow(
+        name, spellings, classes, result, glsl, reference, doc, samples, ulp, absolute, None, helper
+    )
+
+
+def _float(
+    name: str,
+    reference: Callable[..., Any],
+    doc: str,
+    samples: tuple[tuple[float, ...], ...],
+    *,
+    glsl: str = "",
+    ulp: float | None = None,
+    absolute: float = 0.0,
+    also: tuple[str, ...] = (),
+    helper: str = "",
+) -> BuiltinRow:
+    """A float function of one argument, in fast_math and in Python's ``math``."""
+    python = (f"fast_math.{name}", f"fast_math.{name}f", f"math.{name}", *also)
+    return _row(
+        name, "F", "F", glsl or f"{name}({{0}})", _f32(reference), doc, samples,
+        python=python, ulp=ulp, absolute=absolute, helper=helper,
+    )  # fmt: skip
+
+
+# GLSL's own functions where the CPU drivers follow C for every argument; else a helper function that does.
+_ROUND_HELPER = """\
+float round_half_away(float x) {
+    float whole = trunc(x);
+    return abs(x - whole) >= 0.5 ? whole + sign(x) : whole;
+}
+"""
+_FMOD_HELPER = """\
+float fmod_c(float x, float y) {
+    if (isnan(x) || isnan(y) || isinf(x) || y == 0.0) {
+        return uintBitsToFloat(0x7fc00000u);
+    }
+    float rest = abs(x);
+    float divisor = abs(y);
+    while (rest >= divisor) {
+        // The largest divisor * 2^k not above the rest: each subtraction is exact.
+        float part = divisor;
+        while (part <= rest * 0.5) {
+            part *= 2.0;
+        }
+        rest -= part;
+    }
+    return (floatBitsToUint(x) & 0x80000000u) != 0u ? -rest : rest;
+}
+"""
+_POW_HELPER = """\
+float pow_c(float x, float y) {
+    if (y == 0.0 || x == 1.0) {
+        return 1.0;
+    }
+    float whole = trunc(y);
+    float size = pow(abs(x), y);
+    if (x < 0.0) {
+        if (whole != y) {
+            return uintBitsToFloat(0x7fc00000u);
+        }
+        return fract(whole * 0.5) != 0.0 ? -size : size;
+    }
+    return size;
+}
+"""
+
+_ROWS = (
+    # Plain Python functions; for numbers of any type.
+    _row("abs", "S", "S", "abs({0})", np.abs, "Absolute value.", ((3,), (-3,), (0,), (-7,)), python=("abs",)),
+    _row(
+        "min", "NN", "N",
+        {"int32": "min({0}, {1})", "uint32": "min({0}, {1})",
+         "float32": "(isnan({1}) || {0} < {1} ? {0} : {1})"},
+        np.fmin, "The smaller of two numbers; a number wins over NaN.", ((1, 2), (5, 3), (4, 4)),
+        python=("min",),
+    ),
+    _row(
+        "max", "NN", "N",
+        {"int32": "max({0}, {1})", "uint32": "max({0}, {1})",
+         "float32": "(isnan({1}) || {0} > {1} ? {0} : {1})"},
+        np.fmax, "The larger of two numbers; a number wins over NaN.", ((1, 2), (5, 3), (4, 4)),
+        python=("max",),
+    ),
+    # fast_math (accuracy is the device's own).
+    _row("fabs", "F", "F", "abs({0})", np.abs, "Absolute value.", _REAL,
+         python=("fast_math.fabs", "fast_math.fabsf", "math.fabs")),
+    _row("fmin", "FF", "F", "(isnan({1}) || {0} < {1} ? {0} : {1})", np.fmin,
+         "The smaller number; a number wins over NaN.", _NAN_PAIRS),
+    _row("fmax", "FF", "F", "(isnan({1}) || {0} > {1} ? {0} : {1})", np.fmax,
+         "The larger number; a number wins over NaN.", _NAN_PAIRS),
+    _float("sqrt", np.sqrt, "Square root.", ((0.0,), *_POSITIVE), ulp=4),
+    _row("rsqrt", "F", "F", "inversesqrt({0})", _f32(lambda x: 1.0 / np.sqrt(x)),
+         "One over the square root.", _POSITIVE, ulp=16),
+    _float("exp", np.exp, "e to the power of x.", _REAL, ulp=64),
+    _float("exp2", np.exp2, "2 to the power of x.", _REAL, ulp=64),
+    _float("log", np.log, "Natural logarithm.", _POSITIVE, ulp=64, absolute=1e-3),
+    _float("log2", np.log2, "Logarithm to base 2.", _POSITIVE, ulp=64, absolute=1e-3),
+    _row("log10", "F", "F", "(log2({0}) * 0.30103)", _f32(np.log10), "Logarithm to base 10.", _POSITIVE,
+         python=("fast_math.log10", "fast_math.log10f", "math.log10"), ulp=64, absolute=1e-3),
+    _float("sin", np.sin, "Sine of radians.", _REAL, absolute=5e-4),
+    _float("cos", np.cos, "Cosine of radians.", _REAL, absolute=5e-4),
+    _float("tan", np.tan, "Tangent of radians.", ((0.0,), (0.3,), (-0.7,), (1.0,)), absolute=2e-3),
+    _float("asin", np.arcsin, "Arc sine in radians.", _UNIT, absolute=2e-3),
+    _float("acos", np.arccos, "Arc cosine in radians.", _UNIT, absolute=2e-3),
+    _float("atan", np.arctan, "Arc tangent in radians.", _REAL, absolute=2e-3),
+    _row("atan2", "FF", "F", "atan({0}, {1})", _f32(np.arctan2), "Angle of the point (y, x) in radians.",
+         ((1.5, 2.0), (-3.0, 2.0), (0.5, -4.0), (7.0, 7.0), (-2.0, -3.0)),
+         python=("fast_math.atan2", "fast_math.atan2f", "math.atan2"), absolute=2e-3),
+    _float("sinh", np.sinh, "Hyperbolic sine.", _REAL, ulp=256, absolute=1e-4),
+    _float("cosh", np.cosh, "Hyperbolic cosine.", _REAL, ulp=256, absolute=1e-4),
+    # Some drivers give NaN for large arguments; 10 is where float32 tanh is 1.
+    _float("tanh", np.tanh, "Hyperbolic tangent.", (*_REAL, (100.0,), (-100.0,)),
+           glsl="tanh(clamp({0}, -10.0, 10.0))", absolute=1e-4),
+    _float("floor", np.floor, "The largest whole number not above x.", _ROUND),
+    _float("ceil", np.ceil, "The smallest whole number not below x.", _ROUND),
+    _float("trunc", np.trunc, "x without its fraction.", _ROUND),
+    _row("round", "F", "F", "round_half_away({0})", _f32(_round_half_away),
+         "The nearest whole number, halves away from zero.", _ROUND,
+         python=("fast_math.round", "fast_math.roundf", "round"), helper=_ROUND_HELPER),
+    _row("fmod", "FF", "F", "fmod_c({0}, {1})", _f32(np.fmod), "Remainder with the sign of x.",
+         ((5.5, 2.0), (-5.5, 2.0), (5.5, -2.0), (0.3, 7.0), (1e6, 3.0), (8.0, 2.0)),
+         python=("fast_math.fmod", "fast_math.fmodf", "math.fmod"), helper=_FMOD_HELPER),
+    _row("pow", "FF", "F", "pow_c({0}, {1})", _f32(_pow), "x to the power of y.",
+         ((2.0, 3.0), (2.0, -1.5), (-2.0, 3.0), (-2.0, 2.0), (0.0, 2.0), (9.0, 0.5), (5.0, 0.0), (-2.0, 0.5)),
+         python=("fast_math.pow", "fast_math.powf", "math.pow", "pow"), ulp=256, helper=_POW_HELPER),
+    _row("isnan", "F", "bool", "isnan({0})", np.isnan, "Whether x is no number.", (*_REAL, (math.nan,)),
+         python=("fast_math.isnan", "math.isnan")),
+    _row("isinf", "F", "bool", "isinf({0})", np.isinf, "Whether x is infinite.", (*_REAL, (math.inf,), (-math.inf,)),
+         python=("fast_math.isinf", "math.isinf")),
+    _row("isfinite", "F", "bool", "!(isinf({0}) || isnan({0}))", np.isfinite, "Whether x is a finite number.",
+         (*_REAL, (math.inf,), (math.nan,)), python=("fast_math.isfinite", "math.isfinite")),
+)  # fmt: skip
+
+#: By row name.
+BUILTINS: dict[str, BuiltinRow] = {row.name: row for row in _ROWS}
+
+_INTEGERS = ("int32", "uint32")
+
+#: Atomics by name; the first argument is an element.
+ATOMICS: dict[str, AtomicRow] = {
+    row.name: row
+    for row in (
+        AtomicRow("atomic_fetch_add", 1, _INTEGERS, "atomicAdd({0}, {1})", lambda o, v: o + v, "Adds v."),
+        AtomicRow("atomic_fetch_sub", 1, _INTEGERS,
+                  {"int32": "atomicAdd({0}, -({1}))", "uint32": "atomicAdd({0}, 0u - ({1}))"},
+                  lambda o, v: o - v, "Subtracts v."),
+        AtomicRow("atomic_fetch_and", 1, _INTEGERS, "atomicAnd({0}, {1})", lambda o, v: o & v, "Bitwise and with v."),
+        AtomicRow("atomic_fetch_or", 1, _INTEGERS, "atomicOr({0}, {1})", lambda o, v: o | v, "Bitwise or with v."),
+        AtomicRow("atomic_fetch_xor", 1, _INTEGERS, "atomicXor({0}, {1})", lambda o, v: o ^ v,
+                  "Bitwise exclusive or with v."),
+        AtomicRow("atomic_fetch_min", 1, _INTEGERS, "atomicMin({0}, {1})", min, "Smaller of the element and v."),
+        AtomicRow("atomic_fetch_max", 1, _INTEGERS, "atomicMax({0}, {1})", max, "Larger of the element and v."),
+        AtomicRow("atomic_fetch_inc", 0, _INTEGERS, {"int32": "atomicAdd({0}, 1)", "uint32": "atomicAdd({0}, 1u)"},
+                  lambda o: o + 1, "Adds one."),
+        AtomicRow("atomic_fetch_dec", 0, _INTEGERS,
+                  {"int32": "atomicAdd({0}, -1)", "uint32": "atomicAdd({0}, 0xffffffffu)"},
+                  lambda o: o - 1, "Subtracts one."),
+        AtomicRow("atomic_exchange", 1, _INTEGERS, "atomicExchange({0}, {1})", lambda o, v: v, "Stores v."),
+        AtomicRow("atomic_compare_exchange", 2, _INTEGERS, "atomicCompSwap({0}, {1}, {2})",
+                  lambda o, expected, v: v if o == expected else o,
+                  "Stores v if the element equals expected; expected gets the value read.", result="bool"),
+    )
+}  # fmt: skip

@@ -1,0 +1,38 @@
+"""The fence kinds, one row each: read by the printer, the uniformity and the race analysis alike.
+
+Source: amp-reference section 3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["FENCES", "Fence"]
+
+
+@dataclass(frozen=True)
+class Fence:
+    """A method of ``tile_barrier`` or a fence function, and what it orders."""
+
+    name: str
+    waits: bool
+    orders_global: bool
+    orders_tile_static: bool
+    glsl: tuple[str, ...]
+
+
+_SHARED, _BUFFER, _BARRIER = "memoryBarrierShared();", "memoryBarrierBuffer();", "barrier();"
+
+#: By Python name: methods of ``t_idx.barrier`` first, then the functions that take a barrier.
+FENCES: dict[str, Fence] = {
+    row.name: row
+    for row in (
+        Fence("wait", True, True, True, (_SHARED, _BUFFER, _BARRIER)),
+        Fence("wait_with_all_memory_fence", True, True, True, (_SHARED, _BUFFER, _BARRIER)),
+        Fence("wait_with_global_memory_fence", True, True, False, (_BUFFER, _BARRIER)),
+        Fence("wait_with_tile_static_memory_fence", True, False, True, (_SHARED, _BARRIER)),
+        Fence("all_memory_fence", False, True, True, (_SHARED, _BUFFER)),
+        Fence("global_memory_fence", False, True, False, (_BUFFER,)),
+        Fence("tile_static_memory_fence", False, False, True, (_SHARED,)),
+    )
+}

@@ -1,0 +1,530 @@
+"""The nodes of the IR: pure expressions, places in memory, statements with effects, structured control flow.
+
+Nodes are frozen; passes build new ones.  A field's annotation says what it is: an :class:`Expr` or :class:`Place` is
+an operand, a tuple of statements (``Block``) a nested block, anything else an attribute; :func:`children` and
+:func:`walk` read that once for all.  Every node has a ``span``.
+
+Evaluation order: expressions have no effects, except that a :class:`Load` sees the memory of the moment its
+statement runs; the front end puts effects (atomics, calls) into statements of their own, in Python's order.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from vkamp.errors import Span
+from vkamp.ir.fences import Fence
+from vkamp.ir.types import Array, Scalar, Struct, Type
+
+__all__ = [
+    "ArrayElement",
+    "Assert",
+    "Assign",
+    "Atomic",
+    "Barrier",
+    "Binary",
+    "Block",
+    "Break",
+    "BufferElement",
+    "BufferExtent",
+    "BufferParam",
+    "Builtin",
+    "Call",
+    "Cast",
+    "Compare",
+    "Const",
+    "Continue",
+    "Declare",
+    "Expr",
+    "FieldOf",
+    "For",
+    "Function",
+    "If",
+    "Kernel",
+    "Load",
+    "Local",
+    "Logical",
+    "Node",
+    "Place",
+    "Return",
+    "ScalarParam",
+    "ScalarValue",
+    "Select",
+    "Stmt",
+    "ThreadIndex",
+    "Unary",
+    "Variable",
+    "While",
+    "blocks",
+    "children",
+    "root_of",
+    "transform",
+    "walk",
+    "walk_statements",
+]
+
+
+@dataclass(frozen=True)
+class Node:
+    """Base: every node knows its place in the Python source."""
+
+    span: Span = dataclasses.field(repr=False, compare=False)
+
+
+# -- declarations (no nodes of the tree) ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A named piece of memory; ``name`` is unique within its function (tile_static: within the kernel).
+
+    ``storage``: ``"local"`` (scalar or struct), ``"private"`` and ``"tile_static"`` (arrays), ``"parameter"``
+    (of a function: scalars and structs by value, arrays by reference).
+    """
+
+    name: str
+    type: Type
+    storage: Literal["local", "private", "tile_static", "parameter"]
+    span: Span = dataclasses.field(repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class BufferParam:
+    """A captured array or view: ``rank`` dimensions of ``element``.
+
+    ``readonly``: the program may not write it.  ``dense``: offset 0 and row-major, so that its extent alone gives its
+    layout.  ``storage``: parameters with one number share memory and may overlap.
+    """
+
+    name: str
+    element: Type
+    rank: int
+    readonly: bool
+    dense: bool
+    storage: int
+    span: Span = dataclasses.field(repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class ScalarParam:
+    """A value captured at launch: the same for every thread, never written."""
+
+    name: str
+    type: Scalar
+    span: Span = dataclasses.field(repr=False, compare=False)
+
+
+# -- expressions ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Expr(Node):
+    """A pure expression of a scalar or struct type."""
+
+    type: Type
+
+
+@dataclass(frozen=True)
+class Const(Expr):
+    """A literal; ``value`` is a Python bool, int or float that the type can hold."""
+
+    value: bool | int | float
+
+
+@dataclass(frozen=True)
+class ScalarValue(Expr):
+    """The value of a :class:`ScalarParam`."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class ThreadIndex(Expr):
+    """A component of ``t_idx``: ``kind`` is ``global``, ``local``, ``tile`` or ``tile_origin``; int32.
+
+    Of an untiled kernel only ``global`` exists.
+    """
+
+    kind: Literal["global", "local", "tile", "tile_origin"]
+    dim: int
+
+
+@dataclass(frozen=True)
+class BufferExtent(Expr):
+    """Component ``dim`` of a captured container's extent; int32."""
+
+    buffer: str
+    dim: int
+
+
+@dataclass(frozen=True)
+class Unary(Expr):
+    """``neg``, ``invert`` (of the operand's type) or ``not`` (bool)."""
+
+    op: Literal["neg", "invert", "not"]
+    operand: Expr
+
+
+@dataclass(frozen=True)
+class Binary(Expr):
+    """Arithmetic; both operands have the result's type (shifts: the count is int32 or uint32).
+
+    ``div`` is float division; ``floordiv`` and ``floormod`` round towards minus infinity, ``tdiv`` and ``trem``
+    (integers) towards zero as C does; integers wrap; ``bit*`` work on integers and, bitwise, on bools.
+    """
+
+    op: Literal[
+        "add", "sub", "mul", "div", "floordiv", "floormod", "tdiv", "trem",
+        "shl", "shr", "bitand", "bitor", "bitxor",
+    ]  # fmt: skip
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True)
+class Compare(Expr):
+    """A comparison of two operands of one type; bool."""
+
+    op: Literal["eq", "ne", "lt", "le", "gt", "ge"]
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True)
+class Logical(Expr):
+    """Short-circuit ``and`` / ``or`` of bools."""
+
+    op: Literal["and", "or"]
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True)
+class Select(Expr):
+    """``then if condition else orelse``; only the chosen side is evaluated."""
+
+    condition: Expr
+    then: Expr
+    orelse: Expr
+
+
+@dataclass(frozen=True)
+class Cast(Expr):
+    """A conversion between scalars as C does it (float to integer truncates; to bool: ``!= 0``)."""
+
+    operand: Expr
+
+
+@dataclass(frozen=True)
+class Builtin(Expr):
+    """A call of a pure row of the table in ``vkamp.ir.builtins``; ``name`` is the row's."""
+
+    name: str
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Load(Expr):
+    """The value at a place."""
+
+    place: Place
+
+
+# -- places --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Place(Node):
+    """Something that can be read or written; ``type`` is what lies there."""
+
+    type: Type
+
+
+@dataclass(frozen=True)
+class Local(Place):
+    """A whole local variable or parameter."""
+
+    variable: Variable
+
+
+@dataclass(frozen=True)
+class BufferElement(Place):
+    """An element of a captured container, by one int32 or uint32 index per dimension of its extent."""
+
+    buffer: str
+    indices: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class ArrayElement(Place):
+    """An element of an array (tile_static, private, parameter, or a struct's subarray).
+
+    ``base`` is the :class:`Local` of the variable or a :class:`FieldOf`; its type is the array.  There is one index
+    per dimension (none for shape ``()``).
+    """
+
+    base: Place
+    indices: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class FieldOf(Place):
+    """A member of a struct at ``base``."""
+
+    base: Place
+    name: str
+
+
+# -- statements ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Stmt(Node):
+    """Something that has an effect."""
+
+
+Block = tuple[Stmt, ...]
+
+
+@dataclass(frozen=True)
+class Declare(Stmt):
+    """Here a private or tile_static array begins; its contents are indeterminate."""
+
+    variable: Variable
+
+
+@dataclass(frozen=True)
+class Assign(Stmt):
+    """``place = value``; the types are equal.  ``update`` marks an augmented assignment (``place op= ...``)."""
+
+    place: Place
+    value: Expr
+    update: bool = False
+
+
+@dataclass(frozen=True)
+class If(Stmt):
+    """A branch on a bool."""
+
+    condition: Expr
+    then: Block
+    orelse: Block
+
+
+@dataclass(frozen=True)
+class For(Stmt):
+    """``for variable in range(start, stop, step)``: bounds are evaluated once, before the loop.
+
+    The variable gets the counter's value at the start of each iteration and may be changed in the body without
+    effect on the iteration.  A step of 0 gives no iteration.
+    """
+
+    variable: Variable
+    start: Expr
+    stop: Expr
+    step: Expr
+    body: Block
+
+
+@dataclass(frozen=True)
+class While(Stmt):
+    """``while condition``; a condition that needs statements is ``while True`` with a leading ``if``-``break``."""
+
+    condition: Expr
+    body: Block
+
+
+@dataclass(frozen=True)
+class Break(Stmt):
+    """Leaves the innermost loop."""
+
+
+@dataclass(frozen=True)
+class Continue(Stmt):
+    """Goes to the next iteration of the innermost loop."""
+
+
+@dataclass(frozen=True)
+class Return(Stmt):
+    """Leaves the function; the kernel returns nothing."""
+
+    values: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True)
+class Barrier(Stmt):
+    """A fence of the table in ``vkamp.ir.fences``, waiting or not."""
+
+    fence: Fence
+
+
+@dataclass(frozen=True)
+class Atomic(Stmt):
+    """A row of the atomics table at an integer (exchange: also float32) element.
+
+    ``result`` gets the old value (compare_exchange: bool); for compare_exchange ``expected`` is the local that is
+    compared and then holds the value read.
+    """
+
+    name: str
+    place: Place
+    args: tuple[Expr, ...]
+    result: Variable | None = None
+    expected: Local | None = None
+
+
+@dataclass(frozen=True)
+class Call(Stmt):
+    """A call of a device function: scalar and struct arguments by value, arrays (:class:`Local`) by reference."""
+
+    function: str
+    args: tuple[Expr | Place, ...]
+    results: tuple[Variable | None, ...] = ()
+
+
+@dataclass(frozen=True)
+class Assert(Stmt):
+    """A claim that check mode and the reference accelerator verify; a device ignores it."""
+
+    condition: Expr
+    message: str = ""
+
+
+# -- functions and kernels -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Function:
+    """A device function, specialised for its arguments; ``variables`` are its locals and private arrays."""
+
+    name: str
+    python_name: str
+    params: tuple[Variable, ...]
+    results: tuple[Type, ...]
+    variables: tuple[Variable, ...]
+    body: Block
+    span: Span = dataclasses.field(repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A whole tile program.
+
+    ``tile`` is the tile's extent, or ``None`` for an untiled domain; ``index_name`` the Python name of the first
+    parameter; ``functions`` holds callees before callers; ``constants`` are the compile-time constants that it was
+    specialised for, for people to read.
+    """
+
+    name: str
+    rank: int
+    tile: tuple[int, ...] | None
+    index_name: str
+    buffers: tuple[BufferParam, ...]
+    scalars: tuple[ScalarParam, ...]
+    tile_statics: tuple[Variable, ...]
+    functions: tuple[Function, ...]
+    body: Function
+    precise: bool
+    constants: tuple[tuple[str, str], ...]
+    span: Span = dataclasses.field(repr=False, compare=False)
+
+    def buffer(self, name: str) -> BufferParam:
+        """The container parameter called ``name``."""
+        return next(b for b in self.buffers if b.name == name)
+
+    def function(self, name: str) -> Function:
+        """The device function called ``name``."""
+        return next(f for f in self.functions if f.name == name)
+
+    def structs(self) -> tuple[Struct, ...]:
+        """Every struct type in use, members before the structs that hold them."""
+        found: dict[str, Struct] = {}
+
+        def add(kind: Type) -> None:
+            if isinstance(kind, Array):
+                add(kind.element)
+            elif isinstance(kind, Struct) and kind.name not in found:
+                for member in kind.fields:
+                    add(member.type)
+                found[kind.name] = kind
+
+        for buffer in self.buffers:
+            add(buffer.element)
+        for variable in self.tile_statics:
+            add(variable.type)
+        for function in (*self.functions, self.body):
+            for kind in (*(v.type for v in (*function.params, *function.variables)), *function.results):
+                add(kind)
+        return tuple(found.values())
+
+
+# -- traversal -----------------------------------------------------------------------------------------------------
+
+
+def children(node: Node) -> Iterator[Node]:
+    """The direct operands and nested statements of a node, in evaluation order."""
+    for item in dataclasses.fields(node):
+        value = getattr(node, item.name)
+        if isinstance(value, Node):
+            yield value
+        elif isinstance(value, tuple):
+            for part in value:
+                if isinstance(part, Node):
+                    yield part
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and everything under it, parents first."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def blocks(statement: Stmt) -> tuple[Block, ...]:
+    """The nested blocks of a statement."""
+    if isinstance(statement, If):
+        return statement.then, statement.orelse
+    if isinstance(statement, (For, While)):
+        return (statement.body,)
+    return ()
+
+
+def walk_statements(block: Block) -> Iterator[Stmt]:
+    """Every statement of a block and its nested blocks, in source order."""
+    for statement in block:
+        yield statement
+        for inner in blocks(statement):
+            yield from walk_statements(inner)
+
+
+def root_of(place: Place) -> Local | BufferElement:
+    """The variable or container element that a place lies in."""
+    while isinstance(place, (ArrayElement, FieldOf)):
+        place = place.base
+    assert isinstance(place, (Local, BufferElement))
+    return place
+
+
+def transform(node: Node, change: Callable[[Node], Node]) -> Node:
+    """A copy with ``change`` applied to every node, children first; unchanged parts are shared."""
+    updates: dict[str, object] = {}
+    for item in dataclasses.fields(node):
+        value = getattr(node, item.name)
+        if isinstance(value, Node):
+            new: object = transform(value, change)
+        elif isinstance(value, tuple) and any(isinstance(v, Node) for v in value):
+            new = tuple(transform(v, change) if isinstance(v, Node) else v for v in value)
+            if all(a is b for a, b in zip(new, value, strict=True)):
+                new = value
+        else:
+            continue
+        if new is not value:
+            updates[item.name] = new
+    if updates:
+        node = dataclasses.replace(node, **updates)  # type: ignore[arg-type]
+    return change(node)
+
+

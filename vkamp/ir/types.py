@@ -1,0 +1,193 @@
+"""The types of the IR: scalars, structs and fixed-size arrays, with numpy's layout.
+
+Source: amp-reference section 4 (element types).  Sizes and offsets are bytes and equal numpy's.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = [
+    "BOOL",
+    "FLOAT32",
+    "INT32",
+    "SCALARS",
+    "UINT32",
+    "Array",
+    "Field",
+    "Scalar",
+    "Struct",
+    "Type",
+    "common_type",
+    "from_dtype",
+    "int_range",
+    "scalar_fields",
+]
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A number or a truth value; ``kind`` is ``"bool"``, ``"int"``, ``"uint"`` or ``"float"``."""
+
+    name: str
+    kind: str
+    bits: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of an element."""
+        return self.bits // 8
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it is a signed or unsigned integer (bool is not one)."""
+        return self.kind in ("int", "uint")
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        """The numpy dtype of the same layout."""
+        return np.dtype(self.name)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+BOOL = Scalar("bool", "bool", 32)
+INT32 = Scalar("int32", "int", 32)
+UINT32 = Scalar("uint32", "uint", 32)
+FLOAT32 = Scalar("float32", "float", 32)
+
+#: The scalars that kernels can compute with.
+SCALARS = {t.name: t for t in (BOOL, INT32, UINT32, FLOAT32)}
+
+
+@dataclass(frozen=True)
+class Field:
+    """A struct's member at a byte offset."""
+
+    name: str
+    type: Type
+    offset: int
+
+
+@dataclass(frozen=True)
+class Struct:
+    """A structured dtype: fields at ascending offsets, ``size`` bytes from element to element."""
+
+    name: str
+    fields: tuple[Field, ...]
+    size: int
+
+    def field(self, name: str) -> Field | None:
+        """The field called ``name``, if there is one."""
+        return next((f for f in self.fields if f.name == name), None)
+
+    @property
+    def dtype(self) -> np.dtype[np.void]:
+        """The numpy dtype of the same layout."""
+        return np.dtype(
+            {
+                "names": [f.name for f in self.fields],
+                "formats": [f.type.dtype for f in self.fields],
+                "offsets": [f.offset for f in self.fields],
+                "itemsize": self.size,
+            }
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Array:
+    """A fixed-size array in row-major order: tile_static, private, or a struct's subarray.
+
+    A ``shape`` of ``()`` is one element.
+    """
+
+    element: Type
+    shape: tuple[int, ...]
+
+    @property
+    def count(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.count * self.element.size
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        """The numpy dtype of the same layout."""
+        return np.dtype((self.element.dtype, self.shape))
+
+    def __str__(self) -> str:
+        return f"{self.element}[{', '.join(map(str, self.shape))}]"
+
+
+Type = Scalar | Struct | Array
+
+
+def int_range(scalar: Scalar) -> tuple[int, int]:
+    """The smallest and largest value of an integer type."""
+    if scalar.kind == "int":
+        return -(1 << (scalar.bits - 1)), (1 << (scalar.bits - 1)) - 1
+    return 0, (1 << scalar.bits) - 1
+
+
+_RANK = {"bool": 0, "int32": 1, "uint32": 2, "float32": 3}
+
+
+def common_type(left: Scalar, right: Scalar) -> Scalar:
+    """C++'s usual arithmetic conversions; two bools promote to int32."""
+    winner = left if _RANK[left.name] >= _RANK[right.name] else right
+    return INT32 if winner == BOOL else winner
+
+
+def from_dtype(dtype: np.dtype[np.generic], name: str = "") -> Type:
+    """The IR type of a numpy dtype that ``vkamp.lang.dtypes`` has accepted.
+
+    ``name`` names an anonymous structured dtype.  Raises ``ValueError`` for any other dtype.
+    """
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        return Array(from_dtype(base, name), tuple(shape))
+    if dtype.fields is not None and dtype.names is not None:
+        members = []
+        for field_name in dtype.names:
+            field_type, offset = dtype.fields[field_name][:2]
+            members.append(
+                Field(field_name, from_dtype(field_type, f"{name}_{field_name}"), int(offset))
+            )
+        return Struct(name or _struct_name(dtype), tuple(members), dtype.itemsize)
+    scalar = SCALARS.get(dtype.name)
+    if scalar is None or scalar is BOOL:
+        raise ValueError(f"{dtype} is no element type")
+    return scalar
+
+
+def _struct_name(dtype: np.dtype[np.generic]) -> str:
+    """A name that depends on nothing but the fields."""
+    return "_".join(re.sub(r"\W", "_", n) for n in (dtype.names or ()))[:40] or "record"
+
+
+def scalar_fields(kind: Type, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Scalar, int]]:
+    """Every scalar of a type as ``(path, scalar, byte offset)``, in memory order; array steps are numbers in text."""
+    if isinstance(kind, Scalar):
+        return [(path, kind, 0)]
+    out = []
+    if isinstance(kind, Struct):
+        for member in kind.fields:
+            for sub, scalar, offset in scalar_fields(member.type, (*path, member.name)):
+                out.append((sub, scalar, member.offset + offset))
+        return out
+    for i in range(kind.count):
+        for sub, scalar, offset in scalar_fields(kind.element, (*path, str(i))):
+            out.append((sub, scalar, i * kind.element.size + offset))
+    return out
