@@ -1,0 +1,241 @@
+"""The layout of the package: who may import whom, and who may reach out of the process."""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "vkamp"
+
+# The package itself as a user sees it, `vkamp`, stands here under the name PUBLIC.
+PUBLIC = "vkamp"
+MIDDLE = {"errors", "artifacts", "ir", "edit", "front", "check", "emit", "sim", "spirv"}
+CORE = MIDDLE | {"lang", "run", "pipeline", "dispatch"}
+LIBRARIES = {"algorithms", "blas", "fft", "rng"}
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "artifacts": {"errors"},
+    "ir": {"errors"},
+    "edit": {"errors"},
+    "lang": {"errors", "ir"},
+    "front": {"errors", "ir", "lang"},
+    "check": {"errors", "ir", "artifacts"},
+    "emit": {"errors", "ir", "artifacts"},
+    "sim": {"errors", "ir", "artifacts"},
+    "spirv": {"errors", "artifacts"},
+    "run": {"errors", "artifacts", "lang"},
+    "pipeline": MIDDLE,
+    "dispatch": {"errors", "artifacts", "lang", "pipeline", "run", "sim"},
+    PUBLIC: CORE,
+    **{library: {PUBLIC} for library in LIBRARIES},
+    "testing": CORE | LIBRARIES | {PUBLIC},
+    "cli": CORE | LIBRARIES | {PUBLIC, "testing"},
+    "__main__": {"cli"},
+}
+
+ONLY_ROOMS_WITH_VULKAN = {"run"}
+ONLY_ROOMS_WITH_PROCESSES = {"spirv"}
+ONLY_ROOMS_THAT_WRITE = {"edit", "spirv", "cli"}
+ROOMS_WITH_COMPUTED_IMPORTS = {PUBLIC, "cli", "testing"}
+
+STARTS_PROCESSES = re.compile(
+    r"os\.(system|popen|fork|forkpty|startfile|exec\w+|spawn\w+|posix_spawnp?)"
+    r"|asyncio\.create_subprocess_\w+"
+)
+PROCESS_MODULES = {"subprocess", "multiprocessing", "pty"}
+WRITES_FILES = re.compile(
+    r"(os|shutil)\.(replace|rename|renames|remove|unlink|rmdir|mkdir|makedirs|copy\w*|move|rmtree)"
+    r"|.*\.(write_text|write_bytes|touch)"
+)
+WRITING_MODULES = {"tempfile", "shutil"}
+
+
+@dataclass(frozen=True)
+class Module:
+    """One source file of the package."""
+
+    path: Path
+    tree: ast.Module
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        parts = self.path.relative_to(ROOT).with_suffix("").parts
+        return parts[:-1] if parts[-1] == "__init__" else parts
+
+    @property
+    def room(self) -> str:
+        return self.parts[1] if len(self.parts) > 1 else PUBLIC
+
+    def where(self, node: ast.AST) -> str:
+        return f"{self.path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+
+
+def modules() -> list[Module]:
+    return [Module(path, ast.parse(path.read_bytes())) for path in sorted(PACKAGE.rglob("*.py"))]
+
+
+def imported_names(module: Module) -> Iterator[tuple[ast.AST, str]]:
+    """Every module that a source file imports, also inside functions, as absolute names."""
+    package = module.parts if module.path.name == "__init__.py" else module.parts[:-1]
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            base = ".".join((*above, *filter(None, [node.module])))
+            for alias in node.names:
+                yield node, f"{base}.{alias.name}"
+        elif isinstance(node, ast.Call) and called_name(node) in IMPORT_FUNCTIONS:
+            name = getattr(node.args[0], "value", None) if node.args else None
+            if isinstance(name, str) and not name.startswith("."):
+                yield node, name
+            elif module.room not in ROOMS_WITH_COMPUTED_IMPORTS:
+                raise AssertionError(f"{module.where(node)}: unreadable import")
+
+
+IMPORT_FUNCTIONS = {"importlib.import_module", "import_module", "__import__"}
+
+
+def called_name(call: ast.Call) -> str:
+    return ast.unparse(call.func)
+
+
+def room_of(dotted: str) -> str | None:
+    """The room that an absolute name lies in; None outside the package."""
+    package, _, rest = dotted.partition(".")
+    if package != "vkamp":
+        return None
+    first = rest.partition(".")[0]
+    is_room = (PACKAGE / first).is_dir() or (PACKAGE / f"{first}.py").is_file()
+    return first if first and is_room else PUBLIC
+
+
+def room_imports() -> dict[str, dict[str, str]]:
+    """For every room the rooms it imports, each with a place where it does."""
+    found: dict[str, dict[str, str]] = {}
+    for module in modules():
+        rooms = found.setdefault(module.room, {})
+        for node, name in imported_names(module):
+            room = room_of(name)
+            if room is not None and room != module.room:
+                rooms.setdefault(room, module.where(node))
+    return found
+
+
+def test_every_room_is_in_the_table() -> None:
+    assert {module.room for module in modules()} <= MAY_IMPORT.keys()
+
+
+def test_rooms_import_only_what_the_table_allows() -> None:
+    wrong = [
+        f"{where}: {room} imports {other}"
+        for room, others in room_imports().items()
+        for other, where in others.items()
+        if other not in MAY_IMPORT[room]
+    ]
+    assert wrong == []
+
+
+def test_table_and_imports_have_no_cycle() -> None:
+    graphlib.TopologicalSorter(MAY_IMPORT).prepare()
+    graphlib.TopologicalSorter(
+        {room: set(others) for room, others in room_imports().items()}
+    ).prepare()
+
+
+def modules_outside(rooms: set[str]) -> list[Module]:
+    return [module for module in modules() if module.room not in rooms]
+
+
+def importers(names: set[str], allowed: set[str]) -> list[str]:
+    return [
+        f"{module.where(node)}: imports {name}"
+        for module in modules_outside(allowed)
+        for node, name in imported_names(module)
+        if name.partition(".")[0] in names
+    ]
+
+
+def callers(pattern: re.Pattern[str], allowed: set[str]) -> list[str]:
+    return [
+        f"{module.where(node)}: calls {called_name(node)}"
+        for module in modules_outside(allowed)
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call) and pattern.fullmatch(called_name(node))
+    ]
+
+
+def opened_for_writing(allowed: set[str]) -> list[str]:
+    found = []
+    for module in modules_outside(allowed):
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Call) and called_name(node).split(".")[-1] == "open":
+                words = [*node.args, *(keyword.value for keyword in node.keywords)]
+                modes = [word.value for word in words if isinstance(word, ast.Constant)]
+                if any(
+                    isinstance(mode, str) and re.fullmatch(r"[rwaxbt+]*[wax+][rwaxbt+]*", mode)
+                    for mode in modes
+                ):
+                    found.append(f"{module.where(node)}: opens a file for writing")
+    return found
+
+
+def test_only_run_knows_vulkan() -> None:
+    assert importers({"kp", "vulkan"}, ONLY_ROOMS_WITH_VULKAN) == []
+
+
+def test_only_spirv_starts_processes() -> None:
+    assert importers(PROCESS_MODULES, ONLY_ROOMS_WITH_PROCESSES) == []
+    assert callers(STARTS_PROCESSES, ONLY_ROOMS_WITH_PROCESSES) == []
+
+
+def test_only_few_rooms_write_files() -> None:
+    assert importers(WRITING_MODULES, ONLY_ROOMS_THAT_WRITE) == []
+    assert callers(WRITES_FILES, ONLY_ROOMS_THAT_WRITE) == []
+    assert opened_for_writing(ONLY_ROOMS_THAT_WRITE) == []
+
+
+def test_import_loads_neither_vulkan_nor_the_compiler() -> None:
+    late = ["kp", "vulkan", "vkamp.front", "vkamp.emit", "vkamp.spirv", "vkamp.sim"]
+    program = f"import sys, vkamp; print([name for name in {late} if name in sys.modules])"
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert result.stdout.strip() == "[]"
+
+
+# The reading itself, tried on samples:
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("import kp", ["kp"]),
+        ("def f():\n    import vkamp.run.engine as e", ["vkamp.run.engine"]),
+        ("from ..ir import nodes", ["vkamp.ir.nodes"]),
+        ("from . import array", ["vkamp.lang.array"]),
+        ("from .array import array", ["vkamp.lang.array.array"]),
+        ("from vkamp import errors", ["vkamp.errors"]),
+        ("import importlib\nimportlib.import_module('kp')", ["importlib", "kp"]),
+    ],
+)
+def test_imports_are_read(source: str, expected: list[str]) -> None:
+    module = Module(PACKAGE / "lang" / "sample.py", ast.parse(source))
+    assert [name for _, name in imported_names(module)] == expected
+
+
+def test_computed_import_is_refused() -> None:
+    module = Module(PACKAGE / "lang" / "sample.py", ast.parse("import_module(name)"))
+    with pytest.raises(AssertionError, match="unreadable import"):
+        list(imported_names(module))
