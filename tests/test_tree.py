@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -22,10 +23,11 @@ FORBIDDEN = {
 
 
 def tree_files() -> list[Path]:
-    """The files under version control; of a tree without one (an unpacked release), all files."""
-    listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
-    if listing.returncode == 0:
-        names = listing.stdout.decode().split("\0")
+    """The files under version control; of a tree without it (an unpacked release), all files."""
+    if (ROOT / ".git").exists() and shutil.which("git"):
+        command = ["git", "ls-files", "-z"]
+        listing = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        names = listing.stdout.split("\0")
         return [ROOT / name for name in names if name and (ROOT / name).is_file()]
     return [
         path
