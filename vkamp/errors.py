@@ -220,3 +220,56 @@ _U = UnsupportedFeatureError
 
 #: Codes: 1xx syntax, 2xx names and calls, 3xx types, 4xx memory, 5xx control flow, 6xx barriers and races.
 MESSAGES: dict[str, Message] = {}
+
+# -- 6xx: barriers and races
+MESSAGES.update(
+    {
+        "VKA600": Message(
+            _C,
+            "a kernel without tiles has no barrier",
+            "launch it over a tiled domain, `extent.tile(...)`: a barrier is for the threads of a tile",
+        ),
+        "VKA601": Message(
+            _C,
+            "not all threads of the tile may reach this barrier: it stands {place}",
+            "move the barrier out of the `if`, so that every thread waits, and guard only the loads and stores",
+        ),
+        "VKA602": Message(
+            _C,
+            "not all threads of the tile may reach this barrier: it stands {place}",
+            "let all threads of the tile repeat the loop equally often, and guard the loads and stores in it",
+        ),
+        "VKA603": Message(
+            _C,
+            "not all threads of the tile may reach this barrier: it stands {place}",
+            "keep all threads alive up to the last barrier: instead of returning, guard the loads and stores "
+            "by an `if` (of a padded domain: those outside the data)",
+        ),
+        "VKA604": Message(
+            _C,
+            "not all threads of the tile may reach this barrier: it stands {place}",
+            "let all threads of the tile stay in the loop equally long, and guard the loads and stores in it "
+            "instead of the `{jump}`",
+        ),
+        "VKA605": Message(
+            _C,
+            "not all threads of the tile may reach this barrier: `{function}` is called {place}",
+            "call `{function}` where all threads of the tile are, and guard only the loads and stores in it",
+        ),
+        "VKA610": Message(
+            _C,
+            "{threads} update this one element of `{name}` at once: a race",
+            "write `amp.{atomic}({element}, ...)`, or let one thread do it: {single}",
+        ),
+        "VKA611": Message(
+            _C,
+            "{threads} update this one element of `{name}` at once: a race",
+            "let each thread have an element of its own and one thread combine them{after}: {single}",
+        ),
+        "VKA620": Message(
+            _C,
+            "{threads} store to this one element of `{name}`: which value stays is not defined",
+            "let one thread store it: {single}",
+        ),
+    }
+)

@@ -1,0 +1,144 @@
+"""Certain races: all threads store to one element, and nothing orders them.
+
+Only what is certain is told: a store that the uniformity analysis proved to be executed by all
+threads together, at an index that is the same for all of them.
+
+Source: amp-reference section 12.
+"""
+
+from __future__ import annotations
+
+import linecache
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+from vkamp.check.state import SharedStore
+from vkamp.check.uniformity import Uniformity
+from vkamp.errors import MESSAGES, Span, diagnostic, render
+from vkamp.ir import nodes
+from vkamp.ir.builtins import ATOMICS
+from vkamp.ir.text import place_text
+from vkamp.ir.types import Scalar
+
+__all__ = ["RaceFinding", "check_certain_races"]
+
+_ATOMICS = {
+    "add": "atomic_fetch_add",
+    "sub": "atomic_fetch_sub",
+    "bitand": "atomic_fetch_and",
+    "bitor": "atomic_fetch_or",
+    "bitxor": "atomic_fetch_xor",
+    "min": "atomic_fetch_min",
+    "max": "atomic_fetch_max",
+}
+
+
+@dataclass(frozen=True)
+class RaceFinding:
+    """A race that does not stop the compilation, for a ``RaceWarning``.
+
+    ``text`` is the whole rendered message, ``span`` the place it points at.
+    """
+
+    code: str
+    text: str
+    span: Span
+
+
+def check_certain_races(kernel: nodes.Kernel, uniformity: Uniformity) -> list[RaceFinding]:
+    """Refuse an element that all threads of a tile update at once; report one that all store to.
+
+    ``uniformity`` is the table of this kernel. A tile of one thread has no races; an untiled kernel
+    counts as one with many threads. The findings are in program order.
+
+    Raises:
+        CompileError: an update without an atomic (VKA610, VKA611).
+    """
+    if kernel.tile is not None and math.prod(kernel.tile) == 1:
+        return []
+    for store in uniformity.stores:
+        if _is_update(store.statement):
+            raise _update_error(kernel, store)
+    findings: list[RaceFinding] = []
+    for store in uniformity.stores:
+        finding = _finding(kernel, store)
+        if finding not in findings:
+            findings.append(finding)
+    return findings
+
+
+def _is_update(statement: nodes.Assign) -> bool:
+    """Whether the value stored depends on what was there."""
+    return statement.update or any(
+        isinstance(node, nodes.Load) and node.place == statement.place
+        for node in nodes.walk(statement.value)
+    )
+
+
+def _update_error(kernel: nodes.Kernel, store: SharedStore) -> Exception:
+    atomic = _atomic_for(store.statement)
+    fields = _fields(kernel, store)
+    if atomic is not None:
+        element = _source(store.statement.place, kernel)
+        return diagnostic("VKA610", _span(store), atomic=atomic, element=element, **fields)
+    after = " after a barrier" if kernel.tile is not None else " in a second launch"
+    return diagnostic("VKA611", _span(store), after=after, **fields)
+
+
+def _finding(kernel: nodes.Kernel, store: SharedStore) -> RaceFinding:
+    row, fields, span = MESSAGES["VKA620"], _fields(kernel, store), _span(store)
+    headline = f"VKA620: {row.text.format(**fields)}"
+    return RaceFinding("VKA620", render(headline, span, (), row.help.format(**fields)), span)
+
+
+def _fields(kernel: nodes.Kernel, store: SharedStore) -> dict[str, Any]:
+    """What the messages name."""
+    index = kernel.index_name
+    if kernel.tile is None:
+        whole, which = "all threads", index
+    else:
+        whole, which = "all threads of a tile", f"{index}.local"
+    zeros = f"({', '.join('0' * kernel.rank)})"
+    first = f"{which} == {zeros}" if kernel.rank > 1 else f"{which}[0] == 0"
+    return {"threads": whole, "name": store.root, "single": f"`if {first}:`"}
+
+
+def _span(store: SharedStore) -> Span:
+    """The element, reached through the calls that lead there."""
+    outer: Span | None = None
+    for call in reversed(store.calls):
+        outer = replace(call, caller=outer)
+    return replace(store.statement.place.span, caller=outer)
+
+
+def _atomic_for(statement: nodes.Assign) -> str | None:
+    """The atomic that does this update, if there is one for elements of this type."""
+    value = statement.value
+    if isinstance(value, nodes.Cast):
+        value = value.operand
+    if isinstance(value, nodes.Binary):
+        name = _ATOMICS.get(value.op)
+        operands: tuple[nodes.Expr, ...] = (value.left, value.right)
+    elif isinstance(value, nodes.Builtin):
+        name = _ATOMICS.get(value.name)
+        operands = value.args
+    else:
+        return None
+    if name is None:
+        return None
+    kind = statement.place.type
+    fits = isinstance(kind, Scalar) and kind.name in ATOMICS[name].types
+    own = [isinstance(o, nodes.Load) and o.place == statement.place for o in operands]
+    first_only = name == "atomic_fetch_sub"
+    return name if fits and (own[0] if first_only else any(own)) else None
+
+
+def _source(place: nodes.Place, kernel: nodes.Kernel) -> str:
+    """The element as the author wrote it."""
+    span = place.span
+    line = linecache.getline(span.file, span.line).encode()
+    text = line[span.column : span.end_column].decode(errors="replace").strip()
+    if span.line == span.end_line and text:
+        return text
+    return place_text(place, kernel.index_name)

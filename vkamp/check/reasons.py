@@ -1,0 +1,111 @@
+"""Chains of culprits: why a value, or the way to a statement, may differ between threads.
+
+A :class:`Reason` explains a value, a :class:`Diversion` explains control flow; both end up as the
+notes of an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from vkamp.errors import Note, Span
+
+__all__ = ["Diversion", "Reason", "because", "graft", "notes_of", "shortest"]
+
+#: Longer chains are cut in the middle: a reader needs the condition and the thread index.
+_LONGEST = 8
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One step of a chain: what happens at ``span``, and ``cause``, the step before it.
+
+    ``parameter`` marks the end of a chain inside a device function: the value came in with that
+    argument.
+    """
+
+    span: Span
+    text: str
+    cause: Reason | None = None
+    parameter: int | None = None
+    depth: int = 1
+
+    def steps(self) -> Iterator[Reason]:
+        """This step and those before it, nearest first."""
+        step: Reason | None = self
+        while step is not None:
+            yield step
+            step = step.cause
+
+
+@dataclass(frozen=True)
+class Diversion:
+    """Why not all threads of a tile are here: a branch or loop around, or a jump that some took.
+
+    ``reason`` explains the condition; ``via`` is the branch that the jump stands under.
+    """
+
+    kind: Literal["if", "loop", "return", "break", "continue"]
+    span: Span
+    text: str
+    reason: Reason | None = None
+    via: Diversion | None = None
+
+
+def because(span: Span, text: str, cause: Reason | None = None) -> Reason:
+    """A step in front of ``cause``."""
+    return Reason(span, text, cause, None, 1 + (cause.depth if cause else 0))
+
+
+def shortest(reasons: Iterable[Reason | None]) -> Reason | None:
+    """The chain that is quickest to read; ``None`` if there is none: the value is uniform."""
+    best: Reason | None = None
+    for reason in reasons:
+        if reason is not None and (best is None or reason.depth < best.depth):
+            best = reason
+    return best
+
+
+def graft(reason: Reason, arguments: Mapping[int, Reason]) -> Reason:
+    """The chain with its end in a parameter continued by the chain of the call's argument."""
+    steps = list(reason.steps())
+    parameter = steps[-1].parameter
+    if parameter is None or parameter not in arguments:
+        return reason
+    whole = arguments[parameter]
+    for step in reversed(steps[:-1]):
+        whole = replace(step, cause=whole, depth=whole.depth + 1)
+    return whole
+
+
+def _chain(reason: Reason) -> list[Note]:
+    """The steps of a chain as notes, repetitions and the middle of a long chain left out."""
+    notes: list[Note] = []
+    for step in reason.steps():
+        note = Note(replace(step.span, caller=None), step.text)
+        if note not in notes:
+            notes.append(note)
+    if len(notes) > _LONGEST:
+        notes[_LONGEST - 2 : -1] = []
+    return notes
+
+
+def notes_of(diversion: Diversion, resolve: Callable[[Reason], Reason]) -> tuple[Note, ...]:
+    """The notes that explain a diversion: each jump and condition, then why the condition differs.
+
+    ``resolve`` continues a chain that ends in a parameter of a device function.
+    """
+    notes: list[Note] = []
+    step: Diversion | None = diversion
+    while step is not None:
+        notes.append(Note(replace(step.span, caller=None), step.text))
+        if step.reason is not None:
+            notes += _chain(resolve(step.reason))
+        step = step.via
+    unique: list[Note] = []
+    for note in notes:
+        if note not in unique:
+            unique.append(note)
+    return tuple(unique)

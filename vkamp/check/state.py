@@ -1,0 +1,139 @@
+"""The state of the uniformity analysis: at a program point, in a loop, in a function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from vkamp.check.reasons import Diversion, Reason, graft
+from vkamp.errors import Span
+from vkamp.ir import nodes
+
+__all__ = ["Frame", "Loop", "SharedStore", "State", "Summary", "join"]
+
+
+@dataclass(frozen=True)
+class SharedStore:
+    """A plain store that all threads of a tile execute together, all of them to one element.
+
+    ``root`` names the tile_static variable or the container; ``calls`` are the calls through which
+    the store is reached, innermost first.
+    """
+
+    statement: nodes.Assign
+    space: Literal["tile_static", "container"]
+    root: str
+    calls: tuple[Span, ...] = ()
+
+
+@dataclass
+class State:
+    """What holds at a program point.
+
+    ``divergent``: variables of this function that may differ. ``dirty``: tile_static variables that
+    changed since the last barrier, with the store if there is one. ``gone`` and ``left``: threads
+    have left the function, or the innermost loop, and others have not. A state that is not ``live``
+    is behind a jump: no thread goes on from it.
+    """
+
+    divergent: dict[str, Reason] = field(default_factory=dict)
+    dirty: dict[str, Span | None] = field(default_factory=dict)
+    gone: Diversion | None = None
+    left: Diversion | None = None
+    live: bool = True
+
+    def copy(self) -> State:
+        return replace(self, divergent=dict(self.divergent), dirty=dict(self.dirty))
+
+    def covers(self, other: State) -> bool:
+        """Whether ``other`` adds nothing."""
+        return (
+            other.divergent.keys() <= self.divergent.keys()
+            and other.dirty.keys() <= self.dirty.keys()
+            and (self.gone is not None or other.gone is None)
+            and (self.left is not None or other.left is None)
+            and (self.live or not other.live)
+        )
+
+
+def join(first: State, *others: State) -> State:
+    """The state where paths meet; the earliest reason of a variable stays, so that loops settle."""
+    result = first.copy()
+    for other in others:
+        if other.live and not result.live:
+            result = replace(other.copy(), gone=result.gone, left=result.left)
+        elif other.live:
+            result.divergent = {**other.divergent, **result.divergent}
+            result.dirty = {**other.dirty, **result.dirty}
+        result.gone = result.gone or other.gone
+        result.left = result.left or other.left
+    return result
+
+
+@dataclass
+class Loop:
+    """A loop being analysed: the depth of divergent control in it, and the states at its jumps."""
+
+    depth: int
+    breaks: list[State] = field(default_factory=list)
+    continues: list[State] = field(default_factory=list)
+
+
+@dataclass
+class Frame:
+    """A function being analysed for one kind of call.
+
+    ``arguments`` continues the reasons that end in a parameter. ``shared`` maps array parameters to
+    the tile_static variable behind them, ``twins`` array parameters to the first one with the same
+    private array.
+    """
+
+    function: nodes.Function
+    call: Span | None = None
+    outer: Frame | None = None
+    arguments: Mapping[int, Reason] = field(default_factory=dict)
+    shared: Mapping[str, str] = field(default_factory=dict)
+    twins: Mapping[str, str] = field(default_factory=dict)
+    control: list[Diversion] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    exits: list[State] = field(default_factory=list)
+    results: list[Reason | None] = field(default_factory=list)
+    stores: list[SharedStore] = field(default_factory=list)
+    path: tuple[int, ...] = ()
+    heads: dict[tuple[int, ...], State] = field(default_factory=dict)
+
+    def calls(self) -> Iterator[Span]:
+        """The calls that led here, innermost first."""
+        frame: Frame | None = self
+        while frame is not None and frame.call is not None:
+            yield frame.call
+            frame = frame.outer
+
+    def resolve(self, reason: Reason) -> Reason:
+        """The reason with every parameter at its end followed to the argument."""
+        frame: Frame | None = self
+        while frame is not None:
+            reason = graft(reason, frame.arguments)
+            frame = frame.outer
+        return reason
+
+    def tile_static(self, variable: nodes.Variable) -> str | None:
+        """The tile_static variable that this is, or stands for."""
+        if variable.storage == "tile_static":
+            return variable.name
+        return self.shared.get(variable.name) if variable.storage == "parameter" else None
+
+    def key(self, variable: nodes.Variable) -> str:
+        """The name under which the state keeps a variable that is not tile_static."""
+        return self.twins.get(variable.name, variable.name)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a device function does, for one kind of call; reasons may end in its parameters."""
+
+    results: tuple[Reason | None, ...]
+    arrays: Mapping[int, Reason]
+    dirty: Mapping[str, Span | None]
+    stores: tuple[SharedStore, ...]

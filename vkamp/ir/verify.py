@@ -1,0 +1,505 @@
+"""The IR verifier: what every pass may rely on, checked after each of them under test.
+
+It checks types, names, places, and the structure of control flow; it knows nothing of meaning
+(uniformity, races).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn
+
+from vkamp.errors import Span
+from vkamp.ir import nodes
+from vkamp.ir.builtins import ATOMICS, BUILTINS
+from vkamp.ir.fences import FENCES
+from vkamp.ir.types import BOOL, INT32, SCALARS, UINT32, Array, Scalar, Struct, Type, int_range
+
+__all__ = ["VerificationError", "verify"]
+
+
+class VerificationError(ValueError):
+    """Ill-formed IR: a mistake in vkamp itself, never in the program that it compiles."""
+
+
+def verify(kernel: nodes.Kernel) -> None:
+    """Check a whole kernel.
+
+    Raises:
+        VerificationError: the first thing that is wrong, with the function, the Python line and the
+        node.
+    """
+    _check_kernel(kernel)
+    known: dict[str, nodes.Function] = {}
+    for function in kernel.functions:
+        if function.name in known or function.name == kernel.body.name:
+            _fail(function.span, f"two functions are called {function.name}")
+        _FunctionVerifier(kernel, function, known).run()
+        known[function.name] = function
+    body = kernel.body
+    if body.params or body.results:
+        _fail(body.span, "the kernel's body has parameters or results")
+    _FunctionVerifier(kernel, body, known).run()
+
+
+def _fail(span: Span, message: str) -> NoReturn:
+    raise VerificationError(f"{span}: {message}")
+
+
+def _unique(names: Iterable[tuple[str, Span]], what: str) -> None:
+    seen: set[str] = set()
+    for name, span in names:
+        if name in seen:
+            _fail(span, f"two {what} are called {name}")
+        seen.add(name)
+
+
+def _check_kernel(kernel: nodes.Kernel) -> None:
+    """The declarations."""
+    if kernel.rank < 1:
+        _fail(kernel.span, f"rank {kernel.rank}")
+    if kernel.tile is not None:
+        if len(kernel.tile) != kernel.rank or kernel.rank > 3 or min(kernel.tile) < 1:
+            _fail(kernel.span, f"tile {kernel.tile} of a domain of rank {kernel.rank}")
+    elif kernel.tile_statics:
+        _fail(kernel.span, "tile_static memory in a kernel without tiles")
+    containers = [(b.name, b.span) for b in kernel.buffers]
+    _unique([*containers, *((s.name, s.span) for s in kernel.scalars)], "captures")
+    for buffer in kernel.buffers:
+        if buffer.rank < 1 or buffer.element == BOOL or isinstance(buffer.element, Array):
+            _fail(buffer.span, f"container {buffer.name}: rank {buffer.rank} of {buffer.element}")
+        _check_type(buffer.element, buffer.span)
+    for scalar in kernel.scalars:
+        if scalar.type not in SCALARS.values():
+            _fail(scalar.span, f"scalar {scalar.name} of type {scalar.type}")
+    _unique(((v.name, v.span) for v in kernel.tile_statics), "tile_static variables")
+    for variable in kernel.tile_statics:
+        if variable.storage != "tile_static" or not isinstance(variable.type, Array):
+            _fail(variable.span, f"{variable.name} is no tile_static array")
+        _check_type(variable.type, variable.span)
+
+
+def _check_type(kind: Type, span: Span) -> None:
+    """A type that kernels compute with."""
+    if isinstance(kind, Scalar):
+        if kind not in SCALARS.values():
+            _fail(span, f"scalar type {kind}")
+    elif isinstance(kind, Array):
+        if any(n < 1 for n in kind.shape):
+            _fail(span, f"shape {kind.shape}")
+        _check_type(kind.element, span)
+    else:
+        _unique(((f.name, span) for f in kind.fields), f"fields of {kind}")
+        for member in kind.fields:
+            _check_type(member.type, span)
+
+
+def _completes(block: nodes.Block) -> bool:
+    """Whether the end of a block can be reached, as far as its structure tells."""
+    return all(_statement_completes(s) for s in block)
+
+
+def _statement_completes(statement: nodes.Stmt) -> bool:
+    if isinstance(statement, (nodes.Return, nodes.Break, nodes.Continue)):
+        return False
+    if isinstance(statement, nodes.If):
+        if isinstance(statement.condition, nodes.Const):
+            return _completes(statement.then if statement.condition.value else statement.orelse)
+        return _completes(statement.then) or _completes(statement.orelse)
+    if isinstance(statement, nodes.While):
+        endless = isinstance(statement.condition, nodes.Const) and bool(statement.condition.value)
+        return not endless or _breaks(statement.body)
+    return True
+
+
+def _breaks(block: nodes.Block) -> bool:
+    """Whether a ``break`` in here leaves the loop around."""
+    for statement in block:
+        if isinstance(statement, nodes.Break):
+            return True
+        if isinstance(statement, nodes.If) and any(map(_breaks, nodes.blocks(statement))):
+            return True
+    return False
+
+
+_SHIFTS = ("shl", "shr")
+_BITS = ("bitand", "bitor", "bitxor")
+
+
+class _FunctionVerifier:
+    """The checks inside one function."""
+
+    def __init__(
+        self,
+        kernel: nodes.Kernel,
+        function: nodes.Function,
+        known: Mapping[str, nodes.Function],
+    ) -> None:
+        self.kernel = kernel
+        self.function = function
+        self.known = known
+        self.buffers = {b.name: b for b in kernel.buffers}
+        self.scalars = {s.name: s for s in kernel.scalars}
+        self.own = {v.name: v for v in (*function.params, *function.variables)}
+        self.shared = {v.name: v for v in kernel.tile_statics}
+        self.loops = 0
+        self.statements: dict[type[nodes.Stmt], Callable[[Any], None]] = {
+            nodes.Declare: self._declare,
+            nodes.Assign: self._assign,
+            nodes.If: self._if,
+            nodes.For: self._for,
+            nodes.While: self._while,
+            nodes.Break: self._jump,
+            nodes.Continue: self._jump,
+            nodes.Return: self._return,
+            nodes.Barrier: self._barrier,
+            nodes.Atomic: self._atomic,
+            nodes.Call: self._call,
+            nodes.Assert: self._assert,
+        }
+        self.expressions: dict[type[nodes.Expr], Callable[[Any], None]] = {
+            nodes.Const: self._const,
+            nodes.ScalarValue: self._scalar_value,
+            nodes.ThreadIndex: self._thread_index,
+            nodes.BufferExtent: self._buffer_extent,
+            nodes.Unary: self._unary,
+            nodes.Binary: self._binary,
+            nodes.Compare: self._compare,
+            nodes.Logical: self._logical,
+            nodes.Select: self._select,
+            nodes.Cast: self._cast,
+            nodes.Builtin: self._builtin,
+            nodes.Load: self._load,
+        }
+
+    def run(self) -> None:
+        function = self.function
+        every = (*function.params, *function.variables)
+        _unique(((v.name, v.span) for v in every), f"variables of {function.name}")
+        for variable in every:
+            _check_type(variable.type, variable.span)
+        for parameter in function.params:
+            self.expect(parameter.storage == "parameter", parameter, "is no parameter")
+        for variable in function.variables:
+            wanted = "private" if isinstance(variable.type, Array) else "local"
+            self.expect(variable.storage == wanted, variable, f"should have storage {wanted}")
+        for kind in function.results:
+            if isinstance(kind, Array):
+                _fail(function.span, "an array as a result")
+            _check_type(kind, function.span)
+        self.block(function.body)
+        if function.results and _completes(function.body):
+            _fail(function.span, f"{function.name} may end without a return")
+
+    def expect(self, condition: bool, node: nodes.Node | nodes.Variable, message: str) -> None:
+        if not condition:
+            _fail(node.span, f"in {self.function.name}: {node}: {message}")
+
+    def same(self, node: nodes.Node, found: Type, wanted: Type) -> None:
+        self.expect(found == wanted, node, f"the type is {found}, not {wanted}")
+
+    # -- statements --------------------------------------------------------------------------------
+
+    def block(self, block: nodes.Block) -> None:
+        if not isinstance(block, tuple):
+            _fail(self.function.span, f"a block is a {type(block).__name__}, not a tuple")
+        for statement in block:
+            check = self.statements.get(type(statement))
+            if check is None:
+                _fail(self.function.span, f"{statement!r} is no statement")
+            check(statement)
+
+    def _declare(self, statement: nodes.Declare) -> None:
+        self.variable(statement.variable, statement)
+        stored = statement.variable.storage in ("private", "tile_static")
+        self.expect(stored, statement, "only private and tile_static arrays are declared")
+
+    def _assign(self, statement: nodes.Assign) -> None:
+        self.place(statement.place)
+        self.expr(statement.value)
+        self.same(statement, statement.value.type, statement.place.type)
+        self.expect(not isinstance(statement.place.type, Array), statement, "a whole array")
+        self.writable(statement.place)
+
+    def writable(self, place: nodes.Place) -> None:
+        root = nodes.root_of(place)
+        if isinstance(root, nodes.BufferElement):
+            self.expect(not self.buffers[root.buffer].readonly, place, "the container is read-only")
+
+    def _if(self, statement: nodes.If) -> None:
+        self.condition(statement.condition)
+        self.block(statement.then)
+        self.block(statement.orelse)
+
+    def condition(self, condition: nodes.Expr) -> None:
+        self.expr(condition)
+        self.same(condition, condition.type, BOOL)
+
+    def _for(self, statement: nodes.For) -> None:
+        self.variable(statement.variable, statement)
+        kind = statement.variable.type
+        self.expect(isinstance(kind, Scalar) and kind.is_integer, statement, "no integer counter")
+        for bound in (statement.start, statement.stop, statement.step):
+            self.expr(bound)
+            self.same(bound, bound.type, kind)
+        self.loop(statement.body)
+
+    def _while(self, statement: nodes.While) -> None:
+        self.condition(statement.condition)
+        self.loop(statement.body)
+
+    def loop(self, body: nodes.Block) -> None:
+        self.loops += 1
+        self.block(body)
+        self.loops -= 1
+
+    def _jump(self, statement: nodes.Break | nodes.Continue) -> None:
+        self.expect(self.loops > 0, statement, "outside a loop")
+
+    def _return(self, statement: nodes.Return) -> None:
+        wanted = self.function.results
+        count = len(statement.values)
+        self.expect(count == len(wanted), statement, f"{count} values, not {len(wanted)}")
+        for value, kind in zip(statement.values, wanted, strict=True):
+            self.expr(value)
+            self.same(value, value.type, kind)
+
+    def _barrier(self, statement: nodes.Barrier) -> None:
+        known = FENCES.get(statement.fence.name) == statement.fence
+        self.expect(known, statement, "is no row of the fences")
+        self.expect(self.kernel.tile is not None, statement, "a fence in a kernel without tiles")
+
+    def _atomic(self, statement: nodes.Atomic) -> None:
+        row = ATOMICS.get(statement.name)
+        if row is None:
+            _fail(statement.span, f"no atomic is called {statement.name}")
+        self.place(statement.place)
+        self.writable(statement.place)
+        kind = statement.place.type
+        self.expect(str(kind) in row.types, statement, f"not on {kind}")
+        root = nodes.root_of(statement.place)
+        if isinstance(root, nodes.Local):
+            shared = root.variable.storage == "tile_static" or self.by_reference(root.variable)
+            self.expect(shared, statement, "on memory of one thread")
+        self.operands(statement, row.operands, kind)
+        if statement.result is not None:
+            self.variable(statement.result, statement)
+            wanted = BOOL if row.result == "bool" else kind
+            self.same(statement, statement.result.type, wanted)
+
+    @staticmethod
+    def by_reference(variable: nodes.Variable) -> bool:
+        return variable.storage == "parameter" and isinstance(variable.type, Array)
+
+    def operands(self, statement: nodes.Atomic, count: int, kind: Type) -> None:
+        """The values of an atomic; the expected one of compare_exchange stands by itself."""
+        compares = statement.name == "atomic_compare_exchange"
+        self.expect((statement.expected is not None) == compares, statement, "`expected`")
+        if statement.expected is not None:
+            self.place(statement.expected)
+            self.same(statement, statement.expected.type, kind)
+            count -= 1
+        self.expect(len(statement.args) == count, statement, f"not {count} values")
+        for argument in statement.args:
+            self.expr(argument)
+            self.same(argument, argument.type, kind)
+
+    def _call(self, statement: nodes.Call) -> None:
+        callee = self.known.get(statement.function)
+        if callee is None:
+            _fail(statement.span, f"{statement.function} is no function defined before this one")
+        self.expect(len(statement.args) == len(callee.params), statement, "number of arguments")
+        for argument, parameter in zip(statement.args, callee.params, strict=True):
+            if isinstance(parameter.type, Array):
+                self.expect(isinstance(argument, nodes.Local), statement, "no array by reference")
+            if isinstance(argument, nodes.Expr):
+                self.expr(argument)
+            else:
+                self.expect(isinstance(parameter.type, Array), statement, "a place as a value")
+                self.place(argument)
+            self.same(statement, argument.type, parameter.type)
+        self.expect(len(statement.results) == len(callee.results), statement, "number of results")
+        for target, kind in zip(statement.results, callee.results, strict=True):
+            if target is not None:
+                self.variable(target, statement)
+                self.same(statement, target.type, kind)
+
+    def _assert(self, statement: nodes.Assert) -> None:
+        self.condition(statement.condition)
+
+    # -- places ------------------------------------------------------------------------------------
+
+    def variable(self, variable: nodes.Variable, node: nodes.Node) -> None:
+        """It is declared in this function, or is tile_static memory of the kernel."""
+        if variable.storage == "tile_static":
+            self.expect(variable.name not in self.own, node, f"{variable.name} is two things here")
+            declared = self.shared.get(variable.name)
+        else:
+            declared = self.own.get(variable.name)
+        self.expect(declared == variable, node, f"{variable} is not declared")
+
+    def place(self, place: nodes.Place) -> None:
+        if isinstance(place, nodes.Local):
+            self.variable(place.variable, place)
+            self.same(place, place.type, place.variable.type)
+        elif isinstance(place, nodes.BufferElement):
+            buffer = self.buffers.get(place.buffer)
+            if buffer is None:
+                _fail(place.span, f"no container is called {place.buffer}")
+            self.indices(place, place.indices, buffer.rank)
+            self.same(place, place.type, buffer.element)
+        elif isinstance(place, nodes.ArrayElement):
+            self.element(place)
+        elif isinstance(place, nodes.FieldOf):
+            self.member(place)
+        else:
+            _fail(self.function.span, f"{place!r} is no place")
+
+    def element(self, place: nodes.ArrayElement) -> None:
+        self.place(place.base)
+        kind = place.base.type
+        if not isinstance(kind, Array):
+            _fail(place.span, f"an element of {kind}")
+        self.expect(
+            isinstance(place.base, (nodes.Local, nodes.FieldOf)), place, "an element of an element"
+        )
+        self.indices(place, place.indices, len(kind.shape))
+        self.same(place, place.type, kind.element)
+
+    def member(self, place: nodes.FieldOf) -> None:
+        self.place(place.base)
+        kind = place.base.type
+        found = kind.field(place.name) if isinstance(kind, Struct) else None
+        if found is None:
+            _fail(place.span, f"{kind} has no member {place.name}")
+        self.same(place, place.type, found.type)
+
+    def indices(self, place: nodes.Place, indices: tuple[nodes.Expr, ...], rank: int) -> None:
+        self.expect(len(indices) == rank, place, f"{len(indices)} indices, not {rank}")
+        for index in indices:
+            self.expr(index)
+            self.expect(index.type in (INT32, UINT32), place, f"an index of type {index.type}")
+
+    # -- expressions -------------------------------------------------------------------------------
+
+    def expr(self, expr: nodes.Expr) -> None:
+        check = self.expressions.get(type(expr))
+        if check is None:
+            _fail(self.function.span, f"{expr!r} is no expression")
+        self.expect(not isinstance(expr.type, Array), expr, "the value of a whole array")
+        check(expr)
+
+    def scalar(self, expr: nodes.Expr) -> Scalar:
+        """The scalar type of a checked operand."""
+        self.expr(expr)
+        if not isinstance(expr.type, Scalar):
+            _fail(expr.span, f"{expr}: the type is {expr.type}, no scalar")
+        return expr.type
+
+    def _const(self, expr: nodes.Const) -> None:
+        kind, value = expr.type, expr.value
+        if kind == BOOL:
+            fits = type(value) is bool
+        elif isinstance(kind, Scalar) and kind.is_integer:
+            low, high = int_range(kind)
+            fits = type(value) is int and low <= value <= high
+        else:
+            fits = isinstance(kind, Scalar) and type(value) is float
+        self.expect(fits, expr, f"no literal of {kind}")
+
+    def _scalar_value(self, expr: nodes.ScalarValue) -> None:
+        scalar = self.scalars.get(expr.name)
+        if scalar is None:
+            _fail(expr.span, f"no scalar is called {expr.name}")
+        self.same(expr, expr.type, scalar.type)
+
+    def _thread_index(self, expr: nodes.ThreadIndex) -> None:
+        kinds = ("global", "local", "tile", "tile_origin")
+        allowed = kinds if self.kernel.tile is not None else kinds[:1]
+        self.expect(expr.kind in allowed, expr, "no such index")
+        self.expect(0 <= expr.dim < self.kernel.rank, expr, "no such dimension")
+        self.same(expr, expr.type, INT32)
+
+    def _buffer_extent(self, expr: nodes.BufferExtent) -> None:
+        buffer = self.buffers.get(expr.buffer)
+        if buffer is None:
+            _fail(expr.span, f"no container is called {expr.buffer}")
+        self.expect(0 <= expr.dim < buffer.rank, expr, "no such dimension")
+        self.same(expr, expr.type, INT32)
+
+    def _unary(self, expr: nodes.Unary) -> None:
+        kind = self.scalar(expr.operand)
+        allowed = {"neg": kind != BOOL, "invert": kind.is_integer, "not": kind == BOOL}
+        self.expect(allowed.get(expr.op, False), expr, f"not on {kind}")
+        self.same(expr, expr.type, kind)
+
+    def _binary(self, expr: nodes.Binary) -> None:
+        left, right = self.scalar(expr.left), self.scalar(expr.right)
+        if expr.op in _SHIFTS:
+            allowed = left.is_integer and right in (INT32, UINT32)
+        elif expr.op in _BITS:
+            allowed = left == right and left.kind != "float"
+        elif expr.op == "div":
+            allowed = left == right and left.kind == "float"
+        elif expr.op in ("tdiv", "trem"):
+            allowed = left == right and left.is_integer
+        else:
+            known = expr.op in ("add", "sub", "mul", "floordiv", "floormod")
+            allowed = known and left == right and left != BOOL
+        self.expect(allowed, expr, f"not on {left} and {right}")
+        self.same(expr, expr.type, left)
+
+    def _compare(self, expr: nodes.Compare) -> None:
+        left, right = self.scalar(expr.left), self.scalar(expr.right)
+        ordered = expr.op in ("lt", "le", "gt", "ge")
+        known = ordered or expr.op in ("eq", "ne")
+        allowed = known and left == right and not (ordered and left == BOOL)
+        self.expect(allowed, expr, f"not on {left} and {right}")
+        self.same(expr, expr.type, BOOL)
+
+    def _logical(self, expr: nodes.Logical) -> None:
+        self.expect(expr.op in ("and", "or"), expr, "no such operation")
+        self.condition(expr.left)
+        self.condition(expr.right)
+        self.same(expr, expr.type, BOOL)
+
+    def _select(self, expr: nodes.Select) -> None:
+        self.condition(expr.condition)
+        for side in (expr.then, expr.orelse):
+            self.expr(side)
+            self.same(side, side.type, expr.type)
+
+    def _cast(self, expr: nodes.Cast) -> None:
+        self.scalar(expr.operand)
+        self.expect(expr.type in SCALARS.values(), expr, "a cast to no scalar")
+
+    def _builtin(self, expr: nodes.Builtin) -> None:
+        row = BUILTINS.get(expr.name)
+        if row is None:
+            _fail(expr.span, f"no builtin is called {expr.name}")
+        self.expect(len(expr.args) == len(row.params), expr, f"not {len(row.params)} arguments")
+        common: dict[str, Scalar] = {}
+        for argument, letter in zip(expr.args, row.params, strict=True):
+            kind = self.scalar(argument)
+            self.expect(_in_class(kind, letter), expr, f"{kind} is not of class {letter}")
+            self.same(argument, kind, common.setdefault(letter, kind))
+        wanted = SCALARS[row.result] if row.result in SCALARS else common[row.result]
+        self.same(expr, expr.type, wanted)
+
+    def _load(self, expr: nodes.Load) -> None:
+        self.place(expr.place)
+        self.same(expr, expr.type, expr.place.type)
+
+
+_CLASSES = {
+    "F": ("float32",),
+    "N": ("int32", "uint32", "float32"),
+    "S": ("int32", "float32"),
+    "I": ("int32",),
+    "Z": ("int32", "uint32"),
+    "B": ("bool",),
+}
+
+
+def _in_class(kind: Scalar, letter: str) -> bool:
+    return kind.name in _CLASSES[letter]
