@@ -1,0 +1,230 @@
+"""``array``: dense elements in the memory of one accelerator_view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from vkamp.errors import AmpError
+from vkamp.lang.access import (
+    access_type,
+    access_type_auto,
+    access_type_none,
+    access_type_read_write,
+)
+from vkamp.lang.container import Container, Descriptor, container_shape, convert_array
+from vkamp.lang.dtypes import convert, element_dtype
+from vkamp.lang.home import Home
+from vkamp.lang.host_memory import Lease
+from vkamp.lang.index_space import ExtentLike, extent
+from vkamp.lang.region import Layout
+from vkamp.lang.storage import Location, default_location
+from vkamp.lang.views import array_view
+
+__all__ = ["array", "fit"]
+
+
+class array(Container):
+    """A dense, row-major container in the memory of one accelerator_view (AMP: ``array<T, N>``).
+
+    ``array(extent, dtype)`` has indeterminate contents, ``array(extent, dtype, data)`` those of
+    ``data``: an ndarray, nested or flat sequence or iterable with as many elements as the extent;
+    without ``dtype`` it has the data's type. ``array(other)`` copies an array, on the same
+    accelerator_view unless told, or an array_view.
+
+    The location is ``accelerator_view``, or the default view of the default accelerator.  A
+    *staging* array lies on a view of the cpu accelerator and names the device that it exchanges
+    data with by ``associated_accelerator_view``.
+
+    The host reaches the elements by ``np.asarray(a)``, ``copy`` and ``array_view(a)``; subscripts
+    work only for an array on the cpu accelerator.
+
+    Raises AmpError for an extent below 1, for data of another size, and for a ``cpu_access_type``
+    that the device can't give; TypeError for dtypes and data that do not fit; OutOfMemoryError.
+    """
+
+    __slots__ = ("_associated", "_cpu_access_type", "_location")
+    _location: Location
+
+    def __init__(
+        self,
+        extent: ExtentLike | Container,
+        dtype: DTypeLike | None = None,
+        data: Any = None,
+        *,
+        accelerator_view: Location | None = None,
+        associated_accelerator_view: Location | None = None,
+        cpu_access_type: access_type = access_type_auto,
+    ) -> None:
+        source = _source(extent, dtype, data)
+        if isinstance(source, Container) and accelerator_view is None:
+            accelerator_view = source._location if isinstance(source, array) else None
+        location = default_location() if accelerator_view is None else accelerator_view
+        shape, wanted, values = _contents(extent, dtype, source)
+        self._cpu_access_type = _effective_access(location, cpu_access_type)
+        self._location = location
+        self._associated = location
+        if associated_accelerator_view is not None and not location.runs_kernels:
+            self._associated = associated_accelerator_view
+        layout = Layout.dense(0, shape, wanted)
+        home = Home(0, layout.bounds[1], primary=location)
+        super().__init__(Lease(home), layout, False)
+        if values is not None:
+            self._write(values)
+
+    # -- properties --------------------------------------------------------------------------------
+
+    @property
+    def accelerator_view(self) -> Location:
+        """Where the elements are."""
+        return self._location
+
+    @property
+    def associated_accelerator_view(self) -> Location:
+        """The device a staging array exchanges data with; otherwise the same as
+        ``accelerator_view``."""
+        return self._associated
+
+    @property
+    def cpu_access_type(self) -> access_type:
+        """How the host reaches the elements in place: read_write on the cpu accelerator, else
+        none."""
+        return self._cpu_access_type
+
+    def __repr__(self) -> str:
+        dtype = self.dtype.name if self.dtype.names is None else self.dtype
+        return f"array({self.extent!r}, {dtype})"
+
+    # -- host access -------------------------------------------------------------------------------
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """A copy of the elements; waits for the launches that write them."""
+        if copy is False:
+            raise ValueError("an array's elements are on a device and cannot be had without a copy")
+        return convert_array(self._read(), dtype, copy, "an array")
+
+    def _in_place(self) -> array_view:
+        """A view for host subscripts; AmpError on a device."""
+        if self._cpu_access_type == access_type_none:
+            raise AmpError(
+                f"{self!r} is on a device and has no host subscripts: "
+                f"use np.asarray(a), copy(a, dest) or array_view(a)"
+            )
+        return array_view(self)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._in_place()[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._in_place()[key] = value
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError(f"{self!r} is not iterable: iterate over np.asarray(a)")
+
+    def data(self) -> NDArray[Any] | None:
+        """The elements in place for an array of rank 1 on the cpu accelerator; None on a device
+        (AMP: ``data()``)."""
+        if self.rank != 1:
+            raise TypeError(f"data() needs rank 1, {self!r} has rank {self.rank}")
+        return None if self._cpu_access_type == access_type_none else self._in_place().data()
+
+    def __copy__(self) -> array:
+        return array(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> array:
+        return array(self)
+
+    def copy_to(self, dest: Any) -> None:
+        """``copy(self, dest)`` (AMP: ``copy_to``)."""
+        array_view(self).copy_to(dest)
+
+    # -- views -------------------------------------------------------------------------------------
+
+    def section(self, *args: Any) -> array_view:
+        """A view of a box of the elements: as :meth:`array_view.section`."""
+        return array_view(self).section(*args)
+
+    def reinterpret_as(self, dtype: DTypeLike) -> array_view:
+        """A view of rank 1 of the same bytes as elements of ``dtype``, from any rank (AMP:
+        ``reinterpret_as``).
+
+        AmpError if the bytes are no whole multiple of the new element.
+        """
+        return array_view(self, self._layout.size).reinterpret_as(dtype)
+
+    def view_as(self, of: ExtentLike) -> array_view:
+        """A view of the first elements in another shape, from any rank (AMP: ``view_as``).
+
+        AmpError if ``of`` has more elements than this array.
+        """
+        return array_view(self, of)
+
+    # -- launches ----------------------------------------------------------------------------------
+
+    def _acquire(self, location: Location, *, read: bool, write: bool) -> Descriptor:
+        if location != self._location:
+            raise AmpError(
+                f"{self!r} is on another accelerator_view than the launch: capture array_view(a)"
+            )
+        return super()._acquire(location, read=read, write=write)
+
+
+def fit(values: NDArray[Any], shape: tuple[int, ...], what: str) -> NDArray[Any]:
+    """``values``, of this shape or flat, in this shape; AmpError otherwise."""
+    if values.shape == shape:
+        return values
+    size = int(np.prod(shape, dtype=object))
+    if values.ndim == 1 and values.size == size:
+        return values.reshape(shape)
+    if values.ndim == 1 or values.size != size:
+        given = f"{values.size} element{'' if values.size == 1 else 's'}"
+        raise AmpError(f"{what} has {given}, {extent(shape)!r} needs {size}")
+    raise AmpError(f"{what} has shape {values.shape}, not {shape}; a flat one would do")
+
+
+def _source(first: Any, dtype: DTypeLike | None, data: Any) -> Any:
+    """What an array's contents come from; None for indeterminate ones."""
+    if not isinstance(first, Container):
+        return data
+    if (dtype is not None and np.dtype(dtype) != first.dtype) or data is not None:
+        raise TypeError("array(array_or_view) takes over type and contents: no dtype, no data")
+    return first
+
+
+def _contents(
+    first: Any, dtype: DTypeLike | None, source: Any
+) -> tuple[tuple[int, ...], np.dtype[Any], NDArray[Any] | None]:
+    """Shape, element type and values (None: indeterminate) of a new array."""
+    if isinstance(first, Container):
+        return first._layout.shape, first.dtype, first._read()
+    if isinstance(first, np.ndarray) or (
+        isinstance(first, Sequence) and not all(isinstance(n, (int, np.integer)) for n in first)
+    ):
+        raise TypeError("array begins with its extent: write array(extent(...), dtype, data)")
+    if source is None:
+        if dtype is None:
+            raise TypeError("array(extent) needs a dtype or data")
+        wanted = element_dtype(dtype)
+        return container_shape(first, wanted), wanted, None
+    if isinstance(source, Container):
+        source = source._read()
+    given = None if dtype is None else element_dtype(dtype)
+    values = convert(source, given)
+    wanted = element_dtype(values.dtype)
+    shape = container_shape(first, wanted)
+    return shape, wanted, fit(values, shape, "data")
+
+
+def _effective_access(location: Location, wanted: access_type) -> access_type:
+    if not isinstance(wanted, access_type):
+        raise TypeError(f"cpu_access_type is an access_type, got {wanted!r}")
+    if not location.runs_kernels:
+        return access_type_read_write
+    if wanted not in (access_type_auto, access_type_none):
+        raise AmpError(
+            f"cpu_access_type {wanted.name}: the accelerator shares no memory with the host"
+        )
+    return access_type_none

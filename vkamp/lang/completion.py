@@ -1,0 +1,111 @@
+"""``completion_future``: the end of an asynchronous operation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from concurrent.futures import Future, TimeoutError
+from datetime import datetime
+from threading import Thread
+from typing import Any
+
+from vkamp.errors import AmpError
+
+__all__ = ["completion_future"]
+
+
+class completion_future:
+    """The result of an asynchronous operation (AMP: ``completion_future``).
+
+    ``get()`` waits and raises what the operation raised; ``await future`` does the same under
+    asyncio.  One made by ``completion_future()`` stands for no operation: ``valid()`` is False and
+    all else raises AmpError.
+
+    Every operation and every callback has a thread of its own, so that a callback may start further
+    operations and wait for them.
+    """
+
+    __slots__ = ("_future",)
+
+    def __init__(self) -> None:
+        self._future: Future[None] | None = None
+
+    @classmethod
+    def _run(cls, work: Callable[[], object]) -> completion_future:
+        """Do ``work`` in a thread of its own."""
+        future: Future[None] = Future()
+        future.set_running_or_notify_cancel()
+
+        def run() -> None:
+            try:
+                work()
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(None)
+
+        try:
+            Thread(target=run, name="vkamp-async").start()
+        except RuntimeError:  # the interpreter is ending and starts no more threads
+            run()
+        return cls._of(future)
+
+    @classmethod
+    def _of(cls, future: Future[None]) -> completion_future:
+        self = cls()
+        self._future = future
+        return self
+
+    def _operation(self) -> Future[None]:
+        if self._future is None:
+            raise AmpError("this completion_future stands for no operation")
+        return self._future
+
+    def valid(self) -> bool:
+        """Whether this future stands for an operation."""
+        return self._future is not None
+
+    def get(self) -> None:
+        """Wait for the end; raise what the operation raised."""
+        self._operation().result()
+
+    def wait(self) -> None:
+        """Wait for the end, well or not."""
+        self._operation().exception()
+
+    def wait_for(self, seconds: float) -> bool:
+        """Wait at most ``seconds``; whether the operation has ended."""
+        try:
+            self._operation().exception(max(seconds, 0))
+        except TimeoutError:
+            return False
+        return True
+
+    def wait_until(self, when: datetime | float) -> bool:
+        """Wait until ``when``, a datetime or seconds as of ``time.time()``; whether the operation
+        has ended."""
+        moment = when.timestamp() if isinstance(when, datetime) else when
+        return self.wait_for(moment - time.time())
+
+    def then(self, callback: Callable[[], object]) -> None:
+        """Call ``callback()`` in a thread of its own when the operation has ended well, now if it
+        already has.
+
+        An exception in it goes to ``threading.excepthook``.
+        """
+
+        def start(future: Future[None]) -> None:
+            if future.exception() is None:
+                Thread(target=callback, name="vkamp-then").start()
+
+        self._operation().add_done_callback(start)
+
+    def __await__(self) -> Generator[Any, None, None]:
+        import asyncio  # only those who await pay for its import
+
+        return asyncio.wrap_future(self._operation()).__await__()
+
+    def __repr__(self) -> str:
+        if self._future is None:
+            return "<completion_future: no operation>"
+        return f"<completion_future: {'ready' if self._future.done() else 'pending'}>"

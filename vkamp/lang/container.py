@@ -1,0 +1,242 @@
+"""What ``array`` and ``array_view`` share: a layout in a home, launches, and whole-value reads and
+writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vkamp.errors import AmpError, OutOfMemoryError, UnsupportedFeatureError
+from vkamp.lang import index_space
+from vkamp.lang.home import DeviceCopy
+from vkamp.lang.host_memory import Lease, bring_home_at_exit
+from vkamp.lang.index_space import ExtentLike, extent, index, tiled_index
+from vkamp.lang.region import Layout
+from vkamp.lang.storage import Location, Storage
+
+__all__ = [
+    "Container",
+    "Descriptor",
+    "container_shape",
+    "convert_array",
+    "is_integer",
+    "position",
+]
+
+#: numpy's own limit on dimensions, which the host side of every container meets.
+_MAX_RANK = 64 if int(np.__version__.split(".")[0]) >= 2 else 32
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """A container as a launch binds it: storage, and where the elements lie in it.
+
+    ``offset_elements`` and ``strides_elements`` count elements of ``dtype`` from the storage's
+    first byte.  ``dense``: row-major without gaps.  Descriptors of equal ``home_id`` share
+    ``storage`` and may overlap.
+    """
+
+    storage: Storage
+    dtype: np.dtype[Any]
+    offset_elements: int
+    shape: tuple[int, ...]
+    strides_elements: tuple[int, ...]
+    dense: bool
+    home_id: int
+
+
+def is_integer(value: Any) -> bool:
+    """Whether ``value`` is an int or a numpy integer (no array)."""
+    return isinstance(value, (int, np.integer))
+
+
+def container_shape(of: ExtentLike, dtype: np.dtype[Any]) -> tuple[int, ...]:
+    """``of`` (an extent, a sequence of ints or one int) as the shape of a container.
+
+    AmpError if a component is below 1, OutOfMemoryError if no address could reach the elements.
+    """
+    shape = tuple(extent(of))
+    for dimension, size in enumerate(shape):
+        if size <= 0:
+            raise AmpError(
+                f"{extent(shape)!r}: component {dimension} is {size}, "
+                f"but those of a container are at least 1"
+            )
+    if len(shape) > _MAX_RANK:
+        raise UnsupportedFeatureError(
+            f"containers have rank 1 to {_MAX_RANK}, which is numpy's limit; got {len(shape)}"
+        )
+    nbytes = dtype.itemsize
+    for size in shape:
+        nbytes *= size
+    if nbytes >= 2**62:
+        raise OutOfMemoryError(
+            f"{extent(shape)!r} of {dtype.itemsize}-byte elements needs {nbytes} bytes"
+        )
+    return shape
+
+
+def position(key: Any, shape: tuple[int, ...], what: str) -> tuple[int, ...]:
+    """A host subscript as one position; TypeError unless it has the rank of ``shape``, IndexError
+    outside.
+
+    Negative subscripts do not wrap.
+    """
+    if isinstance(key, (index, tiled_index)):
+        where = tuple(key)
+    else:
+        parts = key if isinstance(key, tuple) else (key,)
+        for part in parts:
+            if not is_integer(part):
+                _refuse_subscript(part, what)
+        where = tuple(int(part) for part in parts)
+    if len(where) != len(shape):
+        raise TypeError(
+            f"{what} has rank {len(shape)} and takes {len(shape)} subscripts, got {len(where)}"
+        )
+    for i, n in zip(where, shape, strict=True):
+        if not 0 <= i < n:
+            inside = extent(shape)
+            raise IndexError(f"index {where if len(where) > 1 else i} is outside {inside!r}")
+    return where
+
+
+def _refuse_subscript(part: object, what: str) -> NoReturn:
+    if isinstance(part, slice):
+        raise TypeError(
+            f"{what} takes no slices: write .section(index(...), extent(...)), "
+            f"or np.asarray(...) for numpy's subscripts"
+        )
+    raise TypeError(
+        f"subscripts of {what} are integers or an index, got {type(part).__name__}: "
+        f"np.asarray(...) has numpy's subscripts"
+    )
+
+
+class Container:
+    """A typed, shaped region of a home.  ``array`` and ``array_view`` are the public ones."""
+
+    __slots__ = ("__weakref__", "_descriptors", "_layout", "_lease", "_open", "_readonly")
+
+    def __init__(self, lease: Lease, layout: Layout, readonly: bool) -> None:
+        self._lease = lease
+        self._layout = layout
+        self._readonly = readonly
+        self._descriptors: dict[Location, Descriptor] = {}
+        self._open: dict[Location, DeviceCopy] = {}
+
+    # -- properties --------------------------------------------------------------------------------
+
+    @property
+    def extent(self) -> index_space.extent:
+        """The shape, as an extent of its own (assigning its components changes nothing here)."""
+        return extent(self._layout.shape)
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self._layout.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the elements."""
+        return self._layout.dtype
+
+    @property
+    def readonly(self) -> bool:
+        """Whether writing through this container is refused (AMP: ``array_view<const T>``)."""
+        return self._readonly
+
+    def __len__(self) -> int:
+        return self._layout.shape[0]
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"{type(self).__name__} cannot be pickled: send np.array(...) of it and make a new one"
+        )
+
+    # -- values ------------------------------------------------------------------------------------
+
+    def _read(self) -> NDArray[Any]:
+        """The newest elements in a fresh array; home memory stays as it is."""
+        with self._lease as home:
+            return home.read(self._layout)
+
+    def _write(self, values: NDArray[Any]) -> None:
+        """Replace all elements by ``values``, of this shape and dtype."""
+        with self._lease as home:
+            home.write(self._layout, values)
+
+    # -- launches ----------------------------------------------------------------------------------
+
+    def _acquire(self, location: Location, *, read: bool, write: bool) -> Descriptor:
+        """Make the elements current at ``location`` for a launch and say where they are there.
+
+        They are uploaded for a launch that only writes, too, because it may write a part;
+        ``discard_data`` saves that. All containers of a launch acquire before any of them tells
+        :meth:`_written`.
+
+        OutOfMemoryError; TypeError for writing through a read-only view.
+        """
+        if write and self._readonly:
+            raise TypeError(f"{self!r} is read-only and cannot be written in a kernel")
+        if not (read or write):
+            raise ValueError("a launch that neither reads nor writes a container needs no storage")
+        with self._lease as home:
+            known = location in home.copies
+            copy = home.acquire(location, self._layout.region)
+            if not known:
+                bring_home_at_exit()
+            if write:
+                self._open[location] = copy
+            descriptor = self._descriptors.get(location)
+            if descriptor is None or descriptor.storage is not copy.storage:
+                descriptor = self._describe(copy, home.id)
+                self._descriptors[location] = descriptor
+        return descriptor
+
+    def _describe(self, copy: DeviceCopy, home_id: int) -> Descriptor:
+        layout = self._layout
+        itemsize = layout.dtype.itemsize
+        offset, rest = divmod(layout.offset - copy.origin, itemsize)
+        if rest:
+            raise UnsupportedFeatureError(
+                f"{self!r} begins {layout.offset - copy.origin} bytes into its memory, "
+                f"which is no multiple of its {itemsize}-byte elements: copy it to an array"
+            )
+        strides = tuple(stride // itemsize for stride in layout.strides)
+        return Descriptor(
+            copy.storage, layout.dtype, offset, layout.shape, strides, layout.is_dense, home_id
+        )
+
+    def _written(self, location: Location) -> None:
+        """A launch that writes this container, acquired for it before, is enqueued at
+        ``location``."""
+        used = self._open.pop(location, None)
+        region = self._layout.region
+        with self._lease as home:
+            copy = home.copies.get(location)
+            if copy is not None and used in (None, copy):
+                home.written_on(copy, region)
+            elif used is not None:
+                # The home was joined with another since: what the launch writes comes home from the
+                # old storage.
+                home.adopt(used, region)
+
+    def _is_current(self, location: Location) -> bool:
+        """Whether a launch at ``location`` would find the elements there without an upload."""
+        with self._lease as home:
+            copy = home.copies.get(location)
+            return copy is not None and not copy.stale.overlaps(self._layout.region)
+
+
+def convert_array(values: NDArray[Any], dtype: Any, copy: bool | None, what: str) -> NDArray[Any]:
+    """``values`` in the type that ``np.asarray(container, dtype=..., copy=...)`` asks for."""
+    if dtype is None or np.dtype(dtype) == values.dtype:
+        return values
+    if copy is False:
+        raise ValueError(f"{what} cannot be had as {np.dtype(dtype).name} without a copy")
+    return values.astype(dtype)

@@ -1,0 +1,241 @@
+"""Element types: which numpy dtypes a container may hold, and how values are converted to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy import (
+    bool_,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from numpy.typing import DTypeLike, NDArray
+
+from vkamp.errors import AmpError, UnsupportedFeatureError
+
+__all__ = [
+    "bool_",
+    "convert",
+    "convert_scalar",
+    "dtype_name",
+    "element_dtype",
+    "float16",
+    "float32",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
+
+_POSSIBLE = "float32, int32, uint32 and structured dtypes of these"
+_SCALARS = tuple(np.dtype(t) for t in (float32, int32, uint32))
+
+#: Scalar types that some devices have, with the Vulkan features that elements of them need.
+_DEVICE_FEATURES = {
+    np.dtype(float64): "shaderFloat64",
+    np.dtype(int64): "shaderInt64",
+    np.dtype(uint64): "shaderInt64",
+    np.dtype(float16): "storageBuffer16BitAccess",
+    np.dtype(int16): "storageBuffer16BitAccess",
+    np.dtype(uint16): "storageBuffer16BitAccess",
+    np.dtype(int8): "storageBuffer8BitAccess",
+    np.dtype(uint8): "storageBuffer8BitAccess",
+}
+
+
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """``dtype`` as messages show it: ``float32``, or ``{x: float32, y: int32}``."""
+    if dtype.names is not None:
+        return "{" + ", ".join(f"{n}: {dtype_name(dtype[n])}" for n in dtype.names) + "}"
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        return f"{dtype_name(base)}[{', '.join(map(str, shape))}]"
+    return str(dtype.name)
+
+
+def element_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    """``dtype`` as the numpy dtype of a container's elements.
+
+    float32, int32, uint32 and structured dtypes of these (nested, with subarrays) in native byte
+    order, with 4-byte aligned members in ascending order that do not overlap.  numpy's offsets are
+    kept.
+
+    Raises UnsupportedFeatureError for types that only some devices have, AmpError for bool, and
+    TypeError for all else.
+    """
+    try:
+        wanted: np.dtype[Any] = np.dtype(dtype)
+    except TypeError:
+        raise TypeError(f"{dtype!r} is no element type: elements are {_POSSIBLE}") from None
+    _check(wanted, "")
+    for scalar in _SCALARS:
+        if wanted == scalar:
+            return scalar  # one object per type, whichever C type numpy calls it
+    return np.dtype((np.void, wanted)) if wanted.type is np.record else wanted
+
+
+def _check(dtype: np.dtype[Any], path: str) -> None:
+    """Raise unless ``dtype`` can be an element, or its member ``path``."""
+    what = f"member {path!r}: {dtype_name(dtype)}" if path else dtype_name(dtype)
+    if dtype in _SCALARS:
+        return
+    if dtype.subdtype is not None:
+        if not path:
+            raise TypeError(f"{what} is no element type: put the extra dimensions in the extent")
+        _check(dtype.subdtype[0], path)
+    elif dtype.names is not None:
+        _check_struct(dtype, path)
+    elif dtype in _DEVICE_FEATURES:
+        raise UnsupportedFeatureError(
+            f"{what} elements need an engine that enables the device's {_DEVICE_FEATURES[dtype]}; "
+            f"the Kompute engine enables none: use {_substitute(dtype)}"
+        )
+    elif dtype == np.dtype(bool_):
+        raise AmpError(f"{what} is no element type: use int32, or int8 where the device has it")
+    elif not dtype.isnative and dtype.newbyteorder("=") in (*_SCALARS, *_DEVICE_FEATURES):
+        raise TypeError(
+            f"{what} elements of type {dtype.str!r} are not in native byte order: "
+            f"write a.astype(a.dtype.newbyteorder('='))"
+        )
+    else:
+        raise TypeError(f"{what} is no element type: elements are {_POSSIBLE}")
+
+
+def _substitute(dtype: np.dtype[Any]) -> str:
+    return {"f": "float32", "i": "int32", "u": "uint32"}[dtype.kind]
+
+
+def _check_struct(dtype: np.dtype[Any], path: str) -> None:
+    assert dtype.names is not None
+    assert dtype.fields is not None
+    name = f"member {path!r}" if path else "the structured dtype"
+    if not dtype.names:
+        raise TypeError(f"{name} has no members")
+    end, previous = 0, ""
+    for member in dtype.names:
+        inner, offset = dtype.fields[member][:2]
+        full = f"{path}.{member}" if path else member
+        _check(inner, full)
+        if offset % 4:
+            raise TypeError(f"member {full!r} is at byte {offset}: members are 4-byte aligned")
+        if offset < end:
+            raise TypeError(
+                f"member {full!r} at byte {offset} overlaps or precedes {previous!r}: "
+                f"members are in ascending order and apart"
+            )
+        end, previous = offset + inner.itemsize, full
+    if dtype.itemsize % 4:
+        raise TypeError(f"{name} has {dtype.itemsize} bytes: the size is a multiple of 4")
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def _fits(values: NDArray[Any], dtype: np.dtype[Any]) -> None:
+    """OverflowError unless every integer of ``values`` is in the range of ``dtype``."""
+    if not values.size or values.dtype.kind not in "iu" or np.can_cast(values.dtype, dtype):
+        return
+    limits = np.iinfo(dtype)
+    for value in (int(values.min()), int(values.max())):
+        if not limits.min <= value <= limits.max:
+            raise OverflowError(f"{value} does not fit {dtype_name(dtype)}")
+
+
+def _refuse(source: np.dtype[Any], dtype: np.dtype[Any], what: str) -> None:
+    raise TypeError(
+        f"{what} of type {dtype_name(source)} does not convert to {dtype_name(dtype)}: "
+        f"write .astype(np.{dtype.name})"
+        if dtype.names is None
+        else f"{what} of type {dtype_name(source)} does not convert to {dtype_name(dtype)}"
+    )
+
+
+def convert(data: Any, dtype: np.dtype[Any] | None, what: str = "data") -> NDArray[Any]:
+    """``data`` (an ndarray, or any nesting of sequences or iterable) as an array of element type
+    ``dtype``.
+
+    An ndarray's type must convert without change of kind ("same_kind"); numbers in sequences are
+    weak, as literals are: an int goes where it fits.  Without ``dtype`` an ndarray's own is taken,
+    and int32 or float32 for numbers. The result may share memory with ``data``.
+
+    Raises TypeError for types that do not convert, OverflowError for integers out of range, and
+    what :func:`element_dtype` raises.
+    """
+    if isinstance(data, np.ma.MaskedArray):
+        raise TypeError(f"{what} is a masked array: write .filled(value)")
+    if isinstance(data, np.ndarray):
+        return _convert_array(np.asarray(data), dtype, what)
+    if isinstance(data, Iterable) and not hasattr(data, "__len__"):
+        data = list(data)
+    if dtype is not None and dtype.names is not None:
+        return np.array(data, dtype=dtype)
+    values = np.asarray(data)
+    if isinstance(data, np.generic) or hasattr(data, "__array__"):
+        return _convert_array(values, dtype, what)
+    if dtype is None:
+        dtype = _weak_dtype(values, what)
+    if values.size and not _weak_converts(values.dtype, dtype):
+        _refuse(values.dtype, dtype, what)
+    if dtype.kind in "iu":
+        _fits(values, dtype)
+    return values.astype(dtype)
+
+
+def _convert_array(values: NDArray[Any], dtype: np.dtype[Any] | None, what: str) -> NDArray[Any]:
+    if dtype is None:
+        element_dtype(values.dtype)
+        return values
+    if values.dtype == dtype:
+        return values
+    structured = values.dtype.names is not None or dtype.names is not None
+    if structured or not np.can_cast(values.dtype, dtype, "same_kind"):
+        _refuse(values.dtype, dtype, what)
+    if dtype.kind in "iu":
+        _fits(values, dtype)
+    return values.astype(dtype)
+
+
+def _weak_dtype(values: NDArray[Any], what: str) -> np.dtype[Any]:
+    """The element type that plain Python numbers have."""
+    if values.dtype.kind == "i" or (values.dtype.kind == "u" and values.size):
+        return np.dtype(int32)
+    if values.dtype.kind == "f":
+        return np.dtype(float32)
+    return element_dtype(values.dtype)
+
+
+def _weak_converts(source: np.dtype[Any], dtype: np.dtype[Any]) -> bool:
+    if source.kind in "iub":
+        return True
+    return source.kind == "f" and dtype.kind == "f"
+
+
+def convert_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
+    """One element's value for the scalar type ``dtype``; TypeError if it does not convert,
+    OverflowError."""
+    values = np.asarray(value)
+    if values.ndim:
+        raise TypeError(f"an element takes one value, got an array of shape {values.shape}")
+    if not _weak_converts(values.dtype, dtype):
+        raise TypeError(
+            f"a value of type {dtype_name(values.dtype)} does not convert to {dtype_name(dtype)}"
+        )
+    if dtype.kind in "iu":
+        _fits(values, dtype)
+    return values.astype(dtype)[()]

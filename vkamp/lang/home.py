@@ -1,0 +1,282 @@
+"""Coherence: where the newest bytes of a container are.
+
+A *home* is one range of bytes that views look into: the memory of a numpy array, the device storage
+of an ``array``, or memory that a view without a source asked for.  Beside an image in host memory
+it has at most one copy per location (accelerator_view).  Three sets of bytes say what is where:
+
+- ``copy.pending``: the newest value is in this copy alone; the host image and the other copies are
+  older.
+- ``copy.stale``: this copy is older than the newest value, wherever that is.
+- ``home.undefined``: no one needs the value; nothing is uploaded for it.
+
+So a byte of the host image is newest unless it is pending somewhere, and pending sets of two copies
+are disjoint. Everything moves by exact byte sets: a column comes home without its neighbours.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vkamp.lang.region import EMPTY, ByteSet, Layout, scatter
+from vkamp.lang.storage import Location, Storage
+
+__all__ = ["DeviceCopy", "Home"]
+
+_Bytes = NDArray[np.uint8]
+_ids = count(1)
+
+#: More separate intervals than this travel as one piece with what lies between them.
+_FEW = 8
+
+
+class _Depth(threading.local):
+    """How many homes this thread has locked."""
+
+    locked = 0
+
+
+depth = _Depth()
+
+
+class DeviceCopy:
+    """A home's bytes at one location, from ``origin`` on; see the module's text for the two
+    sets."""
+
+    __slots__ = ("origin", "pending", "stale", "storage")
+
+    def __init__(self, storage: Storage, origin: int, stale: ByteSet) -> None:
+        self.storage = storage
+        self.origin = origin
+        self.stale = stale
+        self.pending = EMPTY
+
+    def fetch(self, start: int, stop: int) -> _Bytes:
+        """The bytes ``[start, stop)``, after all that is enqueued."""
+        return self.storage.download(start - self.origin, stop - start)
+
+    def send(self, start: int, data: _Bytes) -> None:
+        """Replace the bytes from ``start`` on."""
+        self.storage.upload(start - self.origin, data)
+
+    def merge(self, values: _Bytes, where: ByteSet) -> None:
+        """Replace the bytes ``where``, and no others, by those of ``values``, which begins at
+        ``where.start``."""
+        origin = where.start
+        if where.count <= _FEW:
+            for start, stop in where.intervals():
+                self.send(start, values[start - origin : stop - origin])
+            return
+        merged = np.array(self.fetch(origin, where.stop))
+        scatter(merged, values, where, origin)
+        self.send(origin, merged)
+
+
+class Home:
+    """One range of bytes ``[start, stop)`` with its copies.  Every method that touches state
+    expects ``lock`` held.
+
+    ``primary`` is the location whose storage an ``array`` is; without one the host image is where
+    the data belong. ``memory`` gives the host image, when it is first needed.
+    """
+
+    def __init__(
+        self,
+        start: int,
+        stop: int,
+        *,
+        memory: Callable[[], _Bytes] | None = None,
+        defined: bool = False,
+        primary: Location | None = None,
+    ) -> None:
+        self.id = next(_ids)
+        self.lock = threading.RLock()
+        self.start, self.stop = start, stop
+        self.everything = ByteSet.interval(start, stop)
+        self.copies: dict[Location, DeviceCopy] = {}
+        self.undefined = EMPTY if defined else self.everything
+        self.primary = primary
+        self.retired = False
+        self._memory = memory or (lambda: np.empty(stop - start, np.uint8))
+        self._image: _Bytes | None = None
+        if primary is not None:
+            copy = self._new_copy(primary)
+            copy.pending = self.everything
+
+    def __enter__(self) -> Home:
+        self.lock.acquire()
+        depth.locked += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        depth.locked -= 1
+        self.lock.release()
+
+    @property
+    def image(self) -> _Bytes:
+        """The host image: all bytes of the home; newest where nothing is pending."""
+        if self._image is None:
+            self._image = self._memory()
+        return self._image
+
+    def host(self, layout: Layout) -> NDArray[Any]:
+        """The elements of ``layout`` in the host image: a view, no copy, nothing brought home."""
+        return layout.place(self.image, self.start)
+
+    # -- moving bytes ------------------------------------------------------------------------------
+
+    def _new_copy(self, location: Location) -> DeviceCopy:
+        nbytes = (self.stop - self.start + 3) // 4 * 4
+        copy = DeviceCopy(location.allocate(nbytes), self.start, self.everything - self.undefined)
+        self.copies[location] = copy
+        return copy
+
+    def _publish(self, copy: DeviceCopy, where: ByteSet) -> None:
+        """Bring pending bytes home; bytes beside them in the host image stay untouched."""
+        pieces = where.intervals() if where.count <= _FEW else iter(((where.start, where.stop),))
+        for start, stop in pieces:
+            data = copy.fetch(start, stop)
+            image = self.image[start - self.start : stop - self.start]
+            scatter(image, data, where & ByteSet.interval(start, stop), start)
+        copy.pending -= where
+
+    def publish(self, region: ByteSet, *, but: DeviceCopy | None = None) -> None:
+        """Bring home every pending byte of ``region`` (but those of one copy)."""
+        for copy in self.copies.values():
+            if copy is not but and copy.pending:
+                where = copy.pending & region
+                if where:
+                    self._publish(copy, where)
+
+    def _upload(self, copy: DeviceCopy, where: ByteSet) -> None:
+        """Send bytes that are newest in the host image to a copy that is behind."""
+        if where.count > _FEW and not copy.pending.overlaps(where.hull()):
+            # What lies between is equal on both sides, or stays stale: one piece does no harm.
+            pieces = where.hull()
+        else:
+            pieces = where
+        copy.merge(self.image[pieces.start - self.start : pieces.stop - self.start], pieces)
+        copy.stale -= where
+
+    def acquire(self, location: Location, region: ByteSet) -> DeviceCopy:
+        """The copy at ``location``, with ``region`` current in it.  OutOfMemoryError, and then
+        nothing has changed."""
+        copy = self.copies.get(location)
+        if copy is None:
+            copy = self._new_copy(location)
+        if copy.stale:
+            needed = copy.stale & region
+            if needed:
+                self.publish(needed, but=copy)
+                self._upload(copy, needed)
+        return copy
+
+    # -- who wrote ---------------------------------------------------------------------------------
+
+    def written_on(self, copy: DeviceCopy, region: ByteSet) -> None:
+        """A launch or a copy has written ``region`` at ``copy``."""
+        for other in self.copies.values():
+            if other is copy:
+                other.pending |= region
+                other.stale -= region
+            else:
+                other.stale |= region
+                other.pending -= region
+        self._define(region)
+
+    def written_by_host(self, region: ByteSet) -> None:
+        """The host image is the newest for ``region``."""
+        for copy in self.copies.values():
+            copy.stale |= region
+            copy.pending -= region
+        self._define(region)
+
+    def adopt(self, copy: DeviceCopy, region: ByteSet) -> None:
+        """Bring home what was written in a copy that belonged to a home that has become part of
+        this one."""
+        self._publish(copy, region)
+        self.written_by_host(region)
+
+    def _define(self, region: ByteSet) -> None:
+        if self.undefined:
+            self.undefined -= region
+
+    def discard(self, region: ByteSet) -> None:
+        """No one needs ``region`` any more.  An ``array`` keeps what it has: it is the data's only
+        place."""
+        for location, copy in self.copies.items():
+            copy.stale -= region
+            if location != self.primary:
+                copy.pending -= region
+        self.undefined |= region
+
+    def refresh(self, region: ByteSet, *, host_owned: bool) -> None:
+        """The owner may have changed the host image: drop what copies hold of it.
+
+        Pending writes stay, but in ``region`` of memory that the host owns: there the owner's word
+        holds.
+        """
+        if host_owned:
+            for copy in self.copies.values():
+                copy.pending -= region
+        fresh = self.everything
+        for copy in self.copies.values():
+            fresh -= copy.pending
+        for copy in self.copies.values():
+            copy.stale |= fresh
+        self._define(fresh)
+
+    # -- whole values ------------------------------------------------------------------------------
+
+    def read(self, layout: Layout) -> NDArray[Any]:
+        """The newest elements of ``layout`` in a fresh array; the host image stays as it is."""
+        region = layout.region
+        owners = [
+            (copy, where)
+            for copy in self.copies.values()
+            if copy.pending and (where := copy.pending & region)
+        ]
+        if not owners:
+            return np.array(self.host(layout), order="C")
+        start, stop = region.start, region.stop
+        for copy, _ in owners:
+            if not copy.stale.overlaps(region):
+                return _detach(layout.place(copy.fetch(start, stop), start))
+        newest = np.array(self.image[start - self.start : stop - self.start])
+        for copy, where in owners:
+            part = where.start, where.stop
+            window = newest[part[0] - start : part[1] - start]
+            scatter(window, copy.fetch(*part), where, part[0])
+        return _detach(layout.place(newest, start))
+
+    def write(self, layout: Layout, values: NDArray[Any]) -> None:
+        """Replace the elements of ``layout`` by ``values``, of the same shape and dtype; neighbours
+        stay intact."""
+        region = layout.region
+        if self.primary is None:
+            np.copyto(self.host(layout), values)
+            self.written_by_host(region)
+            return
+        copy = self.copies[self.primary]
+        if layout.is_dense:
+            window = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+        else:
+            window = np.zeros(region.stop - region.start, np.uint8)
+            np.copyto(layout.place(window, region.start), values)
+        copy.merge(window, region)
+        self.written_on(copy, region)
+
+
+def _detach(values: NDArray[Any]) -> NDArray[Any]:
+    """``values`` in writable, row-major memory of their own."""
+    owned = values.flags.owndata or (
+        isinstance(values.base, np.ndarray) and values.base.flags.owndata
+    )
+    if owned and values.flags.writeable and values.flags.c_contiguous:
+        return values
+    return np.array(values, order="C")

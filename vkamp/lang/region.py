@@ -1,0 +1,242 @@
+"""Sets of bytes and the layouts that make them: the geometry under coherence.
+
+A :class:`ByteSet` is exact.  Interleaved columns are disjoint in it although their bounds overlap,
+and a reinterpreted view covers what the bytes say, whatever the dtype.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["ByteSet", "Layout", "dense_strides", "scatter"]
+
+_Parity = NDArray[np.bool_]
+
+
+class ByteSet:
+    """A set of byte positions, as sorted edges ``[start, stop, start, stop, ...]`` that never
+    touch.  Immutable."""
+
+    __slots__ = ("_edges",)
+
+    def __init__(self, edges: NDArray[np.int64]) -> None:
+        self._edges = edges
+
+    @staticmethod
+    def interval(start: int, stop: int) -> ByteSet:
+        """The bytes ``start <= b < stop``."""
+        return ByteSet(np.array([start, stop], np.int64)) if start < stop else EMPTY
+
+    @staticmethod
+    def runs(starts: NDArray[np.int64], length: int) -> ByteSet:
+        """The runs of ``length`` bytes from each of ``starts``, in any order; they may overlap."""
+        if starts.size > 1 and not bool(np.all(starts[1:] > starts[:-1])):
+            starts = np.unique(starts)
+        first = np.ones(starts.size, np.bool_)
+        first[1:] = starts[1:] > starts[:-1] + length
+        last = np.roll(first, -1)
+        edges = np.empty(2 * int(first.sum()), np.int64)
+        edges[0::2] = starts[first]
+        edges[1::2] = starts[last] + length
+        return ByteSet(edges)
+
+    def __bool__(self) -> bool:
+        return self._edges.size > 0
+
+    @property
+    def count(self) -> int:
+        """The number of intervals."""
+        return self._edges.size // 2
+
+    @property
+    def start(self) -> int:
+        """The lowest byte; the set is not empty."""
+        return int(self._edges[0])
+
+    @property
+    def stop(self) -> int:
+        """One past the highest byte; the set is not empty."""
+        return int(self._edges[-1])
+
+    @property
+    def nbytes(self) -> int:
+        """The number of bytes."""
+        return int((self._edges[1::2] - self._edges[0::2]).sum())
+
+    def intervals(self) -> Iterator[tuple[int, int]]:
+        """The intervals, ascending."""
+        edges = self._edges.tolist()
+        return zip(edges[0::2], edges[1::2], strict=True)
+
+    def hull(self) -> ByteSet:
+        """The interval from the lowest to the highest byte."""
+        return ByteSet.interval(self.start, self.stop) if self else EMPTY
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ByteSet) and np.array_equal(self._edges, other._edges)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"ByteSet({', '.join(f'{a}:{b}' for a, b in self.intervals())})"
+
+    def _combine(self, other: ByteSet, keep: Callable[[_Parity, _Parity], _Parity]) -> ByteSet:
+        # A byte is inside a set if an odd number of its edges is at or below it.
+        edges = np.union1d(self._edges, other._edges)
+        inside = keep(
+            (np.searchsorted(self._edges, edges, "right") & 1).astype(np.bool_),
+            (np.searchsorted(other._edges, edges, "right") & 1).astype(np.bool_),
+        )
+        changes = np.empty(edges.size, np.bool_)
+        changes[:1] = inside[:1]
+        np.not_equal(inside[1:], inside[:-1], out=changes[1:])
+        return ByteSet(edges[changes])
+
+    def __or__(self, other: ByteSet) -> ByteSet:
+        if self.covers(other):
+            return self
+        if not self:
+            return other
+        return self._combine(other, np.logical_or)
+
+    def __and__(self, other: ByteSet) -> ByteSet:
+        if self is other or not self._bounds_meet(other):
+            return self if self is other else EMPTY
+        return self._combine(other, np.logical_and)
+
+    def __sub__(self, other: ByteSet) -> ByteSet:
+        if self is other:
+            return EMPTY
+        if not self._bounds_meet(other):
+            return self
+        return self._combine(other, lambda a, b: a & ~b)
+
+    def _bounds_meet(self, other: ByteSet) -> bool:
+        if not self or not other:
+            return False
+        return self.start < other.stop and other.start < self.stop
+
+    def overlaps(self, other: ByteSet) -> bool:
+        """Whether the two have a byte in common."""
+        return bool(self & other)
+
+    def covers(self, other: ByteSet) -> bool:
+        """Whether every byte of ``other`` is in this set."""
+        if self is other or not other:
+            return True
+        if not self or other.start < self.start or other.stop > self.stop:
+            return False
+        if self.count == 1:
+            return True
+        return not self._combine(other, lambda a, b: b & ~a)
+
+
+EMPTY = ByteSet(np.empty(0, np.int64))
+"""The set of no bytes."""
+
+
+def scatter(
+    target: NDArray[np.uint8], values: NDArray[np.uint8], where: ByteSet, origin: int
+) -> None:
+    """Write the bytes ``where`` of ``values`` into ``target``, and no others; both begin at
+    position ``origin``."""
+    if where.count <= 16:
+        for start, stop in where.intervals():
+            target[start - origin : stop - origin] = values[start - origin : stop - origin]
+        return
+    edges = where._edges - origin
+    # One step up at each start and one down at each stop; the running sum is the mask.
+    steps = np.zeros(target.size + 1, np.int8)
+    steps[edges[0::2]] = 1
+    steps[edges[1::2]] = -1
+    mask = np.cumsum(steps[:-1], dtype=np.int8).view(np.bool_)
+    np.copyto(target, values[: target.size], where=mask)
+
+
+def dense_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """The byte strides of a row-major array without gaps."""
+    strides = []
+    step = itemsize
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where a view's elements lie in its home: byte position of the first, shape, byte strides,
+    dtype."""
+
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @staticmethod
+    def dense(offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Layout:
+        """A row-major layout without gaps."""
+        return Layout(offset, shape, dense_strides(shape, dtype.itemsize), dtype)
+
+    @cached_property
+    def size(self) -> int:
+        """The number of elements."""
+        size = 1
+        for n in self.shape:
+            size *= n
+        return size
+
+    @cached_property
+    def is_dense(self) -> bool:
+        """Whether the elements lie row-major without gaps."""
+        expected = self.dtype.itemsize
+        for n, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            if n != 1 and stride != expected:
+                return False
+            expected *= n
+        return True
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        """The lowest byte and one past the highest."""
+        low = high = self.offset
+        for n, stride in zip(self.shape, self.strides, strict=True):
+            step = (n - 1) * stride
+            low, high = low + min(step, 0), high + max(step, 0)
+        return low, high + self.dtype.itemsize
+
+    @cached_property
+    def region(self) -> ByteSet:
+        """The bytes of the elements."""
+        low, _ = self.bounds
+        run = self.dtype.itemsize
+        steps = [(abs(s), n) for s, n in zip(self.strides, self.shape, strict=True) if s and n > 1]
+        outer: list[tuple[int, int]] = []
+        for stride, n in sorted(steps):
+            if not outer and stride <= run:
+                run += stride * (n - 1)  # adjacent or overlapping: still one run
+            else:
+                outer.append((stride, n))
+        starts = np.array([low], np.int64)
+        for stride, n in outer:
+            starts = np.add.outer(np.arange(n, dtype=np.int64) * stride, starts).ravel()
+        return ByteSet.runs(starts, run)
+
+    @property
+    def overlaps_itself(self) -> bool:
+        """Whether two elements share a byte."""
+        return not self.is_dense and self.region.nbytes < self.size * self.dtype.itemsize
+
+    def place(self, memory: NDArray[np.uint8], origin: int) -> NDArray[Any]:
+        """The elements in ``memory``, whose first byte is at position ``origin``: a view, no
+        copy."""
+        placed: NDArray[Any] = np.ndarray(
+            self.shape, self.dtype, memory, self.offset - origin, self.strides
+        )
+        return placed

@@ -1,0 +1,87 @@
+"""What a container needs of a device: memory (``Storage``) at a place (``Location``).
+
+The classes of :mod:`vkamp.run` satisfy these protocols by their shape; nothing here knows a driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vkamp.errors import AmpError
+
+__all__ = [
+    "Location",
+    "Storage",
+    "default_location",
+    "host_location",
+    "set_host_location_provider",
+    "set_location_provider",
+]
+
+
+class Storage(Protocol):
+    """Device memory of one accelerator_view."""
+
+    @property
+    def nbytes(self) -> int:
+        """Its size in bytes."""
+
+    def upload(self, offset: int, data: NDArray[np.uint8]) -> None:
+        """Write the bytes ``data`` at ``offset``, ordered after every launch already enqueued.
+
+        ``data`` may be changed as soon as the call returns.
+        """
+
+    def download(self, offset: int, nbytes: int) -> NDArray[np.uint8]:
+        """The bytes ``[offset, offset + nbytes)`` after the launches enqueued so far; waits for
+        what it needs.
+
+        The array is fresh or read-only.
+        """
+
+
+class Location(Protocol):
+    """An accelerator_view as containers see it.  Hashable; equal if it is the same underlying
+    view."""
+
+    def allocate(self, nbytes: int) -> Storage:
+        """Memory of at least ``nbytes`` (1 or more) bytes with indeterminate contents;
+        OutOfMemoryError."""
+
+    @property
+    def runs_kernels(self) -> bool:
+        """False for the views of ``accelerator("cpu")``, which only store."""
+
+
+_default_provider: Callable[[], Location] | None = None
+_host_provider: Callable[[], Location] | None = None
+
+
+def default_location() -> Location:
+    """The default view of the default accelerator; AmpError if there is no provider for it."""
+    if _default_provider is None:
+        raise AmpError("no accelerators: nothing provides a default accelerator_view")
+    return _default_provider()
+
+
+def set_location_provider(provider: Callable[[], Location]) -> None:
+    """Make ``provider`` answer :func:`default_location`."""
+    global _default_provider
+    _default_provider = provider
+
+
+def host_location() -> Location:
+    """The default view of ``accelerator("cpu")``; AmpError if there is no provider for it."""
+    if _host_provider is None:
+        raise AmpError('no accelerators: nothing provides the view of accelerator("cpu")')
+    return _host_provider()
+
+
+def set_host_location_provider(provider: Callable[[], Location]) -> None:
+    """Make ``provider`` answer :func:`host_location`."""
+    global _host_provider
+    _host_provider = provider

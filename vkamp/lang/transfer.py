@@ -1,0 +1,97 @@
+"""``copy`` and ``copy_async`` between arrays, views and numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vkamp.errors import AmpError
+from vkamp.lang.arrays import fit
+from vkamp.lang.completion import completion_future
+from vkamp.lang.container import Container
+from vkamp.lang.dtypes import convert, dtype_name
+
+__all__ = ["copy", "copy_async"]
+
+
+def copy(src: Any, dest: Any) -> None:
+    """Copy all elements of ``src`` to ``dest`` (AMP: ``copy``).
+
+    One of the two at least is an array or array_view; the other may be one, too, or an ndarray, or,
+    as the source, a nested or flat sequence or iterable of numbers.  Containers must agree in rank
+    and dtype (TypeError) and in each component of the extent (AmpError).  An ndarray has the
+    container's shape, or is flat with as many elements; its type converts without change of kind
+    (TypeError, OverflowError).
+
+    The newest values are read, wherever they are, and home memory of the source stays as it is.
+    Elements beside a destination section stay intact.  Overlapping source and destination act as if
+    the source were read first.
+    """
+    _check(src, dest)
+    if isinstance(dest, Container):
+        dest._write(_values_for(src, dest))
+    else:
+        np.copyto(dest, _values_into(src, dest))
+
+
+def copy_async(src: Any, dest: Any) -> completion_future:
+    """:func:`copy` in the background (AMP: ``copy_async``); what can be checked first is raised
+    here.
+
+    Until the future is ready, do not write the source and do not touch the destination.
+    """
+    _check(src, dest)
+    return completion_future._run(lambda: copy(src, dest))
+
+
+def _check(src: Any, dest: Any) -> None:
+    """Raise what can be known before any element is read."""
+    if isinstance(dest, Container):
+        if dest.readonly:
+            raise TypeError(f"the destination {dest!r} is read-only")
+    elif not isinstance(dest, np.ndarray):
+        raise TypeError(
+            f"copy writes to an array, array_view or ndarray, got {type(dest).__name__}"
+        )
+    elif not dest.flags.writeable:
+        raise TypeError("the destination ndarray is read-only")
+    if isinstance(src, Container):
+        if isinstance(dest, Container):
+            _check_containers(src, dest)
+    elif not isinstance(dest, Container):
+        raise TypeError("copy needs an array or array_view on one side: numpy has np.copyto")
+    elif not isinstance(src, Iterable):
+        raise TypeError(
+            f"copy reads an array, array_view, ndarray or sequence, got {type(src).__name__}"
+        )
+
+
+def _check_containers(src: Container, dest: Container) -> None:
+    if src.rank != dest.rank:
+        raise TypeError(f"ranks differ: {src!r} to {dest!r}")
+    if src.dtype != dest.dtype:
+        raise TypeError(
+            f"element types differ: {dtype_name(src.dtype)} to {dtype_name(dest.dtype)}"
+        )
+    if src.extent != dest.extent:
+        raise AmpError(f"extents differ: {src.extent!r} to {dest.extent!r}")
+
+
+def _values_for(src: Any, dest: Container) -> NDArray[Any]:
+    if isinstance(src, Container):
+        return src._read()
+    values = fit(convert(src, dest.dtype, "the source"), dest._layout.shape, "the source")
+    # The destination may lie in the same memory.
+    return np.array(values) if isinstance(src, np.ndarray) else values
+
+
+def _values_into(src: Container, dest: NDArray[Any]) -> NDArray[Any]:
+    values = convert(src._read(), dest.dtype, "the source")
+    if dest.shape == values.shape:
+        return values
+    if dest.ndim != 1 or dest.size != values.size:
+        raise AmpError(f"extents differ: {src.extent!r} to an ndarray of shape {dest.shape}")
+    return values.reshape(-1)

@@ -1,0 +1,478 @@
+"""``array_view``: a shaped, typed look into an array, into numpy's memory, or into memory of its
+own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn, overload
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from vkamp.errors import AmpError, UnsupportedFeatureError
+from vkamp.lang.access import access_type, access_type_read
+from vkamp.lang.completion import completion_future
+from vkamp.lang.container import (
+    Container,
+    container_shape,
+    convert_array,
+    is_integer,
+    position,
+)
+from vkamp.lang.dtypes import element_dtype
+from vkamp.lang.elements import element_at, resolve, store
+from vkamp.lang.home import Home
+from vkamp.lang.host_memory import Lease, lease_memory
+from vkamp.lang.index_space import ExtentLike, extent, index, tiled_index
+from vkamp.lang.region import Layout
+from vkamp.lang.storage import Location, host_location
+
+__all__ = ["array_view"]
+
+_Subscript = int | tuple[int, ...] | index | tiled_index
+
+
+class array_view(Container):
+    """A view of elements that live elsewhere (AMP: ``array_view<T, N>``; ``readonly=True``:
+    ``array_view<const T, N>``).
+
+    - ``array_view(ndarray)``: numpy's memory, any strides that are multiples of the element size.
+      The view keeps it alive.  All views of the same memory cohere.  With an ``extent`` a prefix of
+      it, row-major.
+    - ``array_view(array)`` and ``array_view(view)``: the same elements; with an ``extent`` as by
+      :meth:`view_as`.
+    - ``array_view(extent, dtype)``: memory of its own, indeterminate until written.
+
+    The runtime copies elements to and from a device when they are needed there or here, and only
+    what is out of date. Host subscripts read and write: ``v[i, j]``, ``v[index(i, j)]``, and
+    ``v[i]``, which for rank 2 and up is the view of rank N-1 at ``i``.  Negative subscripts never
+    wrap: IndexError.  ``np.asarray(v)`` brings the elements home.
+
+    When the last view of numpy's memory goes, device writes come home, and errors in that are lost:
+    call :meth:`synchronize` to see them.
+
+    Raises AmpError for an extent below 1 or larger than the source, TypeError for a read-only
+    source without ``readonly=True`` and for dtypes that no element can have,
+    UnsupportedFeatureError for those that some devices have.
+    """
+
+    __slots__ = ("_elements", "_owned_by_host")
+    _owned_by_host: bool
+    _elements: NDArray[Any] | None
+
+    @overload
+    def __init__(
+        self,
+        source: NDArray[Any] | Container,
+        extent: ExtentLike | None = None,
+        *,
+        readonly: bool = False,
+    ) -> None: ...
+
+    @overload
+    def __init__(self, source: extent, extent: DTypeLike, *, readonly: bool = False) -> None: ...
+
+    @overload
+    def __init__(self, source: extent, *, dtype: DTypeLike, readonly: bool = False) -> None: ...
+
+    def __init__(
+        self,
+        source: Any,
+        extent: Any = None,
+        *,
+        dtype: DTypeLike | None = None,
+        readonly: bool = False,
+    ) -> None:
+        if isinstance(source, _extent):
+            self._over_own_memory(source, extent if dtype is None else dtype, readonly)
+            return
+        if dtype is not None:
+            raise TypeError("dtype goes with an extent alone; elements keep the source's type")
+        if isinstance(source, Container):
+            self._over_container(source, extent, readonly)
+        elif isinstance(source, np.ndarray):
+            self._over_ndarray(source, extent, readonly)
+        else:
+            raise TypeError(
+                f"array_view looks into an ndarray, array, array_view or extent, "
+                f"got {type(source).__name__}: write np.array(...) and keep that"
+            )
+
+    def _set(self, lease: Lease, layout: Layout, readonly: bool, owned_by_host: bool) -> None:
+        Container.__init__(self, lease, layout, readonly)
+        self._owned_by_host = owned_by_host
+        self._elements = None
+
+    def _over_own_memory(self, of: extent, dtype: DTypeLike | None, readonly: bool) -> None:
+        if dtype is None:
+            raise TypeError(f"array_view({of!r}, ...) without a source needs a dtype")
+        if readonly:
+            raise TypeError("a read-only view without a source would never hold a value")
+        wanted = element_dtype(dtype)
+        shape = container_shape(of, wanted)
+        layout = Layout.dense(0, shape, wanted)
+        home = Home(0, layout.bounds[1])
+        self._set(Lease(home), layout, False, False)
+
+    def _over_container(self, source: Container, of: ExtentLike | None, readonly: bool) -> None:
+        if source.readonly and not readonly:
+            raise TypeError(f"{source!r} is read-only: write array_view(..., readonly=True)")
+        layout = source._layout
+        if of is not None:
+            flat = layout if isinstance(source, array_view) else _flat(layout)
+            layout = _view_as(flat, of)
+        host = isinstance(source, array_view) and source._owned_by_host
+        self._set(source._lease, layout, readonly, host)
+
+    def _over_ndarray(self, source: NDArray[Any], of: ExtentLike | None, readonly: bool) -> None:
+        if isinstance(source, np.ma.MaskedArray):
+            raise TypeError(
+                "array_view of a masked array would lose the mask: write .filled(value)"
+            )
+        plain = np.asarray(source)
+        dtype = _source_dtype(plain)
+        if not plain.flags.writeable and not readonly:
+            raise TypeError("the ndarray is read-only: write array_view(a, readonly=True)")
+        layout = _ndarray_layout(plain, dtype)
+        if of is not None and tuple(_extent(of)) != layout.shape:
+            layout = _prefix(plain, layout, of)
+        if not readonly and layout.overlaps_itself:
+            raise TypeError("elements of the ndarray overlap: write array_view(a, readonly=True)")
+        lease = lease_memory(*layout.bounds, plain)
+        self._set(lease, layout, readonly, True)
+
+    def _derived(self, layout: Layout) -> array_view:
+        """A view of other elements of the same home."""
+        view = array_view.__new__(array_view)
+        view._set(self._lease, layout, self._readonly, self._owned_by_host)
+        return view
+
+    # -- properties --------------------------------------------------------------------------------
+
+    @property
+    def source_accelerator_view(self) -> Location:
+        """Where the elements belong: the array's accelerator_view, or the cpu accelerator's for
+        host memory."""
+        return self._lease.home.primary or host_location()
+
+    def __repr__(self) -> str:
+        dtype = self.dtype.name if self.dtype.names is None else self.dtype
+        return f"array_view({self.extent!r}, {dtype}{', readonly=True' if self._readonly else ''})"
+
+    # -- host access -------------------------------------------------------------------------------
+
+    def _host_elements(self, home: Home) -> NDArray[Any]:
+        """The elements in home memory as they are."""
+        if self._elements is None:
+            self._elements = home.host(self._layout)
+        return self._elements
+
+    def _host_read(self) -> NDArray[Any]:
+        """The elements, brought home."""
+        with self._lease as home:
+            home.publish(self._layout.region)
+            return self._host_elements(home)
+
+    @contextmanager
+    def _host_write(self) -> Iterator[NDArray[Any]]:
+        """The elements, brought home, for writing; the whole view counts as written by the host."""
+        if self._readonly:
+            raise TypeError(f"{self!r} is read-only")
+        region = self._layout.region
+        with self._lease as home:
+            home.publish(region)
+            try:
+                yield self._host_elements(home)
+            finally:
+                home.written_by_host(region)
+
+    def __getitem__(self, key: _Subscript) -> Any:
+        if self.rank > 1 and is_integer(key):
+            return self._projection(key)
+        where = position(key, self._layout.shape, repr(self))
+        node = element_at(self._host_read(), where)
+        return resolve(self, (where,), node)
+
+    def __setitem__(self, key: _Subscript, value: Any) -> None:
+        if self.rank > 1 and is_integer(key):
+            raise TypeError(
+                f"{self!r} has rank {self.rank} and takes {self.rank} subscripts: "
+                f"write copy(values, v[{key}])"
+            )
+        where = position(key, self._layout.shape, repr(self))
+        with self._host_write() as elements:
+            store(element_at(elements, where), value)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def _projection(self, key: Any) -> array_view:
+        layout = self._layout
+        row = int(key)
+        if not 0 <= row < layout.shape[0]:
+            raise AmpError(f"projection {row} is outside dimension 0 of {self.extent!r}")
+        offset = layout.offset + row * layout.strides[0]
+        return self._derived(Layout(offset, layout.shape[1:], layout.strides[1:], layout.dtype))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """The elements, brought home: numpy's look at home memory, read-only, or a copy if one is
+        asked for."""
+        elements = self._host_read()
+        if copy:
+            return np.array(elements, dtype=dtype)
+        elements = elements.view()
+        elements.flags.writeable = False
+        return convert_array(elements, dtype, copy, "an array_view")
+
+    def data(self) -> NDArray[Any]:
+        """The home memory of a view of rank 1, brought home (AMP: ``data()``); no copy.
+
+        Unless the view is read-only this counts as a host write of all its elements: assign to the
+        array until the next use on a device.  TypeError for other ranks.
+        """
+        if self.rank != 1:
+            raise TypeError(f"data() needs rank 1, {self!r} has rank {self.rank}")
+        if self._readonly:
+            return self.__array__()
+        with self._host_write() as elements:
+            return elements
+
+    def get_ref(self, idx: _Subscript) -> NDArray[Any]:
+        """One element in home memory as it is, as a 0-dimensional array (AMP: ``get_ref``).
+
+        Nothing is brought home and no write is noticed: ``synchronize(access_type_read_write)``
+        first.
+        """
+        where = position(idx, self._layout.shape, repr(self))
+        with self._lease as home:
+            element = element_at(self._host_elements(home), where)
+        if self._readonly:
+            element.flags.writeable = False
+        return element
+
+    # -- views of the same elements ----------------------------------------------------------------
+
+    def section(self, *args: Any) -> array_view:
+        """A box of this view's elements (AMP: ``section``).
+
+        ``section(index, extent)``, ``section(index)`` to the end, ``section(extent)`` from 0, or 2N
+        integers, origin and lengths.  AmpError if a length is below 1, or an origin or an end lies
+        outside; TypeError for another rank.
+        """
+        layout = self._layout
+        origin, size = _section_box(args, layout.shape)
+        offset = layout.offset
+        for i, stride in zip(origin, layout.strides, strict=True):
+            offset += i * stride
+        return self._derived(Layout(offset, size, layout.strides, layout.dtype))
+
+    def reinterpret_as(self, dtype: DTypeLike) -> array_view:
+        """The same bytes as elements of ``dtype`` (AMP: ``reinterpret_as``).
+
+        Rank 1 only: TypeError.  AmpError if the bytes are no whole multiple of the new element, or
+        have gaps.
+        """
+        if self.rank != 1:
+            raise TypeError(f"reinterpret_as needs rank 1, {self!r} has rank {self.rank}")
+        return self._derived(_reinterpret(self._layout, element_dtype(dtype)))
+
+    def view_as(self, of: ExtentLike) -> array_view:
+        """The first elements in another shape (AMP: ``view_as``).
+
+        Rank 1 only: TypeError.  AmpError if ``of`` has more elements than this view; fewer are a
+        prefix.
+        """
+        if self.rank != 1:
+            raise TypeError(f"view_as needs rank 1, {self!r} has rank {self.rank}")
+        return self._derived(_view_as(self._layout, of))
+
+    # -- coherence ---------------------------------------------------------------------------------
+
+    def copy_to(self, dest: Any) -> None:
+        """``copy(self, dest)`` (AMP: ``copy_to``)."""
+        from vkamp.lang.transfer import copy
+
+        copy(self, dest)
+
+    def synchronize(self, access: access_type = access_type_read) -> None:
+        """Write what devices have written of this view home, and nothing else (AMP:
+        ``synchronize``).
+
+        After it the source memory may be read directly; after ``access_type_read_write`` or
+        ``access_type_write`` it may be changed, too, before the next use on a device.  A read-only
+        view takes no other than read: TypeError.
+        """
+        writes = self._synchronize_writes(access)
+        with self._lease as home:
+            home.publish(self._layout.region)
+            if writes:
+                home.written_by_host(self._layout.region)
+
+    def synchronize_async(self, access: access_type = access_type_read) -> completion_future:
+        """:meth:`synchronize` in the background (AMP: ``synchronize_async``)."""
+        self._synchronize_writes(access)
+        return completion_future._run(lambda: self.synchronize(access))
+
+    def synchronize_to(
+        self, accelerator_view: Location, access: access_type = access_type_read
+    ) -> None:
+        """Make this view current at ``accelerator_view`` (AMP: ``synchronize_to``).
+
+        With ``access_type_read_write`` or ``access_type_write`` it counts as written there.
+        """
+        writes = self._synchronize_writes(access)
+        self._acquire(accelerator_view, read=True, write=writes)
+        if writes:
+            self._written(accelerator_view)
+
+    def _synchronize_writes(self, access: access_type) -> bool:
+        """Whether ``access`` announces writes; TypeError for one that this view can't have."""
+        if not isinstance(access, access_type) or access not in (1, 2, 3):
+            raise TypeError(
+                f"access is access_type_read, access_type_write or access_type_read_write, "
+                f"got {access!r}"
+            )
+        writes = bool(access & access_type.write)
+        if writes and self._readonly:
+            raise TypeError(f"{self!r} is read-only and is synchronized for reading only")
+        return writes
+
+    def refresh(self) -> None:
+        """Say that the source memory was changed directly (AMP: ``refresh``): every view of it sees
+        that.
+
+        ``synchronize`` before changing it.  Writes that devices made to this view of host memory
+        and that have not come home are dropped.
+        """
+        with self._lease as home:
+            home.refresh(self._layout.region, host_owned=self._owned_by_host)
+
+    def discard_data(self) -> None:
+        """Say that the present contents are worthless (AMP: ``discard_data``): the next use uploads
+        nothing.
+
+        Device writes that have not come home are cancelled; home memory keeps its values.
+        TypeError for a read-only view.
+        """
+        if self._readonly:
+            raise TypeError(f"{self!r} is read-only and has no discard_data()")
+        with self._lease as home:
+            home.discard(self._layout.region)
+
+
+_extent = extent  # the parameter of this name hides the class
+
+
+# -- layouts ---------------------------------------------------------------------------------------
+
+
+def _source_dtype(source: NDArray[Any]) -> np.dtype[Any]:
+    """The element type of an ndarray; an error says how to convert the array."""
+    try:
+        return element_dtype(source.dtype)
+    except UnsupportedFeatureError as error:
+        replacement = {"f": "float32", "i": "int32", "u": "uint32"}.get(source.dtype.kind)
+        if replacement is None:
+            raise
+        raise UnsupportedFeatureError(f"{error}, that is a.astype(np.{replacement})") from None
+
+
+def _ndarray_layout(source: NDArray[Any], dtype: np.dtype[Any]) -> Layout:
+    if source.ndim == 0:
+        raise AmpError("a 0-dimensional ndarray has no extent: write array_view(a.reshape(1))")
+    shape = container_shape(source.shape, dtype)
+    strides = tuple(stride if n > 1 else 0 for n, stride in zip(shape, source.strides, strict=True))
+    if any(stride % dtype.itemsize for stride in strides):
+        raise TypeError(
+            f"strides {source.strides} are no multiples of the element's {dtype.itemsize} bytes: "
+            f"write array_view(np.ascontiguousarray(a))"
+        )
+    layout = Layout(int(source.__array_interface__["data"][0]), shape, strides, dtype)
+    return Layout.dense(layout.offset, shape, dtype) if layout.is_dense else layout
+
+
+def _prefix(source: NDArray[Any], layout: Layout, of: ExtentLike) -> Layout:
+    """The first elements of an ndarray, in row-major order."""
+    if source.ndim > 1:
+        if not layout.is_dense:
+            raise TypeError(
+                "a prefix of an ndarray that is not contiguous: "
+                "write array_view(a) and .section(...)"
+            )
+        layout = _flat(layout)
+    return _view_as(layout, of)
+
+
+def _flat(layout: Layout) -> Layout:
+    """A dense layout as one of rank 1."""
+    return Layout.dense(layout.offset, (layout.size,), layout.dtype)
+
+
+def _view_as(layout: Layout, of: ExtentLike) -> Layout:
+    """The first elements of a layout of rank 1 in the shape ``of``."""
+    shape = container_shape(of, layout.dtype)
+    wanted = Layout.dense(layout.offset, shape, layout.dtype)
+    if wanted.size > layout.size:
+        raise AmpError(f"{_extent(of)!r} has {wanted.size} elements, the source only {layout.size}")
+    step = layout.strides[0] if layout.shape[0] > 1 else layout.dtype.itemsize
+    strides = tuple(stride // layout.dtype.itemsize * step for stride in wanted.strides)
+    return Layout(layout.offset, shape, strides, layout.dtype)
+
+
+def _reinterpret(layout: Layout, dtype: np.dtype[Any]) -> Layout:
+    """The bytes of a layout of rank 1 as elements of ``dtype``."""
+    if not layout.is_dense:
+        raise AmpError("reinterpret_as needs elements without gaps: copy them to an array")
+    nbytes = layout.size * layout.dtype.itemsize
+    if nbytes % dtype.itemsize:
+        raise AmpError(f"{nbytes} bytes are no whole number of {dtype.itemsize}-byte elements")
+    return Layout.dense(layout.offset, (nbytes // dtype.itemsize,), dtype)
+
+
+def _section_box(
+    args: tuple[Any, ...], shape: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Origin and size of a section of ``shape``."""
+    rank = len(shape)
+    origin: tuple[int, ...] = (0,) * rank
+    size: tuple[int, ...] | None = None
+    if args and all(is_integer(arg) for arg in args):
+        if len(args) != 2 * rank:
+            raise TypeError(f"section of rank {rank} takes {2 * rank} integers, got {len(args)}")
+        origin, size = tuple(index(args[:rank])), tuple(_extent(args[rank:]))
+    elif len(args) == 1 and isinstance(args[0], _extent):
+        size = tuple(args[0])
+    elif len(args) == 1 and isinstance(args[0], index):
+        origin = tuple(args[0])
+    elif len(args) == 2 and not any(is_integer(arg) for arg in args):
+        origin, size = tuple(index(args[0])), tuple(_extent(args[1]))
+    else:
+        _refuse_section(args)
+    if len(origin) != rank or (size is not None and len(size) != rank):
+        raise TypeError(
+            f"section of {_extent(shape)!r} needs an index and an extent of rank {rank}"
+        )
+    if size is None:
+        size = tuple(n - i for n, i in zip(shape, origin, strict=True))
+    _check_box(origin, size, shape)
+    return origin, size
+
+
+def _refuse_section(args: tuple[Any, ...]) -> NoReturn:
+    kinds = ", ".join(type(arg).__name__ for arg in args)
+    raise TypeError(
+        f"section takes (index, extent), (index), (extent) or origin and lengths as integers, "
+        f"got ({kinds})"
+    )
+
+
+def _check_box(origin: tuple[int, ...], size: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    for dimension, (first, length, n) in enumerate(zip(origin, size, shape, strict=True)):
+        where = f"section of {_extent(shape)!r}, dimension {dimension}:"
+        if not 0 <= first < n:
+            raise AmpError(f"{where} origin {first} is outside")
+        if length <= 0:
+            raise AmpError(f"{where} length {length} is below 1")
+        if first + length > n:
+            raise AmpError(f"{where} {first} + {length} is past the end")
