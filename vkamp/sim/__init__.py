@@ -1,0 +1,12 @@
+"""The reference accelerator: the IR run in Python (AMP: the REF device).
+
+Slow, without a driver, and strict: what no device defines is an error here.  It is the oracle of
+every other room.
+"""
+
+from __future__ import annotations
+
+from vkamp.sim.faults import Fault, KernelError, KernelRaceError, ThreadAt
+from vkamp.sim.launch import run
+
+__all__ = ["Fault", "KernelError", "KernelRaceError", "ThreadAt", "run"]
