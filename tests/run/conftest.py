@@ -1,0 +1,191 @@
+"""Small hand-written programs and the queues to run them on, without the compiler."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vkamp.run import devices
+from vkamp.run.engine import DeviceInfo, Dispatch, Queue
+from vkamp.run.kompute import KomputeEngine
+
+DEVICES = ("swiftshader", "llvmpipe")
+
+SOURCES = {
+    # a[i] += word, in place
+    "add": """
+        layout(std430, binding = 0) buffer A { uint a[]; };
+        layout(push_constant) uniform P { uint n; uint word; };
+        void main() { uint i = gl_GlobalInvocationID.x; if (i < n) a[i] += word; }""",
+    # b[i] = a[i] * word
+    "scale": """
+        layout(std430, binding = 0) readonly buffer A { uint a[]; };
+        layout(std430, binding = 1) buffer B { uint b[]; };
+        layout(push_constant) uniform P { uint n; uint word; };
+        void main() { uint i = gl_GlobalInvocationID.x; if (i < n) b[i] = a[i] * word; }""",
+    # a[i] = word, which says what push constants arrive
+    "word": """
+        layout(std430, binding = 0) writeonly buffer A { uint a[]; };
+        layout(push_constant) uniform P { uint word; };
+        void main() { a[gl_GlobalInvocationID.x] = word; }""",
+    "nothing": "void main() {}",
+    # n rounds of work that a compiler can't leave out, at about 10 ns each
+    "long": """
+        layout(std430, binding = 0) buffer A { uint a[]; };
+        layout(push_constant) uniform P { uint outer; uint inner; };
+        void main() {
+            uint x = a[0];
+            for (uint i = 0; i < outer; i++)
+                for (uint j = 0; j < inner; j++) x = x * 1664525u + 1013904223u + (x >> 7) + i;
+            a[0] = x;
+        }""",
+    "double": """
+        layout(std430, binding = 0) buffer A { double a[]; };
+        void main() { a[0] = 1.0lf; }""",
+}
+PUSH_WORDS = {"add": 2, "scale": 2, "word": 1, "long": 2}
+BUFFERS = {"scale": 2, "nothing": 0}
+
+
+def _glslang() -> tuple[str, dict[str, str]]:
+    prefix = Path(sysconfig.get_path("purelib"), "cmeel.prefix")
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(prefix / "lib")}
+    return str(prefix / "bin" / "glslangValidator"), environment
+
+
+@functools.cache
+def spirv(source: str) -> bytes:
+    """The SPIR-V of a GLSL compute shader."""
+    program, environment = _glslang()
+    with tempfile.TemporaryDirectory() as folder:
+        text, binary = Path(folder, "a.comp"), Path(folder, "a.spv")
+        text.write_text(source, encoding="utf-8")
+        command = [program, "-V", "--target-env", "vulkan1.1", str(text), "-o", str(binary)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+        return binary.read_bytes()
+
+
+@dataclass(frozen=True)
+class Executable:
+    """What the engine needs of a `vkamp.artifacts.Executable`."""
+
+    spirv: bytes
+    buffers: int
+    push_bytes: int
+    local_size: tuple[int, int, int]
+
+    @property
+    def key(self) -> str:
+        return hashlib.sha256(self.spirv).hexdigest()
+
+
+def executable(name: str, local_size: int = 64) -> Executable:
+    """One of the programs above."""
+    text = f"#version 450\nlayout(local_size_x = {local_size}) in;\n{SOURCES[name]}"
+    return Executable(
+        spirv(textwrap.dedent(text)),
+        BUFFERS.get(name, 1),
+        4 * PUSH_WORDS.get(name, 0),
+        (local_size, 1, 1),
+    )
+
+
+def words(*values: int) -> bytes:
+    return np.array(values, np.uint32).tobytes()
+
+
+class Runner:
+    """A queue with the programs above at hand."""
+
+    def __init__(self, queue: Queue) -> None:
+        self.queue = queue
+
+    executable = staticmethod(executable)
+
+    def buffer(self, values):
+        """A buffer that holds `values` as uint32."""
+        data = np.ascontiguousarray(values, np.uint32)
+        made = self.queue.allocate(data.nbytes)
+        made.upload(0, data.view(np.uint8).ravel())
+        return made
+
+    @staticmethod
+    def read(buffer):
+        return buffer.download(0, buffer.nbytes).view(np.uint32)
+
+    def launch(self, name, buffers, push=(), *, groups=None, writes=None):
+        count = max((b.nbytes // 4 for b in buffers), default=1)
+        if name in ("add", "scale"):
+            push = (count, *push)
+        self.queue.enqueue(
+            Dispatch(
+                self.queue.program(executable(name)),
+                tuple(buffers),
+                words(*push),
+                groups or (-(-count // 64), 1, 1),
+                writes or (*[False] * (len(buffers) - 1), True)[: len(buffers)],
+            )
+        )
+
+
+def device(name: str) -> DeviceInfo:
+    """The device with `name` in its description; a test without it must fail."""
+    return next(d for d in devices.vulkan_devices() if name in d.name.lower())
+
+
+@pytest.fixture(scope="session", params=DEVICES)
+def info(request) -> DeviceInfo:
+    """Each CPU driver in turn."""
+    return device(request.param)
+
+
+@pytest.fixture(params=[False, True], ids=["shared", "mirrored"])
+def engine(request) -> KomputeEngine:
+    """The engine with memory that the host sees, and with memory that it has a copy of."""
+    return KomputeEngine(mirrored=request.param)
+
+
+@pytest.fixture
+def runner(info, engine):
+    """A fresh queue on each device with each kind of memory."""
+    queue = engine.open(info)
+    yield Runner(queue)
+    queue.close()
+
+
+@pytest.fixture(scope="session")
+def script(tmp_path_factory) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs Python text in a process of its own, with the tools of this file at hand."""
+    folder = tmp_path_factory.mktemp("scripts")
+    header = f"import sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+
+    def run(text, *, check=True, timeout=120, **environment):
+        path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:12]}.py"
+        path.write_text(header + textwrap.dedent(text), encoding="utf-8")
+        settings = {k: v for k, v in {**os.environ, **environment}.items() if v is not None}
+        done = subprocess.run(
+            [sys.executable, "-X", "faulthandler", str(path)],
+            env=settings,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        if check:
+            assert done.returncode == 0, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done
+
+    return run

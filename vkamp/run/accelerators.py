@@ -1,0 +1,487 @@
+"""Accelerators and their views: what users see of devices (AMP: ``accelerator``,
+``accelerator_view``).
+
+Importing this module asks no driver; the first use of a device does. Engines other than Kompute's
+are added by :func:`register_engine`.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import threading
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vkamp.errors import AmpError, UnsupportedFeatureError
+from vkamp.lang.storage import Storage, set_host_location_provider, set_location_provider
+from vkamp.run import devices
+from vkamp.run.engine import DeviceInfo, Engine, Limits, Queue
+from vkamp.run.kompute import KomputeEngine
+
+__all__ = [
+    "accelerator",
+    "accelerator_view",
+    "marker",
+    "queuing_mode",
+    "queuing_mode_automatic",
+    "queuing_mode_immediate",
+    "register_engine",
+]
+
+_VARIABLE = "VKAMP_ACCELERATOR"
+_CPU = "cpu"
+_DEFAULT = "default"
+#: major in the high 16 bits: the device model is AMP 1.2's.
+_VERSION = (1 << 16) | 2
+
+
+class queuing_mode(enum.Enum):
+    """When launches on a view are submitted (AMP: ``queuing_mode``)."""
+
+    immediate = "immediate"
+    automatic = "automatic"
+
+
+#: Every launch is submitted before the call returns.
+queuing_mode_immediate = queuing_mode.immediate
+#: Launches are collected until something needs their results, ``flush`` or ``wait``, or a limit.
+queuing_mode_automatic = queuing_mode.automatic
+
+
+class _Engines:
+    """The registered engines, and what of their devices was opened."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.engines: dict[str, Engine] = {}
+        self.default_views: dict[DeviceInfo | None, _View] = {}
+        self.chosen: DeviceInfo | str | None = None  # by set_default; _CPU for the cpu accelerator
+
+    def add(self, engine: Engine) -> None:
+        with self.lock:
+            self.engines[engine.name] = engine
+
+
+_engines = _Engines()
+_engines.add(KomputeEngine())
+
+
+def register_engine(engine: Engine) -> None:
+    """Adds an engine, or replaces the one of the same name; its devices are found from then on."""
+    _engines.add(engine)
+
+
+# -- finding devices ----------------------------------------------------------------------------
+
+
+def _vulkan_devices(*, search_browsers: bool = False) -> list[DeviceInfo]:
+    if search_browsers:
+        devices.vulkan_devices(search_browsers=True)
+    return _engines.engines["kompute"].devices()
+
+
+def _other_devices() -> list[DeviceInfo]:
+    others = [e for e in _engines.engines.values() if e.name != "kompute"]
+    return [info for engine in others for info in engine.devices()]
+
+
+def _path(info: DeviceInfo) -> str:
+    """``vulkan:0``, or the engine's name for what is no Vulkan device (``reference``)."""
+    if info.engine == "kompute":
+        return f"vulkan:{info.index}"
+    return info.engine if info.index == 0 else f"{info.engine}:{info.index}"
+
+
+def _listing(found: list[DeviceInfo]) -> str:
+    rows = [f"  {info.index}  {info.name}" for info in found if info.engine == "kompute"]
+    rows += [f'  "{_path(info)}"  {info.name}' for info in found if info.engine != "kompute"]
+    return "\n".join([*rows, f'  "{_CPU}"  stores data, runs no kernel'])
+
+
+def _named(name: str, asked: str) -> DeviceInfo | str:
+    """The device that ``name`` stands for; ``"cpu"`` for the accelerator that only stores.
+
+    A name is ``cpu``, a device path, an index, or part of a description, whichever fits first.
+    ``asked`` says in errors where the name was given.
+    """
+    wanted = name.strip().lower()
+    if wanted == _CPU:
+        return _CPU
+    others = _other_devices()
+    exact = [info for info in others if wanted == _path(info).lower()]
+    if exact:
+        return exact[0]
+    found = _vulkan_devices()
+    matches = _matches(wanted, found)
+    if not matches and wanted and wanted in "swiftshader":
+        found = _vulkan_devices(search_browsers=True)
+        matches = _matches(wanted, found)
+    if len({info.name for info in matches}) == 1:
+        return matches[0]
+    problem = "is ambiguous" if matches else "names no accelerator"
+    raise AmpError(
+        f"{asked} {problem}: give an index, or part of a name that only one has. Here are:\n" + _listing(found + others)
+    )
+
+
+def _matches(wanted: str, found: list[DeviceInfo]) -> list[DeviceInfo]:
+    exact = [i for i in found if wanted in (_path(i), str(i.index))]
+    if exact or not wanted or wanted.isdigit():
+        return exact
+    return [i for i in found if wanted in i.name.lower()]
+
+
+def _default_device() -> DeviceInfo | str:
+    """The variable's device, else ``set_default``'s, else the best Vulkan device, else cpu."""
+    name = os.environ.get(_VARIABLE, "")
+    if name.strip() and name.strip().lower() != _DEFAULT:
+        return _named(name, f"{_VARIABLE}={name}")
+    if _engines.chosen is not None:
+        return _engines.chosen
+    try:
+        return min(_vulkan_devices(), key=devices.rank)
+    except AmpError:
+        return _CPU  # asking never fails; a launch says what to install
+
+
+# -- the public classes -------------------------------------------------------------------------
+
+
+class accelerator:
+    """A device that runs kernels or stores data (AMP: ``accelerator``); a handle, equal if the
+    device is.
+
+    ``accelerator()`` is the default one: that of the environment variable ``VKAMP_ACCELERATOR``,
+    else that of :meth:`set_default`, else the best there is (a discrete GPU before an integrated
+    one before a CPU driver). ``accelerator(path)`` takes a ``device_path``, an index, part of a
+    description in any case, ``"reference"``, ``"cpu"`` (stores, never runs a kernel) or
+    ``"default"``. Raises ``AmpError`` that lists the accelerators if ``path`` names none or
+    several. Without any Vulkan device ``accelerator()`` is ``"cpu"``, and a launch says what to
+    install.
+    """
+
+    __slots__ = ("_info",)
+
+    default_accelerator = _DEFAULT
+    cpu_accelerator = _CPU
+
+    def __init__(self, path: str | accelerator = _DEFAULT) -> None:
+        self._info: DeviceInfo | None
+        if isinstance(path, accelerator):
+            self._info = path._info
+            return
+        if not isinstance(path, str):
+            raise TypeError(f"accelerator takes a path, not {type(path).__name__}")
+        if path.strip().lower() == _DEFAULT:
+            found = _default_device()
+        else:
+            found = _named(path, f"accelerator({path!r})")
+        self._info = None if isinstance(found, str) else found
+
+    @classmethod
+    def _of(cls, info: DeviceInfo | None) -> accelerator:
+        made = cls.__new__(cls)
+        made._info = info
+        return made
+
+    @classmethod
+    def get_all(cls) -> list[accelerator]:
+        """Every accelerator: the Vulkan devices, the reference accelerator, ``"cpu"`` (AMP:
+        ``get_all``).
+
+        A machine without Vulkan has the others.
+        """
+        try:
+            found = _vulkan_devices()
+        except AmpError:
+            found = []
+        return [cls._of(info) for info in (*found, *_other_devices(), None)]
+
+    @classmethod
+    def set_default(cls, path: str) -> bool:
+        """Makes ``path`` the default, once per process: False and no effect after an earlier
+        success.
+
+        ``VKAMP_ACCELERATOR`` goes before it. Raises ``AmpError`` as ``accelerator(path)`` does.
+        """
+        found = cls(path)._info or _CPU
+        with _engines.lock:
+            if _engines.chosen is not None:
+                return False
+            _engines.chosen = found
+            return True
+
+    @staticmethod
+    def get_auto_selection_view() -> accelerator_view:
+        """The view that stands for "choose one": in a launch as if no view was given, else the
+        default view.
+        """
+        return accelerator_view._of(accelerator().default_view._view, is_auto=True)
+
+    @property
+    def device_path(self) -> str:
+        """The name by which ``accelerator(path)`` finds it: ``"vulkan:0"``, ``"reference"``,
+        ``"cpu"``.
+        """
+        return _CPU if self._info is None else _path(self._info)
+
+    @property
+    def description(self) -> str:
+        """The device's name."""
+        return "CPU accelerator" if self._info is None else self._info.name
+
+    @property
+    def version(self) -> int:
+        """The version of the device model, major in the high 16 bits."""
+        return _VERSION
+
+    @property
+    def is_debug(self) -> bool:
+        """Whether Vulkan's validation layers were asked for."""
+        return "validation" in os.environ.get("VK_INSTANCE_LAYERS", "").lower()
+
+    @property
+    def is_emulated(self) -> bool:
+        """Whether it is no hardware of its own: a CPU driver, the reference accelerator,
+        ``"cpu"``.
+        """
+        return self._info is None or self._info.kind in ("cpu", "reference")
+
+    @property
+    def has_display(self) -> bool:
+        """False: compute devices are opened without asking for displays."""
+        return False
+
+    @property
+    def dedicated_memory(self) -> int:
+        """The device's own memory in KB; 0 where it has none."""
+        return 0 if self._info is None or self._info.kind == "cpu" else self._info.memory_bytes // 1024
+
+    @property
+    def supports_double_precision(self) -> bool:
+        """Whether kernels may use float64 there now: the device has it and the engine can enable
+        it.
+        """
+        return self._info is not None and "float64" in self._info.usable_features
+
+    @property
+    def supports_limited_double_precision(self) -> bool:
+        """As ``supports_double_precision``: vkamp knows no lesser kind."""
+        return self.supports_double_precision
+
+    @property
+    def supports_cpu_shared_memory(self) -> bool:
+        """Whether the device works in the host's own memory."""
+        return self._info is None or self._info.kind in ("cpu", "integrated", "reference")
+
+    @property
+    def limits(self) -> Limits | None:
+        """What the device takes (tile sizes, memory, ...); None for ``"cpu"``."""
+        return None if self._info is None else self._info.limits
+
+    @property
+    def default_view(self) -> accelerator_view:
+        """The view that launches on this accelerator use; queuing mode automatic."""
+        with _engines.lock:
+            view = _engines.default_views.get(self._info)
+            if view is None:
+                view = _View(self, queuing_mode_automatic)
+                _engines.default_views[self._info] = view
+            return accelerator_view._of(view)
+
+    def create_view(self, mode: queuing_mode = queuing_mode_automatic) -> accelerator_view:
+        """A new view, equal to no other; views of one accelerator are not ordered among each
+        other.
+        """
+        return accelerator_view._of(_View(self, queuing_mode(mode)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, accelerator) and self._info == other._info
+
+    def __hash__(self) -> int:
+        return hash(self._info)
+
+    def __repr__(self) -> str:
+        return f"<accelerator {self.device_path}: {self.description}>"
+
+
+class _HostStorage:
+    """Memory of the ``"cpu"`` accelerator: numpy's."""
+
+    __slots__ = ("_bytes",)
+
+    def __init__(self, nbytes: int) -> None:
+        self._bytes: NDArray[np.uint8] = np.zeros(nbytes, np.uint8)
+
+    @property
+    def nbytes(self) -> int:
+        return self._bytes.nbytes
+
+    def upload(self, offset: int, data: NDArray[np.uint8]) -> None:
+        self._check(offset, data.nbytes)
+        self._bytes[offset : offset + data.nbytes] = data
+
+    def download(self, offset: int, nbytes: int) -> NDArray[np.uint8]:
+        self._check(offset, nbytes)
+        return self._bytes[offset : offset + nbytes].copy()
+
+    def _check(self, offset: int, nbytes: int) -> None:
+        if offset < 0 or nbytes < 0 or offset + nbytes > self.nbytes:
+            raise AmpError(f"bytes {offset} to {offset + nbytes}: the memory has {self.nbytes}")
+
+
+class _View:
+    """What views that are equal share: accelerator, queuing mode, and the queue (None on
+    ``"cpu"``).
+    """
+
+    def __init__(self, owner: accelerator, mode: queuing_mode) -> None:
+        self.owner = owner
+        self.mode = mode
+        self.queue: Queue | None = None
+        if owner._info is not None:
+            self.queue = _engines.engines[owner._info.engine].open(owner._info)
+            self.queue.immediate = mode is queuing_mode_immediate
+
+
+class accelerator_view:
+    """A queue of an accelerator: launches on it run in order (AMP: ``accelerator_view``).
+
+    Views come from ``accelerator.default_view`` and ``accelerator.create_view``; a copy is the same
+    view, and equal. A view of ``"cpu"`` stores data and runs no kernel.
+    """
+
+    __slots__ = ("__weakref__", "_is_auto", "_view")
+
+    def __init__(self, other: accelerator_view) -> None:
+        if not isinstance(other, accelerator_view):
+            raise TypeError("accelerator_view copies a view; accelerator.create_view() makes one")
+        self._view: _View = other._view
+        self._is_auto: bool = other._is_auto
+
+    @classmethod
+    def _of(cls, view: _View, *, is_auto: bool = False) -> accelerator_view:
+        made = cls.__new__(cls)
+        made._view, made._is_auto = view, is_auto
+        return made
+
+    @property
+    def _info(self) -> DeviceInfo | None:
+        """The device; None on ``"cpu"``."""
+        return self._view.owner._info
+
+    @property
+    def _queue(self) -> Queue:
+        """What launches are enqueued on; ``UnsupportedFeatureError`` on ``"cpu"``."""
+        if self._view.queue is None:
+            raise UnsupportedFeatureError(_no_kernels())
+        return self._view.queue
+
+    @property
+    def accelerator(self) -> accelerator:
+        """The accelerator that it is a view of."""
+        return self._view.owner
+
+    @property
+    def queuing_mode(self) -> queuing_mode:
+        """When launches are submitted."""
+        return self._view.mode
+
+    @property
+    def is_auto_selection(self) -> bool:
+        """Whether it stands for "choose one" (``accelerator.get_auto_selection_view()``)."""
+        return self._is_auto
+
+    @property
+    def version(self) -> int:
+        """The accelerator's version."""
+        return self._view.owner.version
+
+    @property
+    def is_debug(self) -> bool:
+        """The accelerator's ``is_debug``."""
+        return self._view.owner.is_debug
+
+    @property
+    def runs_kernels(self) -> bool:
+        """False for views of ``"cpu"``."""
+        return self._view.queue is not None
+
+    def allocate(self, nbytes: int) -> Storage:
+        """Memory of the view, ``nbytes`` (1 or more) long; ``OutOfMemoryError`` if there is
+        none.
+        """
+        if self._view.queue is None:
+            return _HostStorage(nbytes)
+        return self._view.queue.allocate(nbytes)
+
+    def flush(self) -> None:
+        """Submits everything launched so far; waits only for what a later launch needs."""
+        if self._view.queue is not None:
+            self._view.queue.flush()
+
+    def wait(self) -> None:
+        """Submits everything launched so far and waits until it is done."""
+        if self._view.queue is not None:
+            self._view.queue.wait()
+
+    def create_marker(self) -> marker:
+        """A future that is ready when everything launched before it is done."""
+        return marker(self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, accelerator_view) and self._view is other._view
+
+    def __hash__(self) -> int:
+        return id(self._view)
+
+    def __repr__(self) -> str:
+        return f"<accelerator_view of {self.accelerator.device_path}, {self.queuing_mode.value}>"
+
+
+class marker:
+    """A future for the launches before it (AMP: ``completion_future`` of ``create_marker``)."""
+
+    __slots__ = ("_target",)
+
+    def __init__(self, view: accelerator_view) -> None:
+        self._target: accelerator_view | None = view
+
+    @property
+    def valid(self) -> bool:
+        """Whether :meth:`get` was not called yet."""
+        return self._target is not None
+
+    def wait(self) -> None:
+        """Waits until every launch before the marker is done. Raises ``AmpError`` if not valid."""
+        if self._target is None:
+            raise AmpError("this marker's result was taken before")
+        self._target.wait()
+
+    def get(self) -> None:
+        """As :meth:`wait`, once; raises what went wrong on the device."""
+        self.wait()
+        self._target = None
+
+
+def _no_kernels() -> str:
+    text = f'accelerator("{_CPU}") stores data and runs no kernel'
+    try:
+        _vulkan_devices()
+    except AmpError as error:
+        return f"{text}, and no other was found: {error}"
+    return text
+
+
+def _default_view() -> accelerator_view:
+    return accelerator().default_view
+
+
+def _cpu_view() -> accelerator_view:
+    return accelerator(_CPU).default_view
+
+
+set_location_provider(_default_view)
+set_host_location_provider(_cpu_view)

@@ -1,0 +1,574 @@
+"""Device discovery: which Vulkan devices there are, with limits, features and memory, and why
+there are no others.
+
+Kompute crashes where there is no driver, so the loader is asked first through PyPI's ``vulkan``.
+What this module finds is remembered for the process; every step is recorded for people who wonder
+(:func:`steps`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from vkamp.errors import AmpError
+from vkamp.run.engine import DeviceInfo, DeviceKind, Heap, Limits, MemoryType, Step
+
+__all__ = [
+    "browser_patterns",
+    "driver_environment",
+    "find_swiftshader",
+    "free_memory",
+    "rank",
+    "steps",
+    "vulkan_devices",
+]
+
+#: Kompute's buffer sizes are 32-bit; the last word is left out so that rounding up can't wrap.
+KOMPUTE_BUFFER_BYTES = 2**32 - 4
+_MANIFEST = "vk_swiftshader_icd.json"
+_API_1_1 = (1 << 22) | (1 << 12)
+_ADD_DRIVER_FILES_SINCE = (1, 3, 207)
+_INCOMPATIBLE_DRIVER = -9
+_KINDS: dict[int, DeviceKind] = {0: "other", 1: "integrated", 2: "discrete", 3: "virtual", 4: "cpu"}
+_ORDER: dict[DeviceKind, int] = {
+    "discrete": 0,
+    "integrated": 1,
+    "virtual": 2,
+    "other": 3,
+    "cpu": 4,
+    "reference": 5,
+}
+
+_NO_LOADER = (
+    "there is no Vulkan loader on this machine ({reason}): install it ({package}), or use "
+    'accelerator("reference"), which needs none'
+)
+_NO_DEVICE = (
+    "there is no Vulkan device on this machine: {reason}. Install the graphics card's driver, or a "
+    "driver that runs on the CPU: {package}; "
+    "any Chromium-family browser brings one too (SwiftShader), which is found by itself. "
+    'accelerator("reference") needs no driver'
+)
+
+
+@dataclass
+class _State:
+    """What is known in this process; ``added`` is the SwiftShader manifest that the loader is told
+    of.
+    """
+
+    devices: list[DeviceInfo] | None = None
+    added: Path | None = None
+    loader_version: tuple[int, int, int] = (0, 0, 0)
+    steps: list[Step] = field(default_factory=list)
+
+
+_lock = threading.RLock()
+_state = _State()
+
+
+def vulkan_devices(*, search_browsers: bool = False) -> list[DeviceInfo]:
+    """The Vulkan devices in the loader's order, asked once per process.
+
+    If the loader has no device, SwiftShader is looked for where browsers install it;
+    ``search_browsers`` does that even if there are others. Raises ``AmpError`` which says what to
+    install, if there is no loader or no device.
+    """
+    with _lock:
+        if _state.devices is None:
+            _state.steps.clear()
+            _state.devices = _discover()
+        if search_browsers and _state.added is None:
+            _state.devices = _add_swiftshader(_state.devices) or _state.devices
+        return list(_state.devices)
+
+
+def free_memory(info: DeviceInfo) -> tuple[int, ...] | None:
+    """Bytes that each heap of the device would still give this process; None if its driver can't
+    say.
+    """
+    with _lock:
+        binding = _binding()
+        with _instance(binding) as (instance, _):
+            handles = _handles(binding, instance)[0] if instance is not None else []
+            if info.index >= len(handles):
+                return None
+            device = handles[info.index]
+            if "VK_EXT_memory_budget" not in _extensions(binding, device):
+                return None
+            heaps, _types = _memory(binding, device, True)
+            return tuple(heap.budget for heap in heaps)
+
+
+def steps() -> list[Step]:
+    """What discovery did so far, in order."""
+    with _lock:
+        return list(_state.steps)
+
+
+def rank(info: DeviceInfo) -> tuple[int, int, int, int]:
+    """Sort key for the default device: kind, then the driver (SwiftShader before others on a CPU),
+    then memory.
+    """
+    exact_loops = 0 if info.kind != "cpu" or "swiftshader" in info.name.lower() else 1
+    return (_ORDER[info.kind], exact_loops, -info.memory_bytes, info.index)
+
+
+def _record(what: str, result: str, *, ok: bool = True, details: list[str] | None = None) -> None:
+    _state.steps.append(Step(what, result, ok, details or []))
+
+
+# -- the environment of the loader --------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def driver_environment() -> Iterator[None]:
+    """Sets what the loader reads while it makes an instance, and puts the variables back.
+
+    Layers that merely are installed stay out (they slow every submission down), unless the user
+    asked for layers. A SwiftShader that was found is added. Child processes see nothing of it.
+    """
+    with _lock:
+        wanted: dict[str, str] = {}
+        if not os.environ.get("VK_INSTANCE_LAYERS"):
+            wanted["VK_LOADER_LAYERS_DISABLE"] = "~all~"
+        if _state.added is not None:
+            wanted.update(_driver_variables(_state.added))
+        wanted = {name: value for name, value in wanted.items() if _may_set(name)}
+        before = {name: os.environ.get(name) for name in wanted}
+        os.environ.update(wanted)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
+
+
+def _may_set(name: str) -> bool:
+    """Whether the variable is ours to set: a user's word on layers stands, a list of drivers is
+    extended.
+    """
+    return name != "VK_LOADER_LAYERS_DISABLE" or name not in os.environ
+
+
+def _driver_variables(manifest: Path) -> dict[str, str]:
+    if _state.loader_version >= _ADD_DRIVER_FILES_SINCE:
+        before = os.environ.get("VK_ADD_DRIVER_FILES")
+        return {"VK_ADD_DRIVER_FILES": os.pathsep.join(filter(None, (before, str(manifest))))}
+    # An older loader can only be given a whole list; it had no device, so nothing is lost.
+    return {"VK_ICD_FILENAMES": str(manifest)}
+
+
+def _restricted() -> str | None:
+    """The variable by which the user fixed the list of drivers, if any."""
+    return next((n for n in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES") if os.environ.get(n)), None)
+
+
+# -- discovery ----------------------------------------------------------------------------------
+
+
+def _discover() -> list[DeviceInfo]:
+    binding = _binding()
+    devices, reason = _ask_loader(binding)
+    if devices:
+        return devices
+    restricted = _restricted()
+    if restricted is not None:
+        reason = f"{restricted}={os.environ[restricted]} names no driver that works"
+        _record("SwiftShader of a browser", f"not looked for: {restricted} is set")
+    else:
+        devices = _add_swiftshader([]) or []
+    if not devices:
+        raise AmpError(_NO_DEVICE.format(reason=reason, package=_driver_package()))
+    return devices
+
+
+def _add_swiftshader(before: list[DeviceInfo]) -> list[DeviceInfo] | None:
+    """The devices with a browser's SwiftShader among them; None if there is none that loads."""
+    if _restricted() is not None:
+        return None
+    if before and _state.loader_version < _ADD_DRIVER_FILES_SINCE:
+        _record("SwiftShader of a browser", "not added: this loader can't add to its drivers", ok=False)
+        return None
+    binding = _binding()
+    for manifest in find_swiftshader():
+        _state.added = manifest
+        devices, _ = _ask_loader(binding)
+        if len(devices) > len(before):
+            _record("SwiftShader of a browser", f"added {manifest}")
+            return devices
+        _record("SwiftShader of a browser", f"{manifest} does not load", ok=False)
+    _state.added = None
+    return None
+
+
+def find_swiftshader() -> list[Path]:
+    """Driver manifests of SwiftShader in installed browsers and Electron applications, whose
+    library exists.
+    """
+    found: list[Path] = []
+    patterns = browser_patterns(sys.platform, os.environ, Path.home())
+    for pattern in patterns:
+        for name in sorted(glob.glob(os.path.join(pattern, _MANIFEST))):
+            path = Path(name)
+            problem = _manifest_problem(path)
+            if problem:
+                _record("SwiftShader of a browser", f"{path}: {problem}", ok=False)
+            elif path.resolve() not in (p.resolve() for p in found):
+                found.append(path)
+    _record(
+        "SwiftShader of a browser",
+        f"{len(found)} found in {len(patterns)} places",
+        ok=bool(found),
+        details=[str(p) for p in found] or patterns,
+    )
+    return found
+
+
+def _manifest_problem(manifest: Path) -> str | None:
+    """Why a driver manifest can't be used, or None."""
+    try:
+        library = json.loads(manifest.read_text(encoding="utf-8"))["ICD"]["library_path"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        return f"not a driver manifest ({error})"
+    if not isinstance(library, str):
+        return "not a driver manifest (library_path is no string)"
+    # A bare file name is looked for by the system's linker, anything else beside the manifest.
+    if os.path.basename(library) != library and not (manifest.parent / library).is_file():
+        return f"its library {library} is missing"
+    return None
+
+
+def browser_patterns(platform: str, environ: Mapping[str, str], home: Path) -> list[str]:
+    """Where Chromium-family browsers and Electron applications keep SwiftShader: folders, with
+    wildcards.
+    """
+    if platform == "win32":
+        return _windows_patterns(environ)
+    if platform == "darwin":
+        inside = "*.app/Contents/Frameworks/*.framework/Versions/*/Libraries"
+        return [f"{root}/{inside}" for root in ("/Applications", str(home / "Applications"))]
+    return [
+        "/usr/lib/chromium",
+        "/usr/lib64/chromium",
+        "/usr/lib/chromium-browser",
+        "/usr/lib64/chromium-browser",
+        "/snap/chromium/current/usr/lib/chromium-browser",
+        "/opt/google/chrome*",
+        "/opt/microsoft/msedge*",
+        "/opt/brave.com/brave*",
+        "/opt/vivaldi*",
+        "/opt/visual-studio-code",
+        "/usr/share/code*",
+        "/usr/share/codium",
+        "/usr/lib/electron*",
+        "/usr/lib/electron*/dist",
+        "/usr/lib/slack",
+        "/usr/share/discord",
+        "/opt/*",
+        "/snap/code/current/usr/share/code",
+        "/var/lib/flatpak/app/*/current/active/files/*",
+        str(home / ".local/share/flatpak/app/*/current/active/files/*"),
+        str(home / ".cache/ms-playwright/chromium-*/chrome-linux*"),
+        str(home / ".cache/puppeteer/chrome/*/chrome-linux64"),
+    ]
+
+
+def _windows_patterns(environ: Mapping[str, str]) -> list[str]:
+    local = environ.get("LOCALAPPDATA", "")
+    programs = [environ.get(n, "") for n in ("PROGRAMFILES", "PROGRAMFILES(X86)")] + [local]
+    browsers = (
+        "Google\\Chrome*\\Application\\*",
+        "Microsoft\\Edge*\\Application\\*",
+        "BraveSoftware\\Brave-Browser\\Application\\*",
+        "Chromium\\Application\\*",
+        "Vivaldi\\Application\\*",
+        "Microsoft VS Code*",
+        "Microsoft VS Code*\\*",
+    )
+    patterns = [f"{root}\\{browser}" for root in programs if root for browser in browsers]
+    if local:
+        patterns += [f"{local}\\Programs\\*", f"{local}\\Programs\\*\\*", f"{local}\\*\\app-*"]
+    return patterns
+
+
+def _loader_package() -> str:
+    return {
+        "win32": "a graphics driver or the Vulkan runtime from LunarG brings vulkan-1.dll",
+        "darwin": "brew install vulkan-loader molten-vk",
+    }.get(
+        sys.platform,
+        "apt install libvulkan1, dnf install vulkan-loader, pacman -S vulkan-icd-loader",
+    )
+
+
+def _driver_package() -> str:
+    return {
+        "win32": "Microsoft's OpenCL, OpenGL and Vulkan Compatibility Pack",
+        "darwin": "brew install molten-vk",
+    }.get(sys.platform, "apt install mesa-vulkan-drivers (lavapipe)")
+
+
+# -- asking the loader --------------------------------------------------------------------------
+
+
+def _binding() -> Any:
+    """PyPI's ``vulkan``, which opens the loader when it is imported."""
+    try:
+        import vulkan as binding
+    except ModuleNotFoundError as error:
+        _record("the Python package vulkan", str(error), ok=False)
+        raise AmpError(f"the Python package vulkan is missing ({error}): pip install vulkan") from error
+    except OSError as error:
+        # Half imported, it would fail differently the next time.
+        for name in [n for n in sys.modules if n == "vulkan" or n.startswith("vulkan.")]:
+            del sys.modules[name]
+        _record("the Vulkan loader", str(error), ok=False)
+        package = _loader_package()
+        raise AmpError(_NO_LOADER.format(reason=error, package=package)) from error
+    version = binding.ffi.new("uint32_t*")
+    try:
+        binding.lib.vkEnumerateInstanceVersion(version)
+    except AttributeError as error:
+        _record("the Vulkan loader", "older than Vulkan 1.1", ok=False)
+        raise AmpError(_NO_LOADER.format(reason="it is older than Vulkan 1.1", package=_loader_package())) from error
+    _state.loader_version = _version(version[0])
+    _record("the Vulkan loader", "version " + ".".join(map(str, _state.loader_version)))
+    return binding
+
+
+def _version(packed: int) -> tuple[int, int, int]:
+    return (packed >> 22) & 0x7F, (packed >> 12) & 0x3FF, packed & 0xFFF
+
+
+@contextlib.contextmanager
+def _instance(vk: Any) -> Iterator[tuple[Any, int]]:
+    """A Vulkan instance as Kompute makes it, or None, and the loader's result."""
+    ffi, lib = vk.ffi, vk.lib
+    # Every struct is held in a variable: the package keeps nothing alive through a pointer.
+    application = ffi.new("VkApplicationInfo*")
+    application.sType = vk.VK_STRUCTURE_TYPE_APPLICATION_INFO
+    application.apiVersion = _API_1_1
+    create = ffi.new("VkInstanceCreateInfo*")
+    create.sType = vk.VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO
+    create.pApplicationInfo = application
+    handle = ffi.new("VkInstance*")
+    with driver_environment():
+        result = lib.vkCreateInstance(create, ffi.NULL, handle)
+    if result != 0:
+        yield None, result
+        return
+    try:
+        yield handle[0], result
+    finally:
+        lib.vkDestroyInstance(handle[0], ffi.NULL)
+
+
+def _handles(vk: Any, instance: Any) -> tuple[list[Any], int]:
+    """The physical devices of ``instance``, and the driver's result."""
+    ffi, lib = vk.ffi, vk.lib
+    count = ffi.new("uint32_t*")
+    result = lib.vkEnumeratePhysicalDevices(instance, count, ffi.NULL)
+    handles = ffi.new("VkPhysicalDevice[]", max(1, count[0]))
+    if result == 0 and count[0]:
+        result = lib.vkEnumeratePhysicalDevices(instance, count, handles)
+    return [handles[i] for i in range(count[0])] if result >= 0 else [], result
+
+
+def _ask_loader(vk: Any) -> tuple[list[DeviceInfo], str]:
+    """The devices of an instance made for the question, and why there are none, if so."""
+    with _instance(vk) as (instance, result):
+        if instance is None:
+            reason = "the Vulkan loader finds no driver"
+            if result != _INCOMPATIBLE_DRIVER:
+                reason = f"vkCreateInstance failed with {result}"
+            _record("an instance", reason, ok=False)
+            return [], reason
+        handles, result = _handles(vk, instance)
+        if not handles:
+            reason = "the Vulkan loader has drivers, but they find no device"
+            _record("devices", f"{reason} ({result})", ok=False)
+            return [], reason
+        devices = [_describe(vk, handle, i) for i, handle in enumerate(handles)]
+    names = [f"{d.index}: {d.name}" for d in devices]
+    _record("devices", f"{len(devices)} found", details=names)
+    return devices, ""
+
+
+def _chain(vk: Any, head: Any, *parts: Any) -> None:
+    """Links Vulkan structs by pNext; the caller holds them all."""
+    for before, after in zip((head, *parts), parts, strict=False):
+        before.pNext = vk.ffi.cast("void*", after)
+
+
+def _struct(vk: Any, name: str, stype: str) -> Any:
+    made = vk.ffi.new(f"{name}*")
+    made.sType = getattr(vk, stype)
+    return made
+
+
+def _describe(vk: Any, device: Any, index: int) -> DeviceInfo:
+    extensions = _extensions(vk, device)
+    plain = vk.ffi.new("VkPhysicalDeviceProperties*")
+    vk.lib.vkGetPhysicalDeviceProperties(device, plain)
+    version = _version(plain.apiVersion)
+    driver = _struct(
+        vk,
+        "VkPhysicalDeviceDriverProperties",
+        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES",
+    )
+    ids = _struct(vk, "VkPhysicalDeviceIDProperties", "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES")
+    subgroup = _struct(
+        vk,
+        "VkPhysicalDeviceSubgroupProperties",
+        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES",
+    )
+    sizes = _struct(
+        vk,
+        "VkPhysicalDeviceMaintenance3Properties",
+        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES",
+    )
+    if version >= (1, 1, 0):
+        head = _struct(vk, "VkPhysicalDeviceProperties2", "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2")
+        parts = [ids, subgroup, sizes]
+        if version >= (1, 2, 0) or "VK_KHR_driver_properties" in extensions:
+            parts.append(driver)
+        _chain(vk, head, *parts)
+        vk.lib.vkGetPhysicalDeviceProperties2(device, head)
+    heaps, types = _memory(vk, device, "VK_EXT_memory_budget" in extensions)
+    return DeviceInfo(
+        engine="kompute",
+        index=index,
+        name=_text(vk, plain.deviceName),
+        kind=_KINDS.get(plain.deviceType, "other"),
+        vendor_id=plain.vendorID,
+        driver=_driver_text(vk, driver, plain.driverVersion),
+        api_version=version,
+        uuid=bytes(vk.ffi.buffer(ids.deviceUUID)).hex(),
+        memory_bytes=sum(h.size for h in heaps if h.device_local),
+        limits=_limits(plain.limits, subgroup.subgroupSize, sizes.maxMemoryAllocationSize),
+        features=_features(vk, device, version, extensions),
+        engine_features=frozenset(),
+        heaps=heaps,
+        memory_types=types,
+        max_allocations=plain.limits.maxMemoryAllocationCount,
+    )
+
+
+def _text(vk: Any, chars: Any) -> str:
+    raw: bytes = vk.ffi.string(chars)
+    return raw.decode("utf-8", errors="replace")
+
+
+def _driver_text(vk: Any, driver: Any, packed: int) -> str:
+    known = f"{_text(vk, driver.driverName)} {_text(vk, driver.driverInfo)}".strip()
+    return known or ".".join(map(str, _version(packed)))
+
+
+def _extensions(vk: Any, device: Any) -> frozenset[str]:
+    ffi, lib = vk.ffi, vk.lib
+    count = ffi.new("uint32_t*")
+    lib.vkEnumerateDeviceExtensionProperties(device, ffi.NULL, count, ffi.NULL)
+    rows = ffi.new("VkExtensionProperties[]", max(1, count[0]))
+    lib.vkEnumerateDeviceExtensionProperties(device, ffi.NULL, count, rows)
+    return frozenset(_text(vk, rows[i].extensionName) for i in range(count[0]))
+
+
+def _limits(limits: Any, subgroup_size: int, allocation: int) -> Limits:
+    size, count = limits.maxComputeWorkGroupSize, limits.maxComputeWorkGroupCount
+    largest = min(limits.maxStorageBufferRange, KOMPUTE_BUFFER_BYTES, allocation or 2**64)
+    return Limits(
+        tile_threads=limits.maxComputeWorkGroupInvocations,
+        tile_size=(size[0], size[1], size[2]),
+        tile_count=(count[0], count[1], count[2]),
+        shared_bytes=limits.maxComputeSharedMemorySize,
+        buffer_bytes=largest - largest % 4,
+        push_bytes=limits.maxPushConstantsSize,
+        buffers=min(
+            limits.maxPerStageDescriptorStorageBuffers,
+            limits.maxDescriptorSetStorageBuffers,
+            limits.maxPerStageResources,
+        ),
+        subgroup_size=max(1, subgroup_size),
+    )
+
+
+def _memory(vk: Any, device: Any, has_budget: bool) -> tuple[tuple[Heap, ...], tuple[MemoryType, ...]]:
+    head = _struct(
+        vk,
+        "VkPhysicalDeviceMemoryProperties2",
+        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2",
+    )
+    budget = _struct(
+        vk,
+        "VkPhysicalDeviceMemoryBudgetPropertiesEXT",
+        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT",
+    )
+    if has_budget:
+        _chain(vk, head, budget)
+    vk.lib.vkGetPhysicalDeviceMemoryProperties2(device, head)
+    memory = head.memoryProperties
+    heaps = []
+    for i in range(memory.memoryHeapCount):
+        heap = memory.memoryHeaps[i]
+        free = max(0, budget.heapBudget[i] - budget.heapUsage[i]) if has_budget else heap.size
+        local = bool(heap.flags & vk.VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
+        heaps.append(Heap(heap.size, min(free, heap.size), local))
+    coherent = vk.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | vk.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
+    types = []
+    for i in range(memory.memoryTypeCount):
+        flags = memory.memoryTypes[i].propertyFlags
+        local = bool(flags & vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
+        heap_index = memory.memoryTypes[i].heapIndex
+        types.append(MemoryType(heap_index, local, flags & coherent == coherent))
+    return tuple(heaps), tuple(types)
+
+
+def _features(vk: Any, device: Any, version: tuple[int, int, int], extensions: frozenset[str]) -> frozenset[str]:
+    """vkamp's names of the optional types that the device computes with and stores in buffers."""
+    plain = vk.ffi.new("VkPhysicalDeviceFeatures*")
+    vk.lib.vkGetPhysicalDeviceFeatures(device, plain)
+    small = _struct(
+        vk,
+        "VkPhysicalDeviceShaderFloat16Int8Features",
+        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES",
+    )
+    store16 = _struct(
+        vk,
+        "VkPhysicalDevice16BitStorageFeatures",
+        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES",
+    )
+    store8 = _struct(
+        vk,
+        "VkPhysicalDevice8BitStorageFeatures",
+        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES",
+    )
+    if version >= (1, 1, 0):
+        head = _struct(vk, "VkPhysicalDeviceFeatures2", "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2")
+        parts = [store16]
+        if version >= (1, 2, 0) or "VK_KHR_8bit_storage" in extensions:
+            parts.append(store8)
+        if version >= (1, 2, 0) or "VK_KHR_shader_float16_int8" in extensions:
+            parts.append(small)
+        _chain(vk, head, *parts)
+        vk.lib.vkGetPhysicalDeviceFeatures2(device, head)
+    rows: dict[str, Callable[[], int]] = {
+        "float64": lambda: plain.shaderFloat64,
+        "int64": lambda: plain.shaderInt64,
+        "int16": lambda: plain.shaderInt16 and store16.storageBuffer16BitAccess,
+        "float16": lambda: small.shaderFloat16 and store16.storageBuffer16BitAccess,
+        "int8": lambda: small.shaderInt8 and store8.storageBuffer8BitAccess,
+    }
+    return frozenset(name for name, has in rows.items() if has())

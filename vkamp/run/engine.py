@@ -1,0 +1,265 @@
+"""The engine interface: device list, buffers, programs, submission, completion.
+
+Everything that knows Vulkan stands behind these classes. An engine gives devices
+(:class:`DeviceInfo`) and opens queues on them; a :class:`Queue` is what one ``accelerator_view``
+is: it allocates, takes programs and runs dispatches as if one after the other. Nothing here
+imports an engine or a driver.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vkamp.artifacts import Executable
+
+__all__ = [
+    "Buffer",
+    "DeviceInfo",
+    "DeviceKind",
+    "Dispatch",
+    "Engine",
+    "Heap",
+    "Limits",
+    "MemoryType",
+    "Program",
+    "Queue",
+    "Statistics",
+    "Step",
+]
+
+DeviceKind = Literal["discrete", "integrated", "virtual", "cpu", "reference", "other"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a device takes; sizes in bytes, triples in the order x, y, z.
+
+    ``tile_threads``: threads of a tile. ``tile_size``: threads of a tile per dimension.
+    ``tile_count``: tiles of a dispatch per dimension. ``shared_bytes``: tile_static memory of a
+    tile. ``buffer_bytes``: the largest buffer. ``push_bytes``: push constants. ``buffers``:
+    storage buffers of a program. ``subgroup_size``: lanes.
+    """
+
+    tile_threads: int
+    tile_size: tuple[int, int, int]
+    tile_count: tuple[int, int, int]
+    shared_bytes: int
+    buffer_bytes: int
+    push_bytes: int
+    buffers: int
+    subgroup_size: int
+
+
+@dataclass(frozen=True)
+class Heap:
+    """A memory heap: its size, and how much of it this process could take when it was asked (both
+    in bytes).
+    """
+
+    size: int
+    budget: int
+    device_local: bool
+
+
+@dataclass(frozen=True)
+class MemoryType:
+    """A memory type: which heap it is of, and whether it is device local and host visible and
+    coherent.
+    """
+
+    heap: int
+    device_local: bool
+    host_coherent: bool
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """A device as an engine found it.
+
+    ``index`` counts the engine's devices; ``features`` names what the *device* has (``"float64"``,
+    ``"int64"``, ``"float16"``, ``"int16"``, ``"int8"``, ...), ``engine_features`` what the
+    *engine* can enable: a program may use what both have. ``memory_bytes`` is the size of the
+    device's own memory, ``uuid`` 32 hexadecimal digits or empty.
+    """
+
+    engine: str
+    index: int
+    name: str
+    kind: DeviceKind
+    vendor_id: int
+    driver: str
+    api_version: tuple[int, int, int]
+    uuid: str
+    memory_bytes: int
+    limits: Limits
+    features: frozenset[str]
+    engine_features: frozenset[str]
+    heaps: tuple[Heap, ...] = ()
+    memory_types: tuple[MemoryType, ...] = ()
+    max_allocations: int = 4096
+
+    @property
+    def usable_features(self) -> frozenset[str]:
+        """What a program may use there now: the device has it and the engine can enable it."""
+        return self.features & self.engine_features
+
+
+@dataclass
+class Statistics:
+    """What a queue did so far: counts, and bytes.
+
+    ``uploaded_bytes`` and ``downloaded_bytes`` are what callers asked to move, ``synced_bytes``
+    what the device copied between its memory and the host's for that. ``submissions`` counts calls
+    of the driver's submit, ``dispatches`` programs run, ``pipelines`` compilations by the driver,
+    ``allocations`` buffers that the pool did not have.
+    """
+
+    uploads: int = 0
+    uploaded_bytes: int = 0
+    downloads: int = 0
+    downloaded_bytes: int = 0
+    synced_bytes: int = 0
+    submissions: int = 0
+    dispatches: int = 0
+    pipelines: int = 0
+    allocations: int = 0
+
+
+class Buffer(ABC):
+    """Memory of one queue; satisfies ``vkamp.lang.storage.Storage``. Its last reference gives the
+    memory back.
+    """
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Size in bytes, as it was asked for."""
+
+    @abstractmethod
+    def upload(self, offset: int, data: NDArray[np.uint8]) -> None:
+        """Writes ``data`` (uint8, one-dimensional) at byte ``offset``; ordered after every
+        dispatch already enqueued.
+
+        ``data`` may be changed as soon as the call returns. The other bytes keep what they hold.
+        """
+
+    @abstractmethod
+    def download(self, offset: int, nbytes: int) -> NDArray[np.uint8]:
+        """The bytes ``offset .. offset + nbytes`` as a fresh array; waits for the dispatches that
+        write them.
+        """
+
+
+class Program(ABC):
+    """A program ready to run on one device."""
+
+    @property
+    @abstractmethod
+    def key(self) -> str:
+        """The identity of the executable it was made from."""
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """One run of a program: its buffers at bindings 0, 1, ..., push constants, the grid of tiles
+    (x, y, z).
+
+    ``push``: exactly the program's push constants, a multiple of 4 bytes. ``groups``: 1 up to the
+    device's limit each. ``writes``: for each buffer, whether the program may write it. Nothing
+    else orders dispatches: a wrong False is a race.
+    """
+
+    program: Program
+    buffers: tuple[Buffer, ...]
+    push: bytes
+    groups: tuple[int, int, int]
+    writes: tuple[bool, ...]
+
+
+class Queue(ABC):
+    """Runs dispatches as if in the order of ``enqueue``; one queue is one ``accelerator_view``.
+
+    Safe to use from many threads. With ``immediate`` every enqueue submits at once
+    (``queuing_mode_immediate``).
+    """
+
+    immediate: bool = False
+
+    @property
+    @abstractmethod
+    def info(self) -> DeviceInfo:
+        """The device that the queue is on."""
+
+    @property
+    @abstractmethod
+    def statistics(self) -> Statistics:
+        """What the queue did so far; a copy."""
+
+    @abstractmethod
+    def allocate(self, nbytes: int) -> Buffer:
+        """A buffer of ``nbytes`` (1 or more) bytes; what it holds is undefined.
+
+        Raises ``OutOfMemoryError`` if it is larger than the device takes or than there is memory
+        for, and ``AmpError`` if ``nbytes`` is not positive.
+        """
+
+    @abstractmethod
+    def program(self, executable: Executable) -> Program:
+        """The program of ``executable`` on this device; the same one for the same key.
+
+        Raises ``UnsupportedFeatureError`` if it needs what the device or the engine hasn't,
+        ``AmpError`` if it is no valid program.
+        """
+
+    @abstractmethod
+    def enqueue(self, dispatch: Dispatch) -> None:
+        """Appends ``dispatch``. Raises ``AmpError`` for one that does not fit the device or this
+        queue.
+        """
+
+    @abstractmethod
+    def flush(self) -> None:
+        """Submits everything enqueued, and waits only where a later dispatch needs an earlier
+        one's results.
+        """
+
+    @abstractmethod
+    def wait(self) -> None:
+        """Submits everything enqueued and waits until it is done."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Waits for what was submitted; afterwards every use is an ``AmpError``. Closing twice is
+        fine.
+        """
+
+
+class Engine(ABC):
+    """A way to devices. ``name`` is part of the device paths."""
+
+    name: str
+
+    @abstractmethod
+    def devices(self) -> list[DeviceInfo]:
+        """The devices, by index. Raises ``AmpError`` that says what to install if there can be
+        none.
+        """
+
+    @abstractmethod
+    def open(self, info: DeviceInfo) -> Queue:
+        """A new queue on the device of ``info``, which :meth:`devices` gave."""
+
+
+@dataclass
+class Step:
+    """One step of device discovery, for people: what was looked at, and what came of it."""
+
+    what: str
+    result: str
+    ok: bool = True
+    details: list[str] = field(default_factory=list)

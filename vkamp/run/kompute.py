@@ -1,0 +1,499 @@
+"""The Kompute engine: the only importer of ``kp``. This file owns the library, devices, memory and
+pipelines; :mod:`vkamp.run.submission` says what runs when.
+
+kp crashes the process on what it does not check (sizes, SPIR-V, missing drivers, order of
+destruction), so everything is checked before it gets there, and everything of kp's that is alive
+hangs on a :class:`Device`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import gc
+import logging
+import os
+import sys
+import threading
+import weakref
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vkamp.artifacts import Executable
+from vkamp.errors import (
+    AcceleratorRemovedError,
+    AmpError,
+    OutOfMemoryError,
+    UnsupportedFeatureError,
+)
+from vkamp.run import devices
+from vkamp.run.engine import DeviceInfo, Engine, Program, Statistics
+from vkamp.run.memory import Budget, readable
+from vkamp.run.module import read_module
+from vkamp.run.pool import Pool, size_class
+
+if TYPE_CHECKING:
+    from vkamp.run.submission import KomputeQueue, Submission
+
+__all__ = ["Device", "KomputeEngine", "KomputeProgram", "Pipeline", "Slot"]
+
+_PIPELINES = 256
+_RECORDINGS = 64
+_POOL_CAPACITY = 512 << 20
+_WORD = np.dtype(np.uint32)
+
+_NO_KP = (
+    "the Python package kp (Kompute) does not load ({reason}): pip install kp, or use "
+    'accelerator("reference"), which needs none'
+)
+_FORKED = (
+    "this process was forked from one that uses a Vulkan device, and drivers do not survive a "
+    'fork: start processes with multiprocessing.get_context("spawn"), or fork before the first use'
+)
+
+
+# -- the library --------------------------------------------------------------------------------
+
+
+class _Library:
+    """What is global: the module ``kp``, the open devices, and whether this is a forked child."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.kp: Any = None
+        self.devices: dict[tuple[DeviceInfo, bool], Device] = {}
+        self.forked = False
+
+    def load(self) -> Any:
+        """The module ``kp``, imported at first use."""
+        with self.lock:
+            if self.kp is None:
+                self.kp = _import_kp()
+                # Registered after kp's own, so it runs before: kp's takes away what destructors
+                # log to.
+                atexit.register(_close_at_exit)
+                if hasattr(os, "register_at_fork"):
+                    os.register_at_fork(after_in_child=_after_fork)
+            return self.kp
+
+
+def _import_kp() -> Any:
+    root = logging.getLogger()
+    handlers = list(root.handlers)
+    try:
+        import kp
+    except ImportError as error:
+        raise AmpError(_NO_KP.format(reason=error)) from error
+    finally:
+        # kp calls logging.basicConfig(), which is the application's to call.
+        for handler in root.handlers[:]:
+            if handler not in handlers:
+                root.removeHandler(handler)
+    logging.getLogger("kp").addHandler(logging.NullHandler())
+    return kp
+
+
+_library = _Library()
+
+
+def _after_fork() -> None:
+    """In a forked child: nothing of kp's may be used or destroyed, so all of it is kept for
+    ever.
+    """
+    _library.forked = True
+    _library.lock = threading.RLock()
+    for device in _library.devices.values():
+        device.forked = True
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(device))
+
+
+def _close_at_exit() -> None:
+    if _library.forked:
+        return
+    try:
+        for device in list(_library.devices.values()):
+            device.close()
+    except KeyboardInterrupt:
+        # Ending while a kernel runs crashes in the driver's destructors; the user has asked twice.
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                stream.flush()
+        os._exit(130)
+
+
+class KomputeEngine(Engine):
+    """Vulkan devices through Kompute.
+
+    ``mirrored`` chooses the kind of memory: device memory with a copy that the host sees (True),
+    memory that both see (False), or by the device's kind (None): CPU drivers and integrated
+    devices need no second copy.
+    """
+
+    name = "kompute"
+
+    def __init__(self, *, mirrored: bool | None = None) -> None:
+        self._mirrored = mirrored
+
+    def devices(self) -> list[DeviceInfo]:
+        """The devices in the Vulkan loader's order."""
+        _refuse_fork()
+        return devices.vulkan_devices()
+
+    def open(self, info: DeviceInfo) -> KomputeQueue:
+        """A new queue on the device; the queues of a device share its memory pool and pipelines."""
+        from vkamp.run.submission import KomputeQueue
+
+        _refuse_fork()
+        mirrored = self._mirrored
+        if mirrored is None:
+            shared = info.kind in ("cpu", "integrated")
+            mirrored = not (shared and any(t.host_coherent for t in info.memory_types))
+        with _library.lock:
+            device = _library.devices.get((info, mirrored))
+            if device is None:
+                device = Device(_library.load(), info, mirrored=mirrored)
+                _library.devices[info, mirrored] = device
+        return KomputeQueue(device)
+
+
+def _refuse_fork() -> None:
+    if _library.forked:
+        raise AmpError(_FORKED)
+
+
+def _open_manager(kp: Any, info: DeviceInfo) -> Any:
+    """A ``kp.Manager`` on the device that discovery called ``info``."""
+    same = [d.index for d in devices.vulkan_devices() if d.name == info.name]
+    try:
+        with devices.driver_environment():
+            manager = kp.Manager(info.index)
+        if manager.get_device_properties()["device_name"] == info.name:
+            return manager
+        names = [row["device_name"] for row in manager.list_devices()]
+        indices = [i for i, name in enumerate(names) if name == info.name]
+        with devices.driver_environment():
+            return kp.Manager(indices[same.index(info.index)])
+    except (RuntimeError, IndexError, ValueError) as error:
+        raise AmpError(f"Kompute can't open {info.name}: {error}") from error
+
+
+# -- programs and pipelines ---------------------------------------------------------------------
+
+
+class KomputeProgram(Program):
+    """Checked SPIR-V, how often it ran, and how long a tile of it took (``seconds_per_tile``)."""
+
+    def __init__(self, device: Device, executable: Executable) -> None:
+        self._key = executable.key
+        self.device = device
+        self.spirv = executable.spirv
+        self.buffers = executable.buffers
+        self.push_bytes = executable.push_bytes
+        self.runs = 0
+        self.seconds_per_tile: float | None = None
+
+    @property
+    def key(self) -> str:
+        return self._key
+
+
+def _check_program(info: DeviceInfo, executable: Executable) -> None:
+    """Refuses what would crash the driver or silently do nothing."""
+    module = read_module(executable.spirv)
+    missing = sorted(module.features - info.usable_features)
+    if missing:
+        who = "the Kompute engine can't enable" if missing[0] in info.features else "it hasn't"
+        raise UnsupportedFeatureError(f"{info.name}: {who} {', '.join(missing)}")
+    limits = info.limits
+    size = module.local_size or executable.local_size
+    threads = size[0] * size[1] * size[2]
+    if threads > limits.tile_threads or any(s > m for s, m in zip(size, limits.tile_size, strict=True)):
+        raise AmpError(f"{info.name} takes no tile of {size} threads (at most {limits.tile_threads})")
+    if executable.buffers > limits.buffers:
+        raise UnsupportedFeatureError(
+            f"{info.name} takes {limits.buffers} buffers in a kernel, not {executable.buffers}"
+        )
+    if executable.push_bytes > limits.push_bytes or executable.push_bytes % 4:
+        raise AmpError(
+            f"{info.name} takes {limits.push_bytes} bytes of push constants in words, not {executable.push_bytes}"
+        )
+    if module.sets - {0} or any(b >= executable.buffers for b in module.bindings):
+        raise AmpError(
+            f"the program binds {sorted(module.bindings)} of sets {sorted(module.sets)}, "
+            f"not 0 to {executable.buffers - 1} of set 0"
+        )
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A ``kp.Algorithm``: a program bound to memory and to a grid. ``serial`` is never used
+    again.
+    """
+
+    program: KomputeProgram
+    serial: int
+    algorithm: Any
+    slots: frozenset[int]
+
+
+@dataclass(frozen=True)
+class _Recording:
+    """A recorded ``kp.Sequence`` that can be evaluated again, and the memory that it touches."""
+
+    sequence: Any
+    slots: frozenset[int]
+
+
+# -- memory -------------------------------------------------------------------------------------
+
+
+class Slot:
+    """A ``kp.Tensor`` of words with the bytes that the host sees of it.
+
+    ``dirty``: the host's bytes are newer than the device's; ``stale``: the device's are newer.
+    Memory that both see (not ``mirrored``) is never either.
+    """
+
+    __slots__ = ("dirty", "group", "id", "mirror", "mirrored", "nbytes", "stale", "tensor")
+
+    def __init__(self, number: int, tensor: Any, nbytes: int, *, mirrored: bool) -> None:
+        self.id = number
+        self.tensor = tensor
+        self.nbytes = nbytes
+        self.mirrored = mirrored
+        self.group: Hashable = (nbytes, mirrored)
+        self.mirror: NDArray[np.uint8] = tensor.data().view(np.uint8)
+        self.dirty = False
+        self.stale = False
+
+
+class Device:
+    """A ``kp.Manager`` with everything that was made on it; shared by the queues on the device.
+
+    ``lock`` guards all of it; a thread that waits for a long kernel gives it up meanwhile
+    (``condition``).
+    """
+
+    def __init__(self, kp: Any, info: DeviceInfo, *, mirrored: bool) -> None:
+        self.kp = kp
+        self.info = info
+        self.mirrored = mirrored
+        self.lock = threading.RLock()
+        self.condition = threading.Condition(self.lock)
+        self.forked = False
+        self.closed = False
+        self.removed: str | None = None
+        self.manager = _open_manager(kp, info)
+        # A CPU can't be lost; elsewhere every submission ends with a word that says so.
+        self.needs_canary = info.kind != "cpu"
+        self.running: dict[int, Submission] = {}
+        self.budget = Budget(info, lambda: devices.free_memory(info))
+        self.pool: Pool[Slot] = Pool(min(_POOL_CAPACITY, self.budget.capacity // 4))
+        self._returned: deque[Slot] = deque()
+        self._slots: dict[int, Slot] = {}
+        self._pipelines: OrderedDict[Hashable, Pipeline] = OrderedDict()
+        self._recordings: OrderedDict[Hashable, _Recording] = OrderedDict()
+        self._programs: weakref.WeakValueDictionary[str, KomputeProgram]
+        self._programs = weakref.WeakValueDictionary()
+        self._serial = 0
+        self._dummy: Slot | None = None
+
+    def check(self) -> None:
+        """Raises unless the device can be used."""
+        if self.forked:
+            raise AmpError(_FORKED)
+        if self.closed:
+            raise AmpError(f"{self.info.name} is closed: the interpreter is ending")
+        if self.removed is not None:
+            raise AcceleratorRemovedError(
+                f"{self.info.name} was lost ({self.removed}); its data are gone",
+                reason=self.removed,
+            )
+
+    def lose(self, reason: str) -> AcceleratorRemovedError:
+        """Marks the device as lost; returns the error to raise."""
+        self.removed = self.removed or reason
+        return AcceleratorRemovedError(
+            f"{self.info.name} was lost ({self.removed}); its data are gone", reason=self.removed
+        )
+
+    def number(self) -> int:
+        """A number never given before."""
+        self._serial += 1
+        return self._serial
+
+    # -- memory
+
+    def take(self, nbytes: int, statistics: Statistics, *, mirrored: bool | None = None) -> Slot:
+        """Memory of at least ``nbytes`` bytes; ``OutOfMemoryError`` with the sizes if there is
+        none.
+        """
+        mirrored = self.mirrored if mirrored is None else mirrored
+        largest = self.info.limits.buffer_bytes
+        if nbytes > largest:
+            raise OutOfMemoryError(
+                f"{readable(nbytes)} ({nbytes} bytes) in one piece is more than {self.info.name} "
+                f"takes: {readable(largest)} ({largest} bytes)"
+            )
+        size = size_class(nbytes, largest)
+        self.collect()
+        slot = self.pool.take((size, mirrored))
+        if slot is not None:
+            return slot
+        shortage = self._make_room(size, mirrored)
+        if shortage is not None:
+            raise OutOfMemoryError(
+                f"out of memory on {self.info.name}: {readable(nbytes)} ({nbytes} bytes) asked for, but {shortage}"
+            )
+        statistics.allocations += 1
+        return self._create(size, mirrored)
+
+    def give_back(self, slot: Slot) -> None:
+        """Returns memory; called from finalizers, at any time and in any thread, so it only notes
+        it.
+        """
+        self._returned.append(slot)
+
+    def collect(self) -> None:
+        """Puts what was returned into the pool."""
+        while self._returned:
+            slot = self._returned.popleft()
+            slot.dirty = slot.stale = False
+            for unfit in self.pool.put(slot):
+                self._destroy(unfit)
+
+    def _make_room(self, size: int, mirrored: bool) -> str | None:
+        """Frees until ``size`` bytes fit; why they don't, otherwise."""
+        shortage = self.budget.shortage(size, mirrored=mirrored)
+        for release in (self._empty_pool, self._release_everything):
+            if shortage is None:
+                break
+            release()
+            shortage = self.budget.shortage(size, mirrored=mirrored)
+        return shortage
+
+    def _empty_pool(self) -> None:
+        for slot in self.pool.trim():
+            self._destroy(slot)
+
+    def _release_everything(self) -> None:
+        """Work that is over and garbage in cycles may hold memory that nobody else does."""
+        self.settle_queues()
+        gc.collect()
+        self.collect()
+        self._empty_pool()
+
+    def _create(self, size: int, mirrored: bool) -> Slot:
+        kind = self.kp.TensorTypes.device if mirrored else self.kp.TensorTypes.host
+        try:
+            tensor = self.manager.tensor_t(np.empty(size // 4, _WORD), kind)
+        except (RuntimeError, MemoryError) as error:
+            raise OutOfMemoryError(f"{self.info.name} gives no {readable(size)}: {error}") from error
+        self.budget.take(size, mirrored=mirrored)
+        slot = Slot(self.number(), tensor, size, mirrored=mirrored)
+        self._slots[slot.id] = slot
+        return slot
+
+    def _destroy(self, slot: Slot) -> None:
+        """Frees memory that nothing uses, and first what was made for it."""
+        for table in (self._recordings, self._pipelines):
+            for key in [k for k, made in table.items() if slot.id in made.slots]:
+                del table[key]
+        del self._slots[slot.id]
+        self.budget.give_back(slot.nbytes, mirrored=slot.mirrored)
+        slot.mirror = np.empty(0, np.uint8)
+        slot.tensor = None
+
+    # -- programs, pipelines, recordings
+
+    def program(self, executable: Executable) -> KomputeProgram:
+        """The checked program of ``executable``."""
+        program = self._programs.get(executable.key)
+        if program is None:
+            _check_program(self.info, executable)
+            program = KomputeProgram(self, executable)
+            self._programs[executable.key] = program
+        return program
+
+    def pipeline(
+        self,
+        program: KomputeProgram,
+        slots: tuple[Slot, ...],
+        groups: tuple[int, int, int],
+        statistics: Statistics,
+    ) -> Pipeline:
+        """The program bound to memory and grid: compiled by the driver, or remembered."""
+        key = (program.key, tuple(slot.id for slot in slots), groups)
+        found = self._pipelines.get(key)
+        if found is not None:
+            self._pipelines.move_to_end(key)
+            return found
+        made = self._make_pipeline(program, slots or (self._dummy_slot(statistics),), groups)
+        statistics.pipelines += 1
+        self._pipelines[key] = made
+        if len(self._pipelines) > _PIPELINES:
+            self._pipelines.popitem(last=False)
+        return made
+
+    def _make_pipeline(
+        self, program: KomputeProgram, slots: tuple[Slot, ...], groups: tuple[int, int, int]
+    ) -> Pipeline:
+        # Two dimensions keep the words from being taken for a list of floats.
+        push = np.zeros((1, program.push_bytes // 4), _WORD)
+        tensors = [slot.tensor for slot in slots]
+        try:
+            algorithm = self.manager.algorithm(tensors, program.spirv, groups, np.empty((1, 0), _WORD), push)
+        except RuntimeError as error:
+            raise AmpError(f"{self.info.name} can't compile the program: {error}") from error
+        if not algorithm.is_init():
+            raise AmpError(f"{self.info.name} can't compile the program")
+        return Pipeline(program, self.number(), algorithm, frozenset(slot.id for slot in slots))
+
+    def _dummy_slot(self, statistics: Statistics) -> Slot:
+        """What a program without buffers is bound to: kp crashes on none."""
+        if self._dummy is None:
+            self._dummy = self.take(4, statistics)
+        return self._dummy
+
+    def recording(self, key: Hashable, record: Callable[[], tuple[Any, frozenset[int]]]) -> Any:
+        """The recorded sequence of ``key``: made by ``record`` once, evaluated many times."""
+        found = self._recordings.get(key)
+        if found is None:
+            sequence, slots = record()
+            found = self._recordings[key] = _Recording(sequence, slots)
+            if len(self._recordings) > _RECORDINGS:
+                self._recordings.popitem(last=False)
+        else:
+            self._recordings.move_to_end(key)
+        return found.sequence
+
+    # -- the end
+
+    def settle_queues(self) -> None:
+        """Waits for all submitted work of all queues."""
+        for queue in {id(s.queue): s.queue for s in self.running.values()}.values():
+            queue.settle_running()
+
+    def close(self) -> None:
+        """Waits for submitted work, then frees everything in the order that kp survives."""
+        with self.lock:
+            if self.closed:
+                return
+            if self.removed is None:
+                self.settle_queues()
+            self.closed = True
+            self.running.clear()
+            self._recordings.clear()
+            self._pipelines.clear()
+            for slot in self._slots.values():
+                slot.mirror = np.empty(0, np.uint8)
+                slot.tensor = None
+            self._slots.clear()
+            # Not destroy(): kp's destructor would do it again and complain.
+            self.manager = None

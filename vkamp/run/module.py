@@ -1,0 +1,98 @@
+"""A look into a SPIR-V module before a driver sees it: drivers crash on a bad one instead of
+saying so.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from vkamp.errors import AmpError
+
+__all__ = ["Module", "read_module"]
+
+_MAGIC = 0x07230203
+_ENTRY_POINT, _EXECUTION_MODE, _CAPABILITY, _FUNCTION, _DECORATE = 15, 16, 17, 54, 71
+_GL_COMPUTE, _LOCAL_SIZE, _BINDING, _DESCRIPTOR_SET = 5, 17, 33, 34
+_HEADER_WORDS = 5
+
+#: Capability -> the device feature that it stands for.
+_FEATURES = {
+    9: "float16",
+    10: "float64",
+    11: "int64",
+    12: "int64",
+    22: "int16",
+    39: "int8",
+    4433: "float16",
+    4434: "float16",
+    4448: "int8",
+    4449: "int8",
+}
+
+
+@dataclass(frozen=True)
+class Module:
+    """What a compute module declares: device features, tile size (x, y, z), bindings and
+    descriptor sets used.
+    """
+
+    features: frozenset[str]
+    local_size: tuple[int, int, int] | None
+    bindings: frozenset[int]
+    sets: frozenset[int]
+
+
+def read_module(spirv: bytes) -> Module:
+    """Reads the declarations of ``spirv``. Raises ``AmpError`` if it is no compute module with an
+    entry "main".
+    """
+    if not isinstance(spirv, bytes) or len(spirv) < 4 * _HEADER_WORDS or len(spirv) % 4:
+        raise AmpError(f"this is no SPIR-V module: {len(spirv)} bytes")
+    words = struct.unpack(f"<{len(spirv) // 4}I", spirv)
+    if words[0] != _MAGIC:
+        raise AmpError(f"this is no SPIR-V module: it begins with {words[0]:#010x}")
+    features, bindings, sets = set(), set(), set()
+    local_size: tuple[int, int, int] | None = None
+    has_main = False
+    for opcode, operands in _instructions(words):
+        if opcode == _CAPABILITY and operands[0] in _FEATURES:
+            features.add(_FEATURES[operands[0]])
+        elif opcode == _ENTRY_POINT:
+            has_main |= operands[0] == _GL_COMPUTE and _name(operands[2:]) == "main"
+        elif opcode == _EXECUTION_MODE and operands[1] == _LOCAL_SIZE:
+            local_size = (operands[2], operands[3], operands[4])
+        elif opcode == _DECORATE and operands[1] == _BINDING:
+            bindings.add(operands[2])
+        elif opcode == _DECORATE and operands[1] == _DESCRIPTOR_SET:
+            sets.add(operands[2])
+    if not has_main:
+        raise AmpError('this SPIR-V module has no compute entry point "main"')
+    return Module(frozenset(features), local_size, frozenset(bindings), frozenset(sets))
+
+
+def _instructions(words: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Opcode and operands of every instruction before the first function, where all declarations
+    are.
+    """
+    at = _HEADER_WORDS
+    least = {_CAPABILITY: 2, _ENTRY_POINT: 4, _EXECUTION_MODE: 3, _DECORATE: 3}
+    while at < len(words):
+        length, opcode = words[at] >> 16, words[at] & 0xFFFF
+        if opcode == _FUNCTION:
+            return
+        operands = words[at + 1 : at + length]
+        need = 6 if opcode == _EXECUTION_MODE and operands[1:2] == (_LOCAL_SIZE,) else 0
+        if opcode == _DECORATE and operands[1:2] in ((_BINDING,), (_DESCRIPTOR_SET,)):
+            need = 4
+        if at + length > len(words) or length < max(1, need, least.get(opcode, 1)):
+            raise AmpError(f"this SPIR-V module is damaged at word {at}")
+        yield opcode, operands
+        at += length
+    raise AmpError("this SPIR-V module has no function")
+
+
+def _name(words: tuple[int, ...]) -> str:
+    raw = struct.pack(f"<{len(words)}I", *words)
+    return raw.split(b"\0", 1)[0].decode("utf-8", errors="replace")

@@ -1,0 +1,552 @@
+"""What runs when on a Kompute device: queues, their buffers, and submissions.
+
+Kompute records no barrier between dispatches, so one that needs another's results is submitted
+after the host has waited for that other; those that are independent share a submission. The same
+holds for uploads to memory that a dispatch then writes. Short submissions are waited for inside
+kp, which keeps every other Python thread and Ctrl-C waiting too; long ones are polled through a
+word that the device writes at the end.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vkamp.artifacts import Executable
+from vkamp.errors import AmpError
+from vkamp.run.engine import Buffer, DeviceInfo, Dispatch, Queue, Statistics
+from vkamp.run.kompute import Device, KomputeProgram, Pipeline, Slot
+from vkamp.run.plan import Access, levels
+
+__all__ = ["KomputeBuffer", "KomputeQueue", "Submission"]
+
+_MAX_PENDING = 64
+_MAX_RUNNING = 32
+#: What is expected to take longer is polled, so that Ctrl-C and other threads work (seconds).
+_SHORT = 0.02
+#: Of a submission's time, what the submission itself costs (seconds).
+_OVERHEAD = 1e-4
+_BYTES_PER_SECOND = 4e9
+_FIRST_PAUSE, _LONGEST_PAUSE = 2e-5, 2e-3
+#: A lost device never writes the word that is polled; waiting inside kp then tells (seconds).
+_POLL_LIMIT = 60.0
+
+
+class KomputeBuffer(Buffer):
+    """A piece of a queue's memory."""
+
+    def __init__(self, queue: KomputeQueue, slot: Slot, nbytes: int) -> None:
+        self.queue = queue
+        self.slot = slot
+        self._nbytes = nbytes
+        # Memory may come back in any thread, in the middle of anything; work that uses it holds
+        # the buffer.
+        weakref.finalize(self, queue.device.give_back, slot).atexit = False
+
+    @property
+    def nbytes(self) -> int:
+        return self._nbytes
+
+    def upload(self, offset: int, data: NDArray[np.uint8]) -> None:
+        if data.dtype != np.uint8 or data.ndim != 1:
+            raise AmpError(f"upload takes a one-dimensional uint8 array, not {data.ndim}-d {data.dtype}")
+        self._check_range("upload", offset, data.nbytes)
+        self.queue.upload(self.slot, offset, data, whole=data.nbytes == self._nbytes)
+
+    def download(self, offset: int, nbytes: int) -> NDArray[np.uint8]:
+        self._check_range("download", offset, nbytes)
+        return self.queue.download(self.slot, offset, nbytes)
+
+    def _check_range(self, what: str, offset: int, nbytes: int) -> None:
+        if offset < 0 or nbytes < 0 or offset + nbytes > self._nbytes:
+            raise AmpError(f"{what} of bytes {offset} to {offset + nbytes}: the buffer has {self._nbytes}")
+
+
+class _Pending:
+    """A checked dispatch: its pipeline, and what it reads and writes. It keeps the buffers
+    alive.
+    """
+
+    __slots__ = ("access", "dispatch", "pipeline", "program", "slots")
+
+    def __init__(
+        self,
+        dispatch: Dispatch,
+        program: KomputeProgram,
+        slots: tuple[Slot, ...],
+        pipeline: Pipeline,
+    ) -> None:
+        self.dispatch = dispatch
+        self.program = program
+        self.slots = slots
+        self.pipeline = pipeline
+        pairs = list(zip(slots, dispatch.writes, strict=True))
+        writes = frozenset([slot.id for slot, written in pairs if written])
+        self.access = Access(frozenset([slot.id for slot, _ in pairs]) - writes, writes)
+
+
+class Submission:
+    """Work that the device may do without the host between: uploads, then dispatches, then
+    downloads.
+
+    It runs in one of two ways. *Blocking*: one recorded sequence, evaluated inside kp (``done``).
+    *Running*: each operation in a sequence of its own, submitted one after the other
+    (``running``), since kp can't submit more at a time without waiting. Everything noted about its
+    progress survives a KeyboardInterrupt at any point.
+    """
+
+    __slots__ = (
+        "access",
+        "dispatches",
+        "done",
+        "downloads",
+        "flag",
+        "operations",
+        "queue",
+        "running",
+        "started",
+        "uploads",
+        "waited",
+    )
+
+    def __init__(
+        self,
+        queue: KomputeQueue,
+        dispatches: list[_Pending],
+        uploads: list[Slot],
+        downloads: list[Slot],
+    ) -> None:
+        self.queue = queue
+        self.dispatches = dispatches
+        self.uploads = uploads
+        self.downloads = downloads
+        reads = {i for d in dispatches for i in d.access.reads} | {s.id for s in downloads}
+        writes = {i for d in dispatches for i in d.access.writes} | {s.id for s in uploads}
+        self.access = Access(frozenset(reads - writes), frozenset(writes))
+        self.operations: list[Any] | None = None
+        self.running: list[Any] = []
+        self.flag: list[Any] = []
+        self.done: list[Any] = []
+        self.started = 0.0
+        self.waited = False
+
+    @property
+    def is_started(self) -> bool:
+        """Whether all of it has been handed to the device."""
+        if self.done:
+            return True
+        return self.operations is not None and len(self.running) == len(self.operations)
+
+    def changes(self, slot: Slot) -> bool:
+        """Whether the host's or the device's bytes of ``slot`` are others after it."""
+        return slot.id in self.access.writes or slot in self.downloads
+
+    def seconds(self) -> float:
+        """How long it will take, from how long it took before; infinite if a program never ran."""
+        moved = sum(s.nbytes for s in self.uploads) + sum(s.nbytes for s in self.downloads)
+        total = moved / _BYTES_PER_SECOND
+        for each in self.dispatches:
+            rate = each.program.seconds_per_tile
+            if rate is None:
+                return float("inf")
+            total += rate * _tiles(each)
+        return total
+
+
+def _touches(work: Submission | _Pending, slot: Slot) -> bool:
+    return slot.id in work.access.writes or slot.id in work.access.reads
+
+
+def _tiles(each: _Pending) -> int:
+    x, y, z = each.dispatch.groups
+    return x * y * z
+
+
+def _call(into: list[Any], function: Callable[..., Any], *arguments: Any) -> None:
+    """Calls ``function`` and notes that it was called, with no place for a KeyboardInterrupt
+    between.
+    """
+    into.extend(map(function, *((each,) for each in arguments)))
+
+
+class KomputeQueue(Queue):
+    """One in-order queue of a device."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        # Submissions in order, then dispatches that are in none yet: one list, so that planning is
+        # one assignment.
+        self._work: list[Submission | _Pending] = []
+        self._statistics = Statistics()
+        self._flag: Slot | None = None
+        self._closed = False
+
+    @property
+    def info(self) -> DeviceInfo:
+        return self.device.info
+
+    @property
+    def statistics(self) -> Statistics:
+        return dataclasses.replace(self._statistics)
+
+    # -- the interface
+
+    def allocate(self, nbytes: int) -> KomputeBuffer:
+        if nbytes < 1:
+            raise AmpError(f"a buffer has at least 1 byte, not {nbytes}")
+        self._check()
+        with self.device.lock:
+            return KomputeBuffer(self, self.device.take(nbytes, self._statistics), nbytes)
+
+    def program(self, executable: Executable) -> KomputeProgram:
+        self._check()
+        executable.spirv  # noqa: B018 - compiled before the lock is taken
+        with self.device.lock:
+            return self.device.program(executable)
+
+    def enqueue(self, dispatch: Dispatch) -> None:
+        self._check()
+        program, slots = self._checked(dispatch)
+        with self.device.lock:
+            # Made here, so that what the driver can't compile is refused before it is in the queue.
+            pipeline = self.device.pipeline(program, slots, dispatch.groups, self._statistics)
+            self._work.append(_Pending(dispatch, program, slots, pipeline))
+            if self.immediate or len(self._work) >= _MAX_PENDING:
+                self._plan()
+                self._launch()
+
+    def flush(self) -> None:
+        self._check()
+        with self.device.lock:
+            self._plan()
+            self._launch()
+
+    def wait(self) -> None:
+        self._check()
+        with self.device.lock:
+            self._plan()
+            self._settle(lambda _: True)
+
+    def close(self) -> None:
+        if self._closed or self.device.forked or self.device.closed:
+            return
+        with self.device.lock:
+            if self.device.removed is None:
+                self.settle_running()
+            self._closed = True
+            self._work.clear()
+
+    def _check(self) -> None:
+        self.device.check()
+        if self._closed:
+            raise AmpError("this queue is closed")
+
+    def _checked(self, dispatch: Dispatch) -> tuple[KomputeProgram, tuple[Slot, ...]]:
+        """Program and memory of a dispatch that fits: kp and the drivers check nothing of this."""
+        program = dispatch.program
+        if not isinstance(program, KomputeProgram) or program.device is not self.device:
+            raise AmpError("the program was made for another device")
+        if len(dispatch.buffers) != program.buffers or len(dispatch.writes) != program.buffers:
+            raise AmpError(f"the program takes {program.buffers} buffers, not {len(dispatch.buffers)}")
+        if len(dispatch.push) != program.push_bytes:
+            raise AmpError(f"the program takes {program.push_bytes} bytes of push constants, not {len(dispatch.push)}")
+        most = self.device.info.limits.tile_count
+        if not all(1 <= g <= m for g, m in zip(dispatch.groups, most, strict=True)):
+            raise AmpError(f"{self.device.info.name} takes 1 to {most} tiles, not {dispatch.groups}")
+        slots = []
+        for buffer in dispatch.buffers:
+            if not isinstance(buffer, KomputeBuffer) or buffer.queue is not self:
+                raise AmpError("a buffer belongs to another queue")
+            slots.append(buffer.slot)
+        return program, tuple(slots)
+
+    # -- host access
+
+    def upload(self, slot: Slot, offset: int, data: NDArray[np.uint8], *, whole: bool) -> None:
+        """Writes ``data`` into the host's bytes; the device gets them before the next dispatch
+        that uses them.
+        """
+        self._check()
+        if not data.size:
+            return
+        with self.device.lock:
+            # Again, if another thread enqueued more while this one waited.
+            while any(_touches(each, slot) for each in self._work):
+                self._plan()
+                self._settle(lambda s: _touches(s, slot))
+            if slot.stale and not whole:
+                self._bring_home(slot)
+            slot.dirty = slot.mirrored
+            slot.stale = False
+            slot.mirror[offset : offset + data.size] = data
+            self._statistics.uploads += 1
+            self._statistics.uploaded_bytes += data.size
+
+    def download(self, slot: Slot, offset: int, nbytes: int) -> NDArray[np.uint8]:
+        """A copy of the bytes, after everything enqueued that writes them."""
+        self._check()
+        with self.device.lock:
+            self._bring_home(slot)
+            self._statistics.downloads += 1
+            self._statistics.downloaded_bytes += nbytes
+            return slot.mirror[offset : offset + nbytes].copy()
+
+    def _bring_home(self, slot: Slot) -> None:
+        """Makes the host's bytes of ``slot`` the newest."""
+
+        def changing() -> bool:
+            return any(
+                each.changes(slot) if isinstance(each, Submission) else slot.id in each.access.writes
+                for each in self._work
+            )
+
+        # Again, if another thread enqueued more while this one waited.
+        while slot.stale or changing():
+            self._plan(slot)
+            self._settle(lambda s: s.changes(slot))
+
+    # -- planning
+
+    def _plan(self, wanted: Slot | None = None) -> None:
+        """Puts all pending dispatches into submissions; ``wanted`` comes home with the one that
+        writes it last.
+        """
+        planned = [each for each in self._work if isinstance(each, Submission)]
+        pending = [each for each in self._work if isinstance(each, _Pending)]
+        on_their_way = {slot.id for each in planned for slot in each.uploads}
+        made: list[Submission] = []
+        for level in levels([each.access for each in pending]):
+            made += self._submissions([pending[i] for i in level], on_their_way)
+        if wanted is not None and wanted.mirrored:
+            last = next((s for s in reversed(made) if wanted.id in s.access.writes), None)
+            if last is not None:
+                last.downloads.append(wanted)
+            elif not any(wanted in s.downloads for s in planned):
+                made.append(Submission(self, [], [], [wanted]))
+        self._work[len(planned) : len(planned) + len(pending)] = made
+
+    def _submissions(self, level: list[_Pending], on_their_way: set[int]) -> list[Submission]:
+        """A level's submission, after one for the uploads that can't be in it."""
+        slots = {slot.id: slot for each in level for slot in each.slots}
+        fresh = [s for s in slots.values() if s.dirty and s.id not in on_their_way]
+        on_their_way.update(slot.id for slot in fresh)
+        written = {i for each in level for i in each.access.writes}
+        # The barrier that Kompute records after a copy covers reads only.
+        before = [slot for slot in fresh if slot.id in written]
+        made = [Submission(self, [], before, [])] if before else []
+        made.append(Submission(self, level, [s for s in fresh if s.id not in written], []))
+        return made
+
+    # -- running
+
+    def _launch(self) -> None:
+        """Starts every submission, waiting only for those that a later one needs."""
+        while True:
+            submissions = [each for each in self._work if isinstance(each, Submission)]
+            waiting = [each for each in submissions if not each.is_started]
+            if not waiting:
+                return
+            following = waiting[0]
+            before = submissions[: submissions.index(following)]
+            blockers = [each for each in before if each.access.conflicts(following.access)]
+            if len(before) >= _MAX_RUNNING:
+                blockers.append(before[0])
+            if blockers:
+                self._settle_these(blockers)
+                continue
+            # One operation is as quickly submitted as run; of many, each would cost a submission.
+            alone = len(following.dispatches) + bool(following.uploads) == 1
+            if not alone and self._is_short(following):
+                self._settle_these([following])
+            else:
+                self._start(following)
+
+    def _settle_these(self, submissions: list[Submission]) -> None:
+        self._settle(lambda s: s in submissions)
+
+    def settle_running(self) -> None:
+        """Waits for everything handed to the device, and for nothing else."""
+        self._settle(lambda s: bool(s.running or s.done))
+
+    def _settle(self, needed: Callable[[Submission], bool]) -> None:
+        """Runs submissions in order until none is ``needed``."""
+        while any(isinstance(each, Submission) and needed(each) for each in self._work):
+            head = self._work[0]
+            assert isinstance(head, Submission)
+            self._advance(head)
+
+    def _advance(self, head: Submission) -> None:
+        """Brings the first submission to its end, or returns when another thread has."""
+        short = self._is_short(head)
+        if not head.is_started:
+            head.waited = True
+            if short and not head.running:
+                self._evaluate(head)
+            else:
+                self._start(head)
+        if not head.done and not short and not self._poll(head):
+            return
+        self._finish(head)
+
+    def _is_short(self, submission: Submission) -> bool:
+        others = [s for s in self.device.running.values() if s is not submission]
+        return sum(s.seconds() for s in (*others, submission)) < _SHORT
+
+    def _operations(self, submission: Submission) -> list[Any]:
+        """The kp operations of a submission, in order."""
+        kp = self.device.kp
+        operations = []
+        if submission.uploads:
+            operations.append(kp.OpTensorSyncDevice([s.tensor for s in submission.uploads]))
+        for each in submission.dispatches:
+            push = each.dispatch.push
+            if push:
+                words = np.frombuffer(push, np.uint32).reshape(1, -1)
+                operations.append(kp.OpAlgoDispatch(each.pipeline.algorithm, words))
+            else:
+                operations.append(kp.OpAlgoDispatch(each.pipeline.algorithm))
+        if submission.downloads:
+            operations.append(kp.OpTensorSyncLocal([s.tensor for s in submission.downloads]))
+        return operations
+
+    def _evaluate(self, submission: Submission) -> None:
+        """Runs a submission inside kp, from a recording if the same ran before."""
+        device = self.device
+        canary = self._flag_slot() if device.needs_canary else None
+        key = (
+            tuple(s.id for s in submission.uploads),
+            tuple((d.pipeline.serial, d.dispatch.push) for d in submission.dispatches),
+            tuple(s.id for s in submission.downloads),
+            canary and canary.id,
+        )
+
+        def record() -> tuple[Any, frozenset[int]]:
+            sequence = device.manager.sequence()
+            for operation in self._operations(submission):
+                sequence.record(operation)
+            if canary is not None:
+                sequence.record(device.kp.OpTensorSyncLocal([canary.tensor]))
+            touched = submission.access.all | ({canary.id} if canary is not None else set())
+            return sequence, touched
+
+        try:
+            sequence = device.recording(key, record)
+            if canary is not None:
+                canary.mirror[:] = 0
+            device.running[id(submission)] = submission
+            submission.started = time.perf_counter()
+            _call(submission.done, device.kp.Sequence.eval, sequence)
+        except RuntimeError as error:
+            raise self._failed(error) from error
+        self._count(submission, 1)
+        if canary is not None and not canary.mirror[0]:
+            raise device.lose("a submission did not run to its end")
+
+    def _start(self, submission: Submission) -> None:
+        """Hands every operation to the device and returns."""
+        device = self.device
+        try:
+            if submission.operations is None:
+                submission.operations = self._operations(submission)
+                submission.started = time.perf_counter()
+                self._count(submission, len(submission.operations))
+            device.running[id(submission)] = submission
+            for operation in submission.operations[len(submission.running) :]:
+                sequence = device.manager.sequence()
+                _call(submission.running, device.kp.Sequence.eval_async, sequence, operation)
+        except RuntimeError as error:
+            raise self._failed(error) from error
+
+    def _failed(self, error: RuntimeError) -> RuntimeError:
+        """vkamp's own errors pass; kp's mean that the device does not work any more."""
+        return error if isinstance(error, AmpError) else self.device.lose(str(error))
+
+    def _poll(self, head: Submission) -> bool:
+        """Waits with the lock given up; True when ``head`` is over, False when another thread has
+        finished it.
+        """
+        device = self.device
+        flag = self._flag_slot()
+        if not head.flag:
+            flag.mirror[:] = 0
+            operation = device.kp.OpTensorSyncLocal([flag.tensor])
+            sequence = device.manager.sequence()
+            _call(head.flag, device.kp.Sequence.eval_async, sequence, operation)
+            self._statistics.submissions += 1
+        pause, begin = _FIRST_PAUSE, time.perf_counter()
+        while not flag.mirror[0]:
+            device.condition.wait(pause)
+            pause = min(pause * 1.5, _LONGEST_PAUSE)
+            device.check()
+            if not self._work or self._work[0] is not head:
+                return False
+            if device.needs_canary and time.perf_counter() - begin > _POLL_LIMIT:
+                break
+        return True
+
+    def _finish(self, head: Submission) -> None:
+        """Ends the first submission: every step may be repeated, the last one takes it off the
+        list.
+        """
+        device = self.device
+        for sequence in (*head.running, *head.flag):
+            if sequence.is_running():
+                sequence.eval_await()
+        if head.flag and not self._flag_slot().mirror[0]:
+            raise device.lose("a submission did not run to its end")
+        self._learn(head, time.perf_counter() - head.started)
+        for slot in head.uploads:
+            slot.dirty = False
+        for each in head.dispatches:
+            for slot in each.slots:
+                slot.stale |= slot.mirrored and slot.id in each.access.writes
+        for slot in head.downloads:
+            slot.stale = False
+        device.running.pop(id(head), None)
+        if self._work and self._work[0] is head:
+            del self._work[0]
+        device.condition.notify_all()
+
+    def _learn(self, head: Submission, seconds: float) -> None:
+        """Remembers how long the programs took; only an upper bound, if nobody waited from the
+        start.
+        """
+        tiles = sum(map(_tiles, head.dispatches))
+        if not tiles:
+            return
+        rate = max(seconds - _OVERHEAD, 1e-6) / tiles
+        for program in {each.program for each in head.dispatches}:
+            known = program.seconds_per_tile
+            # The first run may hold the driver's compilation; later ones forget a long run slowly.
+            if known is None or program.runs == 1 or not head.waited:
+                program.seconds_per_tile = rate if known is None else min(rate, known)
+            else:
+                program.seconds_per_tile = max(rate, known / 4)
+            program.runs += 1
+
+    def _flag_slot(self) -> Slot:
+        """The word that a finished device copies home: 1 in its memory, 0 in the host's until
+        then.
+        """
+        if self._flag is None:
+            device = self.device
+            flag = device.take(4, self._statistics, mirrored=True)
+            flag.mirror[:] = 1
+            sequence = device.manager.sequence()
+            sequence.record(device.kp.OpTensorSyncDevice([flag.tensor])).eval()
+            weakref.finalize(self, device.give_back, flag).atexit = False
+            self._flag = flag
+        return self._flag
+
+    def _count(self, submission: Submission, submissions: int) -> None:
+        numbers = self._statistics
+        numbers.submissions += submissions
+        numbers.dispatches += len(submission.dispatches)
+        numbers.synced_bytes += sum(s.nbytes for s in submission.uploads if s.mirrored)
+        numbers.synced_bytes += sum(s.nbytes for s in submission.downloads if s.mirrored)
