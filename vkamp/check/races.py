@@ -71,8 +71,7 @@ def check_certain_races(kernel: nodes.Kernel, uniformity: Uniformity) -> list[Ra
 def _is_update(statement: nodes.Assign) -> bool:
     """Whether the value stored depends on what was there."""
     return statement.update or any(
-        isinstance(node, nodes.Load) and node.place == statement.place
-        for node in nodes.walk(statement.value)
+        isinstance(node, nodes.Load) and node.place == statement.place for node in nodes.walk(statement.value)
     )
 
 
@@ -82,8 +81,10 @@ def _update_error(kernel: nodes.Kernel, store: SharedStore) -> Exception:
     if atomic is not None:
         element = _source(store.statement.place, kernel)
         return diagnostic("VKA610", _span(store), atomic=atomic, element=element, **fields)
-    after = " after a barrier" if kernel.tile is not None else " in a second launch"
-    return diagnostic("VKA611", _span(store), after=after, **fields)
+    combine = "combine them in another launch"
+    if kernel.tile is not None:
+        combine = f"let one thread combine them after a barrier: {fields['single']}"
+    return diagnostic("VKA611", _span(store), combine=combine, **fields)
 
 
 def _finding(kernel: nodes.Kernel, store: SharedStore) -> RaceFinding:

@@ -65,16 +65,14 @@ _CODES = {
     "continue": "VKA604",
 }
 _PLACES = {
-    "if": "under a condition that may differ between the threads of the tile",
-    "loop": "in a loop whose number of iterations may differ between the threads of the tile",
-    "return": "where some threads of the tile may have returned",
-    "break": "in a loop that some threads of the tile may have left by `break`",
-    "continue": "in a loop of which some threads of the tile may skip a part by `continue`",
+    "if": "under a condition that may differ between them",
+    "loop": "in a loop whose number of iterations may differ between them",
+    "return": "where some of them may have returned",
+    "break": "in a loop that some of them may leave by `break`",
+    "continue": "in a loop of which some of them may skip a part by `continue`",
 }
 _CONDITION = "this condition may differ between the threads of the tile"
-_BOUND = (
-    "the number of iterations comes from this, which may differ between the threads of the tile"
-)
+_BOUND = "the number of iterations comes from this, which may differ between the threads of the tile"
 
 _ContextKey = tuple[object, ...]
 
@@ -108,9 +106,7 @@ class _Analysis:
         frame = Frame(self.kernel.body)
         start = State(dirty={v.name: None for v in self.kernel.tile_statics})
         self._block(self.kernel.body.body, start, frame)
-        return Uniformity(
-            self.kernel, self.variables, tuple(_unique(frame.stores)), self.conditions
-        )
+        return Uniformity(self.kernel, self.variables, tuple(_unique(frame.stores)), self.conditions)
 
     # -- statements --------------------------------------------------------------------------------
 
@@ -203,9 +199,7 @@ class _Analysis:
         if place not in self.variables:
             self.variables[place] = frame.resolve(state.divergent[key])
 
-    def _spread(
-        self, keys: Mapping[str, Span], text: str, cause: Reason, state: State, frame: Frame
-    ) -> None:
+    def _spread(self, keys: Mapping[str, Span], text: str, cause: Reason, state: State, frame: Frame) -> None:
         """Variables that only some of the threads assigned differ from here on."""
         for key, span in keys.items():
             if key not in state.divergent:
@@ -340,9 +334,7 @@ class _Analysis:
         return loop, end
 
     @staticmethod
-    def _after(
-        head: State, back: State, loop: Loop, *, at_least_once: bool, endless: bool
-    ) -> State:
+    def _after(head: State, back: State, loop: Loop, *, at_least_once: bool, endless: bool) -> State:
         """The state behind a loop: its condition failed, or a ``break``."""
         if endless:
             normal = replace(head.copy(), live=False)
@@ -352,9 +344,7 @@ class _Analysis:
             normal = head
         return join(normal, *loop.breaks, replace(back.copy(), live=False))
 
-    def _spread_loop(
-        self, keys: Mapping[str, Span], diversion: Diversion, state: State, frame: Frame
-    ) -> None:
+    def _spread_loop(self, keys: Mapping[str, Span], diversion: Diversion, state: State, frame: Frame) -> None:
         """Variables assigned in a loop that the threads do not go through together."""
         text = "is assigned here, in a loop that the threads of the tile may not go through alike"
         self._spread(keys, text, _culprit(diversion), state, frame)
@@ -390,9 +380,7 @@ class _Analysis:
                 state.gone = Diversion("return", statement.span, text, via=here)
             mixed = because(statement.span, text, _culprit(here))
             values = [v or mixed for v in values]
-        frame.results = [
-            a or b for a, b in zip(frame.results or [None] * len(values), values, strict=True)
-        ]
+        frame.results = [a or b for a, b in zip(frame.results or [None] * len(values), values, strict=True)]
         frame.exits.append(state.copy())
         state.live = False
         return state
@@ -469,9 +457,7 @@ class _Analysis:
         arguments = self._arguments(function, statement, state, frame)
         state.dirty = dict(summary.dirty)
         if diversion is None:
-            frame.stores += [
-                replace(store, calls=(*store.calls, statement.span)) for store in summary.stores
-            ]
+            frame.stores += [replace(store, calls=(*store.calls, statement.span)) for store in summary.stores]
         for position, reason in summary.arrays.items():
             variable = _variable_of(statement.args[position])
             changed = graft(reason, arguments)
@@ -482,23 +468,17 @@ class _Analysis:
                 self._set(target, value, statement.span, state, frame)
         return state
 
-    def _arguments(
-        self, function: nodes.Function, call: nodes.Call, state: State, frame: Frame
-    ) -> dict[int, Reason]:
+    def _arguments(self, function: nodes.Function, call: nodes.Call, state: State, frame: Frame) -> dict[int, Reason]:
         """Why the arguments of a call may differ, by position."""
         found: dict[int, Reason] = {}
-        for position, (parameter, argument) in enumerate(
-            zip(function.params, call.args, strict=True)
-        ):
+        for position, (parameter, argument) in enumerate(zip(function.params, call.args, strict=True)):
             reason = self._argument(argument, state, frame)
             if reason is not None:
                 text = f"`{parameter.name}` of `{function.python_name}` is given this"
                 found[position] = because(argument.span, text, reason)
         return found
 
-    def _argument(
-        self, argument: nodes.Expr | nodes.Place, state: State, frame: Frame
-    ) -> Reason | None:
+    def _argument(self, argument: nodes.Expr | nodes.Place, state: State, frame: Frame) -> Reason | None:
         if isinstance(argument, nodes.Expr):
             return self._value(argument, state, frame)
         variable = _variable_of(argument)
@@ -506,9 +486,7 @@ class _Analysis:
             return None  # the state of tile_static memory is kept apart
         return state.divergent.get(frame.key(variable))
 
-    def _summary(
-        self, function: nodes.Function, call: nodes.Call, state: State, frame: Frame
-    ) -> Summary:
+    def _summary(self, function: nodes.Function, call: nodes.Call, state: State, frame: Frame) -> Summary:
         """What the call does; one analysis for all calls whose arguments are of the same kinds."""
         arguments = self._arguments(function, call, state, frame)
         shared: dict[str, str] = {}
@@ -576,9 +554,7 @@ class _Analysis:
         if isinstance(expr, nodes.Load):
             return self._load(expr, state, frame)
         return shortest(
-            self._value(child, state, frame)
-            for child in nodes.children(expr)
-            if isinstance(child, nodes.Expr)
+            self._value(child, state, frame) for child in nodes.children(expr) if isinstance(child, nodes.Expr)
         )
 
     def _thread_index(self, expr: nodes.ThreadIndex) -> Reason | None:
@@ -607,10 +583,10 @@ class _Analysis:
             return None
         store = state.dirty[name]
         if store is None:
-            text = f"`{name}` is read with no barrier before that orders tile_static memory"
+            text = f"no barrier orders tile_static memory before this read of `{name}`"
             return because(expr.span, text)
-        text = f"`{name}` is read with no barrier since a store that orders tile_static memory"
-        return because(expr.span, text, because(store, "the store"))
+        text = f"no barrier orders tile_static memory between a store and this read of `{name}`"
+        return because(expr.span, text, because(store, f"the store to `{name}`"))
 
     def _indices(self, place: nodes.Place, state: State, frame: Frame) -> Reason | None:
         """Why the place may be another one for each thread."""
