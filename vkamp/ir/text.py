@@ -90,9 +90,7 @@ class _Printer:
         return f"{expr.name}({', '.join(map(self.expr, expr.args))})"
 
     def _operand(self, expr: nodes.Expr) -> str:
-        compound = isinstance(
-            expr, (nodes.Unary, nodes.Binary, nodes.Compare, nodes.Logical, nodes.Select)
-        )
+        compound = isinstance(expr, (nodes.Unary, nodes.Binary, nodes.Compare, nodes.Logical, nodes.Select))
         return f"({self.expr(expr)})" if compound else self.expr(expr)
 
     def place(self, place: nodes.Place) -> str:
@@ -181,10 +179,7 @@ class _Printer:
         return f"{result}{statement.name}({', '.join(operands)})"
 
     def _call(self, statement: nodes.Call) -> str:
-        arguments = [
-            self.expr(a) if isinstance(a, nodes.Expr) else f"&{self.place(a)}"
-            for a in statement.args
-        ]
+        arguments = [self.expr(a) if isinstance(a, nodes.Expr) else f"&{self.place(a)}" for a in statement.args]
         results = ", ".join(v.name if v is not None else "_" for v in statement.results)
         target = f"{results} = " if results else ""
         return f"{target}{statement.function}({', '.join(arguments)})"
