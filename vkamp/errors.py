@@ -222,39 +222,44 @@ _U = UnsupportedFeatureError
 MESSAGES: dict[str, Message] = {}
 
 # -- 6xx: barriers and races
+_MISSED = "some threads of the tile may miss this barrier: it stands {place}"
 MESSAGES.update(
     {
         "VKA600": Message(
             _C,
             "a kernel without tiles has no barrier",
-            "launch it over a tiled domain, `extent.tile(...)`: a barrier is for the threads of a tile",
+            "launch it over a tiled domain, `extent.tile(...)`: "
+            "a barrier is for the threads of a tile",
         ),
         "VKA601": Message(
             _C,
-            "not all threads of the tile may reach this barrier: it stands {place}",
-            "move the barrier out of the `if`, so that every thread waits, and guard only the loads and stores",
+            _MISSED,
+            "move the barrier out of the `if`, so that every thread waits, "
+            "and guard only the loads and stores",
         ),
         "VKA602": Message(
             _C,
-            "not all threads of the tile may reach this barrier: it stands {place}",
-            "let all threads of the tile repeat the loop equally often, and guard the loads and stores in it",
+            _MISSED,
+            "let all threads of the tile repeat the loop equally often, "
+            "and guard the loads and stores in it",
         ),
         "VKA603": Message(
             _C,
-            "not all threads of the tile may reach this barrier: it stands {place}",
-            "keep all threads alive up to the last barrier: instead of returning, guard the loads and stores "
-            "by an `if` (of a padded domain: those outside the data)",
+            _MISSED,
+            "keep all threads alive up to the last barrier: instead of returning, "
+            "guard the loads and stores by an `if` (of a padded domain: those outside the data)",
         ),
         "VKA604": Message(
             _C,
-            "not all threads of the tile may reach this barrier: it stands {place}",
-            "let all threads of the tile stay in the loop equally long, and guard the loads and stores in it "
-            "instead of the `{jump}`",
+            _MISSED,
+            "let all threads of the tile stay in the loop equally long, "
+            "and guard the loads and stores in it instead of the `{jump}`",
         ),
         "VKA605": Message(
             _C,
-            "not all threads of the tile may reach this barrier: `{function}` is called {place}",
-            "call `{function}` where all threads of the tile are, and guard only the loads and stores in it",
+            "some threads of the tile may miss this barrier: `{function}` is called {place}",
+            "call `{function}` where all threads of the tile are, "
+            "and guard only the loads and stores in it",
         ),
         "VKA610": Message(
             _C,
@@ -264,7 +269,7 @@ MESSAGES.update(
         "VKA611": Message(
             _C,
             "{threads} update this one element of `{name}` at once: a race",
-            "let each thread have an element of its own and one thread combine them{after}: {single}",
+            "let each thread have an element of its own, and {combine}",
         ),
         "VKA620": Message(
             _C,
