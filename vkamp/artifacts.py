@@ -31,7 +31,8 @@ class PushWord:
     """A 32-bit word that a launch hands to the shader.
 
     ``kind``: ``extent``, ``stride`` (elements) and ``offset`` (elements) of the container ``name``; ``scalar``: the
-    captured value ``name``; ``domain``: a component of the domain's extent; ``tiles``: the number of tiles in a dimension.
+    captured value ``name``; ``domain``: a component of the domain's extent; ``tiles``: the tiles
+    in a dimension.
     """
 
     kind: Literal["extent", "stride", "offset", "scalar", "domain", "tiles"]
@@ -73,7 +74,7 @@ class Shader:
 
 @dataclass(frozen=True)
 class Executable:
-    """A shader with its IR (``module``, an ``ir.nodes.Kernel``) and the way to its SPIR-V, which is made at first use."""
+    """A shader with its IR (``module``, an ``ir.nodes.Kernel``) and the way to its SPIR-V, made at first use."""
 
     shader: Shader
     module: object

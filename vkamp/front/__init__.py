@@ -1,0 +1,32 @@
+"""Python functions to typed IR."""
+
+from vkamp.front.lower import Lowered, constant_parameters, lower, positional_parameters
+from vkamp.front.signature import (
+    ArgType,
+    BufferType,
+    IndexType,
+    ObjectType,
+    Request,
+    ScalarType,
+    StructType,
+    free_names,
+    is_number,
+    read_name,
+)
+
+__all__ = [
+    "ArgType",
+    "BufferType",
+    "IndexType",
+    "Lowered",
+    "ObjectType",
+    "Request",
+    "ScalarType",
+    "StructType",
+    "constant_parameters",
+    "free_names",
+    "is_number",
+    "lower",
+    "positional_parameters",
+    "read_name",
+]

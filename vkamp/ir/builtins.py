@@ -96,8 +96,19 @@ _UNIT: tuple[tuple[float, ...], ...] = ((-1.0,), (-0.6,), (0.0,), (0.25,), (0.99
 _ROUND: tuple[tuple[float, ...], ...] = (
     (0.0,), (0.5,), (-0.5,), (1.5,), (2.5,), (-2.5,), (0.49999997,), (1e9,), (-7.75,), (8388609.0,),
 )  # fmt: skip
-_PAIRS: tuple[tuple[float, ...], ...] = ((1.5, 2.0), (-3.0, 2.0), (0.5, -4.0), (7.0, 7.0), (0.0, 3.0))
-_NAN_PAIRS: tuple[tuple[float, ...], ...] = (*_PAIRS, (math.nan, 1.0), (2.0, math.nan), (math.inf, -1.0))
+_PAIRS: tuple[tuple[float, ...], ...] = (
+    (1.5, 2.0),
+    (-3.0, 2.0),
+    (0.5, -4.0),
+    (7.0, 7.0),
+    (0.0, 3.0),
+)
+_NAN_PAIRS: tuple[tuple[float, ...], ...] = (
+    *_PAIRS,
+    (math.nan, 1.0),
+    (2.0, math.nan),
+    (math.inf, -1.0),
+)
 
 
 def _row(
@@ -116,9 +127,7 @@ def _row(
 ) -> BuiltinRow:
     spellings = python or (f"fast_math.{name}", f"fast_math.{name}f")
     classes: Any = tuple(params)
-    return BuiltinRow(
-        name, spellings, classes, result, glsl, reference, doc, samples, ulp, absolute, None, helper
-    )
+    return BuiltinRow(name, spellings, classes, result, glsl, reference, doc, samples, ulp, absolute, None, helper)
 
 
 def _float(

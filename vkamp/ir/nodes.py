@@ -456,7 +456,10 @@ class Kernel:
         for variable in self.tile_statics:
             add(variable.type)
         for function in (*self.functions, self.body):
-            for kind in (*(v.type for v in (*function.params, *function.variables)), *function.results):
+            for kind in (
+                *(v.type for v in (*function.params, *function.variables)),
+                *function.results,
+            ):
                 add(kind)
         return tuple(found.values())
 
@@ -526,5 +529,3 @@ def transform(node: Node, change: Callable[[Node], Node]) -> Node:
     if updates:
         node = dataclasses.replace(node, **updates)  # type: ignore[arg-type]
     return change(node)
-
-

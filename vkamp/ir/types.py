@@ -162,9 +162,7 @@ def from_dtype(dtype: np.dtype[np.generic], name: str = "") -> Type:
         members = []
         for field_name in dtype.names:
             field_type, offset = dtype.fields[field_name][:2]
-            members.append(
-                Field(field_name, from_dtype(field_type, f"{name}_{field_name}"), int(offset))
-            )
+            members.append(Field(field_name, from_dtype(field_type, f"{name}_{field_name}"), int(offset)))
         return Struct(name or _struct_name(dtype), tuple(members), dtype.itemsize)
     scalar = SCALARS.get(dtype.name)
     if scalar is None or scalar is BOOL:

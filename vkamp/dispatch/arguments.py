@@ -1,0 +1,177 @@
+"""The arguments and captures of a launch: their types for the compiler, their values for the device.
+
+Source: amp-reference section 9 (what may be captured).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from vkamp import front
+from vkamp.errors import AmpError, Span, diagnostic
+from vkamp.front.source import source_of
+from vkamp.ir.types import BOOL, FLOAT32, INT32, SCALARS, UINT32, Scalar, Struct, from_dtype, int_range, scalar_fields
+from vkamp.lang.container import Container
+from vkamp.lang.index_space import extent, index
+from vkamp.lang.kernel import DeviceFunction, KernelFunction
+
+__all__ = ["Arguments", "collect"]
+
+
+@dataclass
+class Arguments:
+    """What a launch hands over: by name, in the order of the parameters, captures last.
+
+    ``containers`` are bound as buffers; ``scalars`` are the words by their IR names; ``captured`` the values of
+    captured Python numbers, which the compiler reads where it needs a constant.
+    """
+
+    containers: dict[str, Container] = field(default_factory=dict)
+    scalars: dict[str, int | float | bool] = field(default_factory=dict)
+    captured: dict[str, Any] = field(default_factory=dict)
+    args: list[tuple[str, Any]] = field(default_factory=list)
+    captures: list[tuple[str, Any]] = field(default_factory=list)
+    constants: list[tuple[str, Any]] = field(default_factory=list)
+
+
+def _span(function: FunctionType) -> Span:
+    source = source_of(function)
+    start = source.span(source.node)
+    return Span(start.file, start.line, start.column, start.line, start.column + 4 + len(source.name), source.name)
+
+
+@lru_cache(maxsize=1024)
+def _parameters_of(
+    code: CodeType, function: FunctionType
+) -> tuple[tuple[inspect.Parameter, ...], tuple[inspect.Parameter, ...]]:
+    return tuple(front.positional_parameters(function)), tuple(front.constant_parameters(function))
+
+
+def collect(function: FunctionType, args: tuple[Any, ...], constants: dict[str, Any]) -> Arguments:
+    """Binds a launch's arguments to the kernel's parameters, and finds what it captures.
+
+    Raises ``TypeError`` for arguments that do not fit the parameters, ``CompileError`` for objects a kernel can't use.
+    """
+    positional, keywords = _parameters_of(function.__code__, function)
+    out = Arguments()
+    name = function.__name__
+    if len(args) > len(positional):
+        raise TypeError(
+            f"{name} takes {len(positional)} arguments after its index, {len(args)} given"
+            + (f": {', '.join(p.name for p in positional)}" if positional else "")
+        )
+    left = dict(constants)
+    for k, param in enumerate(positional):
+        if k < len(args):
+            if param.name in left:
+                raise TypeError(f"{name} got two values for `{param.name}`")
+            value = args[k]
+        elif param.name in left:
+            value = left.pop(param.name)
+        elif param.default is not param.empty:
+            value = param.default
+        else:
+            raise TypeError(f"{name} is launched without its argument `{param.name}`")
+        out.args.append((param.name, _classify(out, function, param.name, value, captured=False)))
+    for param in keywords:
+        if param.name in left:
+            value = left.pop(param.name)
+        elif param.default is not param.empty:
+            value = param.default
+        else:
+            raise TypeError(f"{name} is launched without its constant `{param.name}`: write {param.name}=...")
+        out.constants.append((param.name, _constant(function, param.name, value)))
+    if left:
+        raise TypeError(f"{name} has no parameter `{next(iter(left))}`")
+    for captured_name, value in _captures(function):
+        out.captures.append((captured_name, _classify(out, function, captured_name, value, captured=True)))
+    return out
+
+
+def _captures(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """The free names that a launch hands over: containers, indices, structs, and the numbers of a closure.
+
+    Numbers of the module, functions, types and modules are part of the program instead.
+    """
+    for name in front.free_names(function):
+        found = front.read_name(function, name)
+        if found is None:
+            continue
+        origin, value = found
+        if isinstance(value, (Container, index, extent, np.void)) or (
+            origin == "closure" and front.is_number(value) and not isinstance(value, bool)
+        ):
+            yield name, value
+
+
+def _constant(function: FunctionType, name: str, value: Any) -> Any:
+    if isinstance(value, (bool, int, float, type, np.dtype, DeviceFunction, np.bool_, np.number)):
+        return value
+    raise diagnostic("VKA205", _span(function), name=name, type=type(value).__name__)
+
+
+def _classify(out: Arguments, function: FunctionType, name: str, value: Any, *, captured: bool) -> front.ArgType:
+    """The type of one argument; its value goes where the device finds it."""
+    if isinstance(value, Container):
+        out.containers[name] = value
+        # The type is known when the memory of all containers is: see describe_buffers.
+        return front.ObjectType(value)
+    if front.is_number(value):
+        return _number(out, function, name, value, captured=captured)
+    if isinstance(value, (index, extent)):
+        for k, part in enumerate(value):
+            out.scalars[f"{name}_{k}"] = int(part)
+        return front.IndexType(len(tuple(value)), "extent" if isinstance(value, extent) else "index")
+    if isinstance(value, np.void) and value.dtype.names is not None:
+        return _struct(out, function, name, value)
+    if isinstance(value, (type, np.dtype, DeviceFunction)):
+        return front.ObjectType(value)
+    if isinstance(value, KernelFunction):
+        raise diagnostic("VKA219", _span(function), name=value.__name__)
+    raise diagnostic("VKA205", _span(function), name=name, type=type(value).__name__)
+
+
+def _number(out: Arguments, function: FunctionType, name: str, value: Any, *, captured: bool) -> front.ScalarType:
+    kind = _scalar_type(function, name, value)
+    out.scalars[name] = value.item() if isinstance(value, np.generic) else value
+    weak = captured and isinstance(value, (int, float)) and not isinstance(value, (bool, np.generic))
+    if weak:
+        out.captured[name] = value
+    return front.ScalarType(kind, weak)
+
+
+def _scalar_type(function: FunctionType, name: str, value: Any) -> Scalar:
+    if isinstance(value, (bool, np.bool_)):
+        return BOOL
+    if isinstance(value, np.generic):
+        found = SCALARS.get(value.dtype.name)
+        if found is None:
+            raise diagnostic("VKA304", _span(function), type=value.dtype.name)
+        return found
+    if isinstance(value, float):
+        return FLOAT32
+    low, high = int_range(INT32)
+    if low <= value <= high:
+        return INT32
+    fits_unsigned = 0 <= value <= int_range(UINT32)[1]
+    hint = f": pass amp.uint32({value})" if fits_unsigned else ""
+    raise AmpError(f"the argument `{name}` = {value} does not fit int32, the type of a Python int{hint}")
+
+
+def _struct(out: Arguments, function: FunctionType, name: str, value: np.void) -> front.StructType:
+    try:
+        kind = from_dtype(value.dtype)
+    except ValueError as error:
+        raise diagnostic("VKA304", _span(function), type=value.dtype) from error
+    assert isinstance(kind, Struct)
+    raw = np.array(value).tobytes()
+    for path, scalar, offset in scalar_fields(kind):
+        out.scalars["_".join((name, *path))] = np.frombuffer(raw, scalar.dtype, 1, offset)[0].item()
+    return front.StructType(kind)

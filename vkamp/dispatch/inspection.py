@@ -1,0 +1,58 @@
+"""``kernel.inspect``: what vkamp makes of a kernel, for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from vkamp.artifacts import Binding, Executable
+from vkamp.dispatch.domain import domain_of
+from vkamp.dispatch.launch import prepare
+from vkamp.ir.nodes import Kernel
+from vkamp.ir.text import text
+from vkamp.lang.kernel import KernelFunction
+from vkamp.run.accelerators import accelerator_view
+
+__all__ = ["Inspection", "inspect_kernel"]
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """A kernel compiled for one launch, not run.
+
+    ``glsl``: the shader's text; ``bindings``: its storage buffers; ``ir``: the typed IR as text; ``spirv``: the binary.
+    """
+
+    name: str
+    glsl: str
+    bindings: tuple[Binding, ...]
+    local_size: tuple[int, int, int]
+    shared_bytes: int
+    _executable: Executable
+
+    @property
+    def ir(self) -> str:
+        """The typed IR as text."""
+        module = self._executable.module
+        assert isinstance(module, Kernel)
+        return text(module)
+
+    @property
+    def spirv(self) -> bytes:
+        """The SPIR-V binary; compiled, or taken from the cache, when it is first asked for."""
+        return self._executable.spirv
+
+    def __str__(self) -> str:
+        return self.glsl
+
+
+def inspect_kernel(domain: Any, kernel: KernelFunction, *args: Any, **constants: Any) -> Inspection:
+    """What stands behind ``kernel.inspect(domain, *args, **constants)``; a leading accelerator_view is the target."""
+    view = None
+    if isinstance(domain, accelerator_view):
+        view, domain, args = domain, args[0], args[1:]
+    prepared = prepare(view, domain_of(domain), kernel, args, constants)
+    shader = prepared.executable.shader
+    return Inspection(
+        shader.name, shader.glsl, shader.bindings, shader.local_size, shader.shared_bytes, prepared.executable
+    )

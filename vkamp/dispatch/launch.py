@@ -1,0 +1,333 @@
+"""The launch itself: target, compilation, binding, submission.
+
+Source: amp-reference section 9.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any, overload
+
+import numpy as np
+
+from vkamp import emit, front, pipeline
+from vkamp.artifacts import Executable, PushWord, Target
+from vkamp.dispatch.arguments import Arguments, collect
+from vkamp.dispatch.domain import Domain, check_tile, domain_of
+from vkamp.errors import AmpError, UnsupportedFeatureError
+from vkamp.ir.types import from_dtype
+from vkamp.lang.arrays import array
+from vkamp.lang.container import Container, Descriptor
+from vkamp.lang.kernel import DeviceFunction, KernelFunction
+from vkamp.run.accelerators import accelerator, accelerator_view
+from vkamp.run.engine import Buffer, Dispatch, Launch, Limits, Program
+
+__all__ = ["Prepared", "parallel_for_each", "prepare"]
+
+#: Compiled kernels kept; the oldest goes first.
+_KEEP = 1024
+
+
+@dataclass
+class Entry:
+    """One compiled kernel and its programs by kind of device."""
+
+    compiled: pipeline.Compiled
+    executables: dict[Target, Executable] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A launch that passed every check: what to run, on what, where."""
+
+    view: accelerator_view
+    domain: Domain
+    arguments: Arguments
+    compiled: pipeline.Compiled
+    target: Target
+    executable: Executable
+
+
+_cache: OrderedDict[Any, list[Entry]] = OrderedDict()
+_cache_lock = threading.Lock()
+
+
+@overload
+def parallel_for_each(domain: Any, /) -> Callable[[Callable[..., Any]], None]: ...
+@overload
+def parallel_for_each(first: Any, second: Any, /, *args: Any, **constants: Any) -> Any: ...
+def parallel_for_each(*args: Any, **constants: Any) -> Any:
+    """Runs a kernel once for every index of a domain (AMP: ``parallel_for_each``).
+
+    ``parallel_for_each([accelerator_view,] domain, kernel, *args, **constants)``; the domain is an ``extent`` or a
+    ``tiled_extent``.  Without a kernel it is a decorator whose function captures containers by reference and numbers by
+    value and runs at once.  The launch is asynchronous: host accesses to what it writes wait for it.
+
+    Raises ``InvalidComputeDomainError`` for a domain that cannot run, then ``CompileError`` for a wrong kernel and
+    ``UnsupportedFeatureError`` for what the device hasn't, before any effect; ``AmpError`` for containers of several
+    accelerator_views; ``OutOfMemoryError``.
+    """
+    view: accelerator_view | None = None
+    if args and isinstance(args[0], accelerator_view):
+        view, args = args[0], args[1:]
+    elif args and isinstance(args[0], accelerator):
+        view, args = args[0].default_view, args[1:]
+    if not args:
+        raise TypeError("parallel_for_each needs a domain: amp.extent(...) or extent.tile(...)")
+    domain = domain_of(args[0])
+    if len(args) == 1:
+        return lambda function: _launch_closure(view, domain, function, constants)
+    _launch(view, domain, args[1], args[2:], constants)
+    return None
+
+
+def _launch_closure(view: accelerator_view | None, domain: Domain, function: Any, constants: dict[str, Any]) -> None:
+    if isinstance(function, KernelFunction):
+        raise TypeError(
+            f"@amp.parallel_for_each runs a plain function at once; launch the kernel {function.__name__} with "
+            f"amp.parallel_for_each(domain, {function.__name__}, ...)"
+        )
+    _launch(view, domain, function, (), constants)
+
+
+def _launch(
+    view: accelerator_view | None, domain: Domain, kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]
+) -> None:
+    run(prepare(view, domain, kernel, args, constants))
+
+
+def prepare(
+    view: accelerator_view | None, domain: Domain, kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]
+) -> Prepared:
+    """Everything that comes before the device: target, limits, compilation."""
+    function, precise = _function_of(kernel)
+    arguments = collect(function, args, constants)
+    view = _target_view(view, arguments)
+    limits = view.accelerator.limits
+    if limits is None:
+        raise UnsupportedFeatureError(
+            f"{view.accelerator.description} stores data and runs no kernels: "
+            "launch on a device, or on amp.accelerator('reference')"
+        )
+    check_tile(domain, limits, view.accelerator.description)
+    request = _request(function, precise, domain, arguments, view)
+    entry = _compile(request, function, arguments)
+    threads = limits.tile_threads
+    target = emit.choose_target(
+        domain.rank, domain.tile, domain.shape, limits.tile_count, limits.push_bytes // 4, threads
+    )
+    executable = entry.executables.get(target)
+    if executable is None:
+        executable = pipeline.executable(entry.compiled.kernel, target)
+        _check_limits(executable, limits, function.__name__, view)
+        entry.executables[target] = executable
+    return Prepared(view, domain, arguments, entry.compiled, target, executable)
+
+
+def _function_of(kernel: Any) -> tuple[FunctionType, bool]:
+    if isinstance(kernel, KernelFunction):
+        return kernel.function, kernel.precise
+    if isinstance(kernel, DeviceFunction) and isinstance(kernel.function, FunctionType):
+        return kernel.function, False
+    if isinstance(kernel, FunctionType):
+        return kernel, False
+    raise TypeError(f"parallel_for_each runs a function decorated with @amp.kernel, not {type(kernel).__name__}")
+
+
+# -- target --------------------------------------------------------------------------------------------------------
+
+
+def _target_view(view: accelerator_view | None, arguments: Arguments) -> accelerator_view:
+    """The explicit view, else that of the captured arrays, else the default (AMP's order)."""
+    explicit = None if view is None or view.is_auto_selection else view
+    chosen, of = explicit, "the launch"
+    for name, container in arguments.containers.items():
+        if not isinstance(container, array):
+            continue
+        home = container.accelerator_view
+        if not isinstance(home, accelerator_view):
+            raise AmpError(f"`{name}` lies in memory that no accelerator runs kernels on")
+        if chosen is None:
+            chosen, of = home, f"`{name}`"
+        elif chosen != home:
+            raise AmpError(
+                f"`{name}` lives on {home!r}, and {of} on {chosen!r}: "
+                "the arrays of a launch live on one accelerator_view; copy it there, or use an array_view, which moves"
+            )
+    return chosen if chosen is not None else accelerator().default_view
+
+
+# -- compilation ---------------------------------------------------------------------------------------------------
+
+
+def _request(
+    function: FunctionType, precise: bool, domain: Domain, arguments: Arguments, view: accelerator_view
+) -> front.Request:
+    types = _buffer_types(arguments, view)
+
+    def resolve(pairs: list[tuple[str, Any]]) -> tuple[tuple[str, front.ArgType], ...]:
+        return tuple((n, types.get(n, t)) for n, t in pairs)
+
+    return front.Request(
+        function=function,
+        precise=precise,
+        rank=domain.rank,
+        tile=domain.tile,
+        args=resolve(arguments.args),
+        captures=resolve(arguments.captures),
+        constants=tuple(arguments.constants),
+    )
+
+
+def _buffer_types(arguments: Arguments, view: accelerator_view) -> dict[str, front.BufferType]:
+    """The containers' types; those of one home get one storage number, in order of appearance."""
+    homes: dict[int, int] = {}
+    types: dict[str, front.BufferType] = {}
+    for name, container in arguments.containers.items():
+        home, offset, dense = container._placement(view)
+        storage = homes.setdefault(home, len(homes))
+        element = from_dtype(container.dtype, "")
+        types[name] = front.BufferType(element, container.rank, container.readonly, dense and offset == 0, storage)
+    return types
+
+
+def _key(request: front.Request) -> Any:
+    """The identity of a request: closures with one code and one module are one kernel."""
+    function = request.function
+    constants = tuple((n, type(v), v) for n, v in request.constants)
+    return (
+        function.__code__,
+        id(function.__globals__),
+        request.precise,
+        request.rank,
+        request.tile,
+        request.args,
+        request.captures,
+        constants,
+    )
+
+
+def _compile(request: front.Request, function: FunctionType, arguments: Arguments) -> Entry:
+    """The compiled kernel, from the cache if every name it was specialised for still means the same."""
+    key = _key(request)
+    with _cache_lock:
+        entries = _cache.setdefault(key, [])
+        _cache.move_to_end(key)
+        while len(_cache) > _KEEP:
+            _cache.popitem(last=False)
+    for entry in entries:
+        if _still_right(entry.compiled, function, arguments.captured):
+            return entry
+    entry = Entry(pipeline.compile_kernel(request, arguments.captured))
+    # Only the newest meanings are kept: a program that changes a global for ever does not pile up kernels.
+    entries[:] = [entry, *entries[:7]]
+    return entry
+
+
+def _still_right(compiled: pipeline.Compiled, function: FunctionType, captured: Mapping[str, Any]) -> bool:
+    same = all(type(captured[n]) is type(v) and captured[n] == v for n, v in compiled.constants.items())
+    return same and all(guard.holds(function) for guard in compiled.guards)
+
+
+def _check_limits(executable: Executable, limits: Limits, name: str, view: accelerator_view) -> None:
+    shader, device = executable.shader, view.accelerator.description
+    if shader.shared_bytes > limits.shared_bytes:
+        raise UnsupportedFeatureError(
+            f"{name} has {shader.shared_bytes} bytes of tile_static memory; {device} has {limits.shared_bytes} per tile"
+        )
+    if executable.buffers > limits.buffers:
+        raise UnsupportedFeatureError(
+            f"{name} uses {executable.buffers} containers at once; {device} takes {limits.buffers}"
+        )
+
+
+# -- submission ----------------------------------------------------------------------------------------------------
+
+
+def run(prepared: Prepared) -> None:
+    """Binds the containers and enqueues the launch."""
+    view, arguments = prepared.view, prepared.arguments
+    descriptors = _bind(prepared)
+    queue = view._queue
+    program = queue.program(prepared.executable)
+    words = _words(prepared, descriptors)
+    buffers, writes = _buffers(prepared, descriptors)
+    shader = prepared.executable.shader
+    push = b"" if shader.push_binding is not None else words
+    if shader.push_binding is not None:
+        spill = view.allocate(max(4, len(words)))
+        spill.upload(0, np.frombuffer(words, np.uint8))
+        assert isinstance(spill, Buffer)
+        buffers, writes = (*buffers, spill), (*writes, False)
+    limits = view.accelerator.limits
+    assert limits is not None
+    groups = emit.grid(
+        prepared.domain.rank, prepared.domain.tile, prepared.domain.shape, prepared.target, limits.tile_count
+    )
+    launch = Launch(prepared.domain.shape, descriptors, arguments.scalars)
+    _enqueue(view, Dispatch(program, buffers, push, groups, writes, launch))
+    for name in descriptors:
+        if prepared.compiled.access[name].changes:
+            arguments.containers[name]._written(view)
+
+
+def _enqueue(view: accelerator_view, dispatch: Dispatch) -> None:
+    assert isinstance(dispatch.program, Program)
+    view._queue.enqueue(dispatch)
+
+
+def _bind(prepared: Prepared) -> dict[str, Descriptor]:
+    """Makes the used containers current on the target; the unused ones do not travel."""
+    out: dict[str, Descriptor] = {}
+    for name, container in prepared.arguments.containers.items():
+        use = prepared.compiled.access.get(name)
+        if use is None or not (use.reads or use.changes):
+            continue
+        out[name] = container._acquire(prepared.view, read=use.reads or use.atomics, write=use.changes)
+    return out
+
+
+def _buffers(prepared: Prepared, descriptors: Mapping[str, Descriptor]) -> tuple[tuple[Buffer, ...], tuple[bool, ...]]:
+    buffers: list[Buffer] = []
+    writes: list[bool] = []
+    for binding in prepared.executable.shader.bindings:
+        storage = descriptors[binding.params[0]].storage
+        assert isinstance(storage, Buffer)
+        buffers.append(storage)
+        writes.append(binding.writes)
+    return tuple(buffers), tuple(writes)
+
+
+_FORMATS = {"int32": "i", "uint32": "I", "float32": "f"}
+
+
+def _words(prepared: Prepared, descriptors: Mapping[str, Descriptor]) -> bytes:
+    """The launch words in the shader's layout."""
+    values = [_word(w, prepared, descriptors) for w in prepared.executable.shader.push]
+    layout = "".join(_FORMATS[w.type] for w in prepared.executable.shader.push)
+    return struct.pack(f"={layout}", *values)
+
+
+def _word(word: PushWord, prepared: Prepared, descriptors: Mapping[str, Descriptor]) -> int | float:
+    if word.kind == "scalar":
+        value = prepared.arguments.scalars[word.name]
+        return float(np.float32(value)) if word.type == "float32" else int(value)
+    if word.kind == "domain":
+        return prepared.domain.shape[word.dim]
+    if word.kind == "tiles":
+        tile = prepared.domain.tile
+        assert tile is not None
+        return prepared.domain.shape[word.dim] // tile[word.dim]
+    if word.kind == "extent":
+        return _shape(prepared.arguments.containers[word.name])[word.dim]
+    found = descriptors[word.name]
+    return found.offset_elements if word.kind == "offset" else found.strides_elements[word.dim]
+
+
+def _shape(container: Container) -> tuple[int, ...]:
+    return tuple(container.extent)

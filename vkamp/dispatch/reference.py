@@ -1,0 +1,153 @@
+"""The reference accelerator as an engine: memory is numpy's, and a dispatch runs the IR in Python.
+
+Source: amp-reference section 15 (AMP's REF device).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vkamp import sim
+from vkamp.artifacts import Executable
+from vkamp.errors import AmpError, OutOfMemoryError
+from vkamp.ir.nodes import Kernel
+from vkamp.lang.container import Descriptor
+from vkamp.run.engine import Buffer, DeviceInfo, Dispatch, Engine, Limits, Program, Queue, Statistics
+
+__all__ = ["ReferenceEngine"]
+
+_LIMITS = Limits(
+    tile_threads=1024,
+    tile_size=(1024, 1024, 64),
+    tile_count=(65535, 65535, 65535),
+    shared_bytes=32768,
+    buffer_bytes=2**32 - 4,
+    push_bytes=128,
+    buffers=64,
+    subgroup_size=1,
+)
+
+_INFO = DeviceInfo(
+    engine="reference",
+    index=0,
+    name="reference",
+    kind="reference",
+    vendor_id=0,
+    driver="vkamp",
+    api_version=(0, 0, 0),
+    uuid="",
+    memory_bytes=2**32,
+    limits=_LIMITS,
+    features=frozenset(),
+    engine_features=frozenset(),
+)
+
+
+class _Buffer(Buffer):
+    """Bytes in numpy memory."""
+
+    def __init__(self, nbytes: int) -> None:
+        if nbytes < 1:
+            raise AmpError(f"a buffer of {nbytes} bytes")
+        try:
+            self.memory: NDArray[np.uint8] = np.zeros((nbytes + 3) // 4 * 4, np.uint8)
+        except MemoryError as error:
+            raise OutOfMemoryError(f"the host has no {nbytes} bytes for the reference accelerator") from error
+        self._nbytes = nbytes
+
+    @property
+    def nbytes(self) -> int:
+        return self._nbytes
+
+    def upload(self, offset: int, data: NDArray[np.uint8]) -> None:
+        self.memory[offset : offset + data.size] = data
+
+    def download(self, offset: int, nbytes: int) -> NDArray[np.uint8]:
+        return self.memory[offset : offset + nbytes].copy()
+
+
+@dataclass(frozen=True)
+class _Program(Program):
+    """A kernel's IR."""
+
+    module: Kernel
+    name: str
+
+    @property
+    def key(self) -> str:
+        return self.name
+
+
+class _Queue(Queue):
+    """Runs each dispatch as it comes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._statistics = Statistics()
+
+    @property
+    def info(self) -> DeviceInfo:
+        return _INFO
+
+    @property
+    def statistics(self) -> Statistics:
+        return Statistics(**vars(self._statistics))
+
+    def allocate(self, nbytes: int) -> Buffer:
+        self._statistics.allocations += 1
+        return _Buffer(nbytes)
+
+    def program(self, executable: Executable) -> Program:
+        assert isinstance(executable.module, Kernel)
+        return _Program(executable.module, executable.key)
+
+    def enqueue(self, dispatch: Dispatch) -> None:
+        launch = dispatch.launch
+        program = dispatch.program
+        assert launch is not None
+        assert isinstance(program, _Program)
+        with self._lock:
+            self._statistics.dispatches += 1
+            sim.run(program.module, launch.domain, _views(launch.containers), launch.scalars)
+
+    def flush(self) -> None:
+        """Nothing waits here."""
+
+    def wait(self) -> None:
+        """Nothing waits here."""
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
+def _views(containers: Mapping[str, Descriptor]) -> dict[str, NDArray[np.generic]]:
+    """The containers as numpy arrays over their storage; overlapping ones share memory."""
+    out: dict[str, NDArray[np.generic]] = {}
+    for name, found in containers.items():
+        assert isinstance(found.storage, _Buffer)
+        itemsize = found.dtype.itemsize
+        out[name] = np.ndarray(
+            found.shape,
+            found.dtype,
+            found.storage.memory,
+            found.offset_elements * itemsize,
+            tuple(s * itemsize for s in found.strides_elements),
+        )
+    return out
+
+
+class ReferenceEngine(Engine):
+    """One device that needs no driver: slow, and the oracle of every test."""
+
+    name = "reference"
+
+    def devices(self) -> list[DeviceInfo]:
+        return [_INFO]
+
+    def open(self, info: DeviceInfo) -> Queue:
+        return _Queue()

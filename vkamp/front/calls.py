@@ -1,0 +1,399 @@
+"""Lowering of calls: casts, the builtin table, atomics, fences, index objects."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from vkamp.errors import Span
+from vkamp.front import convert
+from vkamp.front.context import Context, expression
+from vkamp.front.expressions import thread_index
+from vkamp.front.functions import call_function
+from vkamp.front.values import (
+    ArrayRef,
+    BarrierRef,
+    Constant,
+    Element,
+    FieldMethod,
+    Nothing,
+    Number,
+    Object,
+    ThreadRef,
+    TupleValue,
+    Value,
+)
+from vkamp.ir import nodes as ir
+from vkamp.ir.builtins import ATOMICS, BUILTINS, BuiltinRow
+from vkamp.ir.fences import FENCES
+from vkamp.ir.types import BOOL, FLOAT32, INT32, SCALARS, UINT32, Array, Scalar
+from vkamp.lang.device import MARK, MathFunction
+from vkamp.lang.index_space import extent, index
+from vkamp.lang.kernel import DeviceFunction, KernelFunction
+
+__all__ = ["check_writable", "marked_name"]
+
+
+def _python_functions() -> dict[int, BuiltinRow]:
+    """The rows that Python's own functions stand for, by identity: builtins, math, and numpy's of the same meaning."""
+    table: dict[int, BuiltinRow] = {}
+    for row in BUILTINS.values():
+        for spelling in row.python:
+            group, _, member = spelling.rpartition(".")
+            owner: Any = {"": builtins, "math": math}.get(group)
+            if owner is not None:
+                table[id(getattr(owner, member))] = row
+        # numpy rounds halves to even and lets NaN win: only what means the same.
+        if row.name not in ("round", "min", "max", "pow") and hasattr(np, row.name):
+            table[id(getattr(np, row.name))] = row
+    return table
+
+
+_PYTHON_FUNCTIONS = _python_functions()
+
+_TYPES: dict[Any, Scalar] = {
+    int: INT32, float: FLOAT32, bool: BOOL, np.bool_: BOOL,
+    np.int32: INT32, np.uint32: UINT32, np.float32: FLOAT32,
+}  # fmt: skip
+
+
+def marked_name(value: Value) -> str | None:
+    """The name of a function of the kernel language, by its mark."""
+    if isinstance(value, Object) and isinstance(value.value, FunctionType):
+        found = getattr(value.value, MARK, None)
+        return found if isinstance(found, str) else None
+    return None
+
+
+@expression(ast.Call)
+def _call(ctx: Context, node: ast.Call) -> Value:
+    callee = ctx.expr(node.func)
+    if isinstance(callee, FieldMethod):
+        return _method(ctx, callee, node)
+    if not isinstance(callee, Object):
+        ctx.fail("VKA210", node.func, text=ctx.text(node.func), what=ctx.describe(callee))
+    target = callee.value
+    if isinstance(target, DeviceFunction):
+        return call_function(ctx, target, node)
+    name = marked_name(callee)
+    if name is not None:
+        return _language_function(ctx, name, node)
+    _no_keywords(ctx, node)
+    if isinstance(target, MathFunction):
+        return _builtin(ctx, target.row, node)
+    row = _PYTHON_FUNCTIONS.get(id(target))
+    if row is not None:
+        return _python_builtin(ctx, target, row, node)
+    if isinstance(target, type):
+        return _type_call(ctx, target, node)
+    if isinstance(target, KernelFunction):
+        ctx.fail("VKA219", node, name=target.__name__)
+    if target is print:
+        ctx.fail(
+            "VKA203",
+            node,
+            name="print",
+            advice="store the value in a container and print it on the host",
+        )
+    if target is builtins.range:
+        ctx.fail("VKA104", node)
+    name = getattr(target, "__name__", repr(target))
+    if isinstance(target, (BuiltinFunctionType, np.ufunc)):
+        ctx.fail(
+            "VKA203",
+            node,
+            name=name,
+            advice="use the functions of amp.fast_math or an @amp.func of your own",
+        )
+    if isinstance(target, FunctionType) and (target.__module__ or "").split(".")[0] == "vkamp":
+        ctx.fail("VKA208", node, name=f"amp.{name}")
+    if isinstance(target, FunctionType):
+        ctx.fail("VKA203", node, name=name, advice=f"decorate `{name}` with @amp.func")
+    ctx.fail("VKA210", node.func, text=ctx.text(node.func), what=f"a {type(target).__name__}")
+
+
+def _no_keywords(ctx: Context, node: ast.Call) -> None:
+    if node.keywords:
+        ctx.fail("VKA220", node, text=ctx.text(node.func))
+
+
+def _arity(ctx: Context, node: ast.Call, expected: int, name: str) -> None:
+    if len(node.args) != expected:
+        ctx.fail(
+            "VKA207",
+            node,
+            name=name,
+            expected=expected,
+            given=len(node.args),
+            s="" if expected == 1 else "s",
+        )
+
+
+# -- casts ---------------------------------------------------------------------------------------------------------
+
+
+def _type_call(ctx: Context, target: type, node: ast.Call) -> Value:
+    if target is index or target is extent:
+        return _index_object(ctx, target, node)
+    kind = _TYPES.get(target)
+    if kind is None and issubclass(target, np.generic):
+        ctx.fail("VKA304", node, type=np.dtype(target).name)
+    if kind is None:
+        ctx.fail("VKA210", node.func, text=ctx.text(node.func), what=f"the class {target.__name__}")
+    _arity(ctx, node, 1, ctx.text(node.func))
+    (value,) = ctx.operands(*node.args)
+    found = convert.number(ctx, value, node.args[0])
+    span = ctx.span(node)
+    weak = target in (int, float)
+    if isinstance(found, Constant):
+        if weak:
+            try:
+                return Constant(target(found.value))
+            except (OverflowError, ValueError):
+                ctx.fail("VKA303", node, value=found.value, type=kind, low="whole numbers", high="only")
+        if kind == BOOL:
+            return Constant(bool(found.value))
+        raw = (
+            int(found.value)
+            if kind.is_integer and isinstance(found.value, float) and math.isfinite(found.value)
+            else found.value
+        )
+        return Number(convert.literal(ctx, Constant(raw), kind, node))
+    if kind == BOOL:
+        return Number(convert.truth(found.expr, span))
+    return Number(convert.cast(found.expr, kind, span))
+
+
+def _index_object(ctx: Context, target: type, node: ast.Call) -> Value:
+    kind = "index" if target is index else "extent"
+    values = ctx.operands(*node.args)
+    if len(values) == 1 and isinstance(values[0], ThreadRef):
+        values = [thread_index(ctx, "global", ctx.span(node))]
+    if len(values) == 1 and isinstance(values[0], TupleValue):
+        values = list(values[0].items)
+    if not values:
+        ctx.fail("VKA207", node, name=f"amp.{kind}", expected="one or more", given=0, s="s")
+    items: list[Value] = []
+    for k, value in enumerate(values):
+        part = node.args[k] if len(values) == len(node.args) else node
+        expr = convert.index_expr(ctx, value, part)
+        items.append(Number(convert.cast(expr, INT32, ctx.span(part))))
+    return TupleValue(tuple(items), kind)
+
+
+# -- the builtin table ---------------------------------------------------------------------------------------------
+
+
+def _python_builtin(ctx: Context, target: Any, row: BuiltinRow, node: ast.Call) -> Value:
+    """Python's own function: of constants a constant; ``min`` and ``max`` take two or more."""
+    if target in (min, max) and len(node.args) == 1:
+        ctx.fail("VKA207", node, name=row.name, expected="two or more", given=1, s="s")
+    values = ctx.operands(*node.args)
+    if values and all(isinstance(v, Constant) for v in values):
+        try:
+            result = target(*(v.value for v in values if isinstance(v, Constant)))
+        except (ValueError, OverflowError, ZeroDivisionError, TypeError) as error:
+            ctx.fail("VKA327", node, text=ctx.text(node), reason=error)
+        if target is round:
+            result = float(result)
+        if isinstance(result, (bool, int, float, np.bool_, np.floating)):
+            return Constant(result.item() if isinstance(result, np.generic) else result)
+    if target in (min, max) and len(values) > 2:
+        result_value = values[0]
+        for k in range(1, len(values)):
+            result_value = _apply(ctx, row, [result_value, values[k]], [node.args[0], node.args[k]], node)
+        return result_value
+    return _checked(ctx, row, values, node)
+
+
+def _builtin(ctx: Context, row: BuiltinRow, node: ast.Call) -> Value:
+    return _checked(ctx, row, ctx.operands(*node.args), node)
+
+
+def _checked(ctx: Context, row: BuiltinRow, values: list[Value], node: ast.Call) -> Value:
+    _arity(ctx, node, len(row.params), ctx.text(node.func))
+    return _apply(ctx, row, values, node.args, node)
+
+
+_ACCEPTS = {
+    "F": ("float32",), "N": ("int32", "uint32", "float32"), "S": ("int32", "float32"),
+    "I": ("int32",), "Z": ("int32", "uint32"), "B": ("bool",),
+}  # fmt: skip
+
+
+def _apply(ctx: Context, row: BuiltinRow, values: list[Value], nodes: list[ast.expr], node: ast.Call) -> Value:
+    """A row with its arguments in the common type of their class."""
+    numbers = [convert.number(ctx, v, n) for v, n in zip(values, nodes, strict=True)]
+    kinds: dict[str, Scalar] = {}
+    for letter in set(row.params):
+        members = [n for n, p in zip(numbers, row.params, strict=True) if p == letter]
+        kind = FLOAT32 if letter == "F" else convert.scalar_type(members[0])
+        if letter != "F":
+            found: Constant | Number = members[0]
+            for other in members[1:]:
+                kind = convert.common(found, other)
+                found = Number(ir.Const(ctx.span(node), kind, 0)) if kind != BOOL else other
+        kind = INT32 if kind == BOOL and letter != "B" else kind
+        if kind.name not in _ACCEPTS[letter]:
+            ctx.fail("VKA315", node, name=row.name, accepts=" or ".join(_ACCEPTS[letter]), given=kind)
+        kinds[letter] = kind
+    args = tuple(convert.convert(ctx, n, kinds[p], part) for n, p, part in zip(numbers, row.params, nodes, strict=True))
+    result = SCALARS[row.result] if row.result in SCALARS else kinds[row.result]
+    return Number(ir.Builtin(ctx.span(node), result, row.name, args))
+
+
+# -- functions of the language -------------------------------------------------------------------------------------
+
+
+def _language_function(ctx: Context, name: str, node: ast.Call) -> Value:
+    if name in ("tile_static", "private"):
+        ctx.fail("VKA401", node, name=name)
+    if name == "static_range":
+        ctx.fail("VKA104", node)
+    _no_keywords(ctx, node)
+    if name in FENCES:
+        return _fence_function(ctx, name, node)
+    if name in ATOMICS:
+        return _atomic(ctx, name, node)
+    _arity(ctx, node, 2, f"amp.{name}")
+    return _c_division(ctx, name, node)
+
+
+def _c_division(ctx: Context, name: Any, node: ast.Call) -> Value:
+    left, right = (convert.number(ctx, v, n) for v, n in zip(ctx.operands(*node.args), node.args, strict=True))
+    x, y, kind, _ = convert.arithmetic(ctx, left, right, node.args[0], node.args[1])
+    if not kind.is_integer:
+        ctx.fail("VKA315", node, name=name, accepts="int32 or uint32", given=kind)
+    if isinstance(y, ir.Const) and y.value == 0:
+        ctx.fail("VKA310", node.args[1])
+    return Number(ir.Binary(ctx.span(node), kind, name, x, y))
+
+
+def _fence_function(ctx: Context, name: str, node: ast.Call) -> Value:
+    _arity(ctx, node, 1, f"amp.{name}")
+    (barrier,) = ctx.operands(*node.args)
+    if not isinstance(barrier, BarrierRef):
+        ctx.fail("VKA221", node, name=name)
+    ctx.emit(ir.Barrier(ctx.span(node), FENCES[name]))
+    return Nothing()
+
+
+def _method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
+    _no_keywords(ctx, node)
+    if isinstance(method.owner, BarrierRef):
+        _arity(ctx, node, 0, method.name)
+        ctx.emit(ir.Barrier(ctx.span(node), FENCES[method.name]))
+        return Nothing()
+    assert isinstance(method.owner, TupleValue)
+    items = method.owner.items
+    span = ctx.span(node)
+    if method.name == "size":
+        _arity(ctx, node, 0, "size")
+        total: ir.Expr | None = None
+        for item in items:
+            part = convert.cast(_int32(ctx, item, node), UINT32, span)
+            total = part if total is None else ir.Binary(span, UINT32, "mul", total, part)
+        assert total is not None
+        return Number(total)
+    _arity(ctx, node, 1, "contains")
+    (point,) = ctx.operands(*node.args)
+    if isinstance(point, ThreadRef):
+        point = thread_index(ctx, "global", span)
+    if not isinstance(point, TupleValue):
+        point = TupleValue((point,))
+    if len(point.items) != len(items):
+        ctx.fail("VKA309", node, left=ctx.describe(method.owner), right=ctx.describe(point))
+    return Number(_contains(ctx, items, point.items, node))
+
+
+def _int32(ctx: Context, value: Value, node: ast.expr) -> ir.Expr:
+    return convert.convert(ctx, convert.number(ctx, value, node), INT32, node)
+
+
+def _contains(ctx: Context, sizes: tuple[Value, ...], point: tuple[Value, ...], node: ast.Call) -> ir.Expr:
+    """``0 <= p < size`` for every component."""
+    span = ctx.span(node)
+    result: ir.Expr | None = None
+    for size, part in zip(sizes, point, strict=True):
+        p = _int32(ctx, part, node.args[0])
+        if not isinstance(p, ir.ThreadIndex):
+            p = ctx.stable(p, "component")
+        tests = [ir.Compare(span, BOOL, "lt", p, _int32(ctx, size, node))]
+        if not isinstance(p, ir.ThreadIndex):
+            tests.insert(0, ir.Compare(span, BOOL, "ge", p, ir.Const(span, INT32, 0)))
+        for test in tests:
+            result = test if result is None else ir.Logical(span, BOOL, "and", result, test)
+    assert result is not None
+    return result
+
+
+# -- atomics -------------------------------------------------------------------------------------------------------
+
+
+def _atomic(ctx: Context, name: str, node: ast.Call) -> Value:
+    row = ATOMICS[name]
+    _arity(ctx, node, 1 + row.operands, f"amp.{name}")
+    values = ctx.operands(*node.args)
+    place = _atomic_place(ctx, values[0], name, node.args[0])
+    kind = place.type
+    assert isinstance(kind, Scalar)
+    if kind.name not in row.types:
+        ctx.fail("VKA407", node, name=name, accepts=" or ".join(row.types), given=kind)
+    span = ctx.span(node)
+    if row.result == "bool":
+        return _compare_exchange(ctx, name, place, values, node)
+    args = tuple(
+        convert.assignable(ctx, v, kind, n, f"the operand of {name}")
+        for v, n in zip(values[1:], node.args[1:], strict=True)
+    )
+    return _atomic_result(ctx, name, place, args, kind, None, span)
+
+
+def _atomic_result(
+    ctx: Context,
+    name: str,
+    place: ir.Place,
+    args: tuple[ir.Expr, ...],
+    kind: Scalar,
+    expected: ir.Local | None,
+    span: Span,
+) -> Value:
+    result = ctx.new_variable("stored" if kind == BOOL else "before", kind, span)
+    ctx.emit(ir.Atomic(span, name, place, args, result, expected))
+    return Number(ir.Load(span, kind, ir.Local(span, kind, result)))
+
+
+def _atomic_place(ctx: Context, value: Value, name: str, node: ast.expr) -> ir.Place:
+    if isinstance(value, ArrayRef) and isinstance(value.place.type, Array) and value.place.type.shape == ():
+        value = Element(ir.ArrayElement(ctx.span(node), value.place.type.element, value.place, ()))
+    if not isinstance(value, Element) or not isinstance(value.place.type, Scalar):
+        ctx.fail("VKA406", node, name=name, text=ctx.text(node))
+    root = ir.root_of(value.place)
+    if isinstance(root, ir.Local) and root.variable.storage != "tile_static":
+        ctx.fail("VKA406", node, name=name, text=ctx.text(node))
+    check_writable(ctx, value.place, node)
+    return value.place
+
+
+def check_writable(ctx: Context, place: ir.Place, node: ast.AST) -> None:
+    """Refuses a write through a read-only view."""
+    root = ir.root_of(place)
+    if isinstance(root, ir.BufferElement) and ctx.module.buffers[root.buffer].readonly:
+        ctx.fail("VKA405", node, name=root.buffer)
+
+
+def _compare_exchange(ctx: Context, name: str, place: ir.Place, values: list[Value], node: ast.Call) -> Value:
+    kind = place.type
+    assert isinstance(kind, Scalar)
+    expected_node = node.args[1]
+    slot = ctx.slots.get(expected_node.id) if isinstance(expected_node, ast.Name) else None
+    value = slot.value if slot is not None and slot.kind == "variable" else None
+    if not isinstance(value, Element) or not isinstance(value.place, ir.Local) or value.place.type != kind:
+        ctx.fail("VKA409", expected_node, type=kind, text=ctx.text(expected_node))
+    new = convert.assignable(ctx, values[2], kind, node.args[2], f"the operand of {name}")
+    return _atomic_result(ctx, name, place, (new,), BOOL, value.place, ctx.span(node))

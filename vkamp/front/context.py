@@ -1,0 +1,283 @@
+"""The state of lowering one function, and the helpers that every part of the front end uses."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any, NoReturn
+
+from vkamp.errors import Note, Span, diagnostic
+from vkamp.front.source import Source
+from vkamp.front.values import (
+    ArrayRef,
+    BufferRef,
+    Constant,
+    Element,
+    Number,
+    TupleValue,
+    Value,
+)
+from vkamp.ir import nodes as ir
+from vkamp.ir.types import Struct, Type
+
+__all__ = ["Context", "Guard", "Instance", "Module", "Slot", "contains_load", "expression"]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A Python value that the kernel was specialised for: ``read(kernel)`` must still give ``value``.
+
+    The kernel is a parameter because a closure that is defined anew has the same code and other cells.
+    """
+
+    name: str
+    read: Callable[[FunctionType], Any]
+    value: Any
+
+    def holds(self, kernel: FunctionType) -> bool:
+        """Whether the name still stands for the same value."""
+        now = self.read(kernel)
+        if now is self.value:
+            return True
+        return type(now) is type(self.value) and isinstance(now, (int, float, bool)) and now == self.value
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A device function lowered for some arguments, with the shape of its result for the caller."""
+
+    name: str
+    result: Value | None
+    result_types: tuple[Type, ...]
+
+
+@dataclass
+class Module:
+    """What all functions of one kernel share."""
+
+    rank: int
+    tile: tuple[int, ...] | None
+    index_name: str
+    buffers: dict[str, ir.BufferParam] = field(default_factory=dict)
+    scalars: dict[str, ir.ScalarParam] = field(default_factory=dict)
+    tile_statics: list[ir.Variable] = field(default_factory=list)
+    functions: list[ir.Function] = field(default_factory=list)
+    instances: dict[Any, Instance] = field(default_factory=dict)
+    stack: list[tuple[Any, Span | None]] = field(default_factory=list)
+    guards: list[Guard] = field(default_factory=list)
+    captures: dict[str, Value] = field(default_factory=dict)
+    #: What stands before the kernel's first statement: structs handed over by value.
+    prologue: list[ir.Stmt] = field(default_factory=list)
+    prologue_variables: list[ir.Variable] = field(default_factory=list)
+    #: Captured numbers whose value the kernel needs at compile time.
+    constants_needed: set[str] = field(default_factory=set)
+    constant_values: dict[str, Any] = field(default_factory=dict)
+
+    def unique_function(self, name: str) -> str:
+        """A function name not yet taken."""
+        taken = {f.name for f in self.functions} | {i.name for i in self.instances.values()}
+        return _unique(name, taken)
+
+    def unique_tile_static(self, name: str) -> str:
+        """A tile_static name not yet taken, in the kernel."""
+        return _unique(name, {v.name for v in self.tile_statics})
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    candidate, n = name, 2
+    while candidate in taken:
+        candidate, n = f"{name}_{n}", n + 1
+    return candidate
+
+
+@dataclass
+class Slot:
+    """A Python name of the function: one kind of thing, for the whole function.
+
+    ``value`` is a compile-time value (an alias, a constant of an unrolled loop), or a :class:`TupleValue` of elements
+    for a tuple or index variable, or the :class:`Element` of a scalar or struct variable.
+    """
+
+    value: Value
+    span: Span
+    #: ``variable`` (assignable), ``alias`` (bound once), ``parameter`` (of a kernel: read-only), ``unrolled``.
+    kind: str = "variable"
+
+
+#: Handlers by class of syntax node; the modules of expressions fill it.
+_EXPRESSIONS: dict[type[ast.expr], Callable[[Context, Any], Value]] = {}
+
+
+def expression(
+    *kinds: type[ast.expr],
+) -> Callable[[Callable[[Context, Any], Value]], Callable[[Context, Any], Value]]:
+    """Registers the handler of some classes of expression."""
+
+    def register(handler: Callable[[Context, Any], Value]) -> Callable[[Context, Any], Value]:
+        for kind in kinds:
+            _EXPRESSIONS[kind] = handler
+        return handler
+
+    return register
+
+
+def contains_load(expr: ir.Expr) -> bool:
+    """Whether an expression reads memory that a statement in between could change."""
+    return any(isinstance(n, ir.Load) for n in ir.walk(expr))
+
+
+class Context:
+    """Lowering of one function: the block under construction, the names, what is definitely assigned."""
+
+    def __init__(
+        self,
+        module: Module,
+        source: Source,
+        lookup: Callable[[str], Value | None],
+        caller: Span | None = None,
+        *,
+        is_kernel: bool,
+    ) -> None:
+        self.module = module
+        self.source = source
+        self.lookup = lookup
+        self.caller = caller
+        self.is_kernel = is_kernel
+        self.block: list[ir.Stmt] = []
+        self.slots: dict[str, Slot] = {}
+        self.local_names: set[str] = set()
+        self.variables: list[ir.Variable] = []
+        #: Run-time parameters of a device function, in the order of its arguments.
+        self.parameters: list[ir.Variable] = []
+        self.taken: set[str] = set()
+        #: Names surely assigned here; ``None`` where control never comes.
+        self.assigned: set[str] | None = set()
+        #: What is assigned at the ``break``s of each enclosing loop (``None``: an unrolled loop).
+        self.loops: list[list[set[str]] | None] = []
+        #: For each enclosing loop, whether its end is reached by `continue` too.
+        self.counted: list[bool] = []
+        #: Names assigned by one statement only.
+        self.once: frozenset[str] = frozenset()
+        self.depth = 0
+        self.returns: list[tuple[Value | None, Span]] = []
+
+    # -- errors ------------------------------------------------------------------------------------------------
+
+    def span(self, node: ast.AST) -> Span:
+        """Where a syntax node lies in the user's file."""
+        return self.source.span(node, self.caller)
+
+    def fail(self, code: str, where: ast.AST | Span, *, notes: tuple[Note, ...] = (), **fields: Any) -> NoReturn:
+        """Raises the diagnostic of a row."""
+        span = where if isinstance(where, Span) else self.span(where)
+        raise diagnostic(code, span, notes=notes, **fields)
+
+    def text(self, node: ast.AST) -> str:
+        """The source text of an expression, on one line."""
+        return ast.unparse(node)
+
+    # -- statements --------------------------------------------------------------------------------------------
+
+    def emit(self, statement: ir.Stmt) -> None:
+        """Appends a statement to the block under construction."""
+        self.block.append(statement)
+
+    @contextmanager
+    def nested(self) -> Iterator[list[ir.Stmt]]:
+        """Collects statements in a block of their own."""
+        outer, self.block = self.block, []
+        try:
+            yield self.block
+        finally:
+            self.block = outer
+
+    def new_variable(self, name: str, kind: Type, span: Span, storage: Any = "local") -> ir.Variable:
+        """A variable with a name of its own in this function."""
+        unique = _unique(name, self.taken)
+        self.taken.add(unique)
+        variable = ir.Variable(unique, kind, storage, span)
+        if storage in ("local", "private"):
+            self.variables.append(variable)
+        return variable
+
+    def temporary(self, name: str, expr: ir.Expr, at: int | None = None) -> ir.Expr:
+        """Puts a value into a new local, before statement ``at`` of the block; its later reads see this moment."""
+        variable = self.new_variable(name, expr.type, expr.span)
+        place = ir.Local(expr.span, expr.type, variable)
+        self.block.insert(len(self.block) if at is None else at, ir.Assign(expr.span, place, expr))
+        return ir.Load(expr.span, expr.type, place)
+
+    def stable(self, expr: ir.Expr, name: str = "value") -> ir.Expr:
+        """The expression itself if it is cheap and can't change, else a temporary that holds it."""
+        if isinstance(expr, (ir.Const, ir.ScalarValue, ir.ThreadIndex, ir.BufferExtent)):
+            return expr
+        return self.temporary(name, expr)
+
+    # -- expressions -------------------------------------------------------------------------------------------
+
+    def expr(self, node: ast.expr) -> Value:
+        """Lowers an expression; its effects become statements of the current block."""
+        handler = _EXPRESSIONS.get(type(node))
+        if handler is None:
+            self.refuse(node)
+        return handler(self, node)
+
+    def operands(self, *nodes: ast.expr) -> list[Value]:
+        """Lowers operands from left to right; values read before a later operand's effect are kept."""
+        values: list[Value] = []
+        for node in nodes:
+            before = len(self.block)
+            value = self.expr(node)
+            if len(self.block) > before:
+                at = before
+                for i, earlier in enumerate(values):
+                    values[i], at = self._keep(earlier, at)
+            values.append(value)
+        return values
+
+    def _keep(self, value: Value, at: int) -> tuple[Value, int]:
+        """The value as it is before statement ``at``."""
+        if isinstance(value, Element) and not isinstance(value.place.type, Struct):
+            value = Number(ir.Load(value.place.span, value.place.type, value.place))
+        if isinstance(value, Number) and contains_load(value.expr):
+            return Number(self.temporary("value", value.expr, at), value.weak), at + 1
+        if isinstance(value, TupleValue):
+            items = []
+            for item in value.items:
+                kept, at = self._keep(item, at)
+                items.append(kept)
+            return TupleValue(tuple(items), value.kind), at
+        return value, at
+
+    def refuse(self, node: ast.AST) -> NoReturn:
+        """Raises the error for syntax that the language does not have."""
+        from vkamp.front.refusals import refusal
+
+        what, help_text = refusal(node)
+        self.fail("VKA101", node, what=what, advice=help_text)
+
+    # -- values ------------------------------------------------------------------------------------------------
+
+    def describe(self, value: Value) -> str:
+        """A value in a user's words."""
+        if isinstance(value, Constant):
+            return f"the literal {value.value}"
+        if isinstance(value, Number):
+            return str(value.expr.type)
+        if isinstance(value, Element):
+            return f"a {value.place.type}"
+        if isinstance(value, TupleValue):
+            return f"{'an' if value.kind in ('index', 'extent') else 'a'} {value.kind} of {len(value.items)}"
+        if isinstance(value, BufferRef):
+            return f"the container `{value.param.name}`"
+        if isinstance(value, ArrayRef):
+            return f"an array of {ir_array_text(value)}"
+        return type(value).__name__
+
+
+def ir_array_text(value: ArrayRef) -> str:
+    """The type of an array value."""
+    return str(value.place.type)

@@ -1,0 +1,238 @@
+"""Numbers: weak literals, C++'s usual conversions, conditions, assignment.
+
+Source: DESIGN of the language: a Python literal takes the type of what it meets; alone an int is int32 and a float
+float32.  Otherwise C++'s usual arithmetic conversions hold.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+
+import numpy as np
+
+from vkamp.errors import Note, Span
+from vkamp.front.context import Context
+from vkamp.front.values import ArrayRef, Constant, Element, Number, Value
+from vkamp.ir import nodes as ir
+from vkamp.ir.types import (
+    BOOL,
+    FLOAT32,
+    INT32,
+    Array,
+    Scalar,
+    Struct,
+    Type,
+    common_type,
+    int_range,
+)
+
+__all__ = [
+    "arithmetic",
+    "assignable",
+    "cast",
+    "common",
+    "condition",
+    "constant_int",
+    "convert",
+    "index_expr",
+    "literal",
+    "natural",
+    "number",
+    "scalar_type",
+    "truth",
+]
+
+
+def number(ctx: Context, value: Value, node: ast.expr) -> Constant | Number:
+    """The value as a number; loads an element; anything else is refused."""
+    if isinstance(value, (Constant, Number)):
+        return value
+    if isinstance(value, Element) and isinstance(value.place.type, Scalar):
+        place = value.place
+        return Number(ir.Load(ctx.span(node), place.type, place))
+    if isinstance(value, ArrayRef) and isinstance(value.place.type, Array):
+        kind = value.place.type
+        if kind.shape == () and isinstance(kind.element, Scalar):
+            span = ctx.span(node)
+            place = ir.ArrayElement(span, kind.element, value.place, ())
+            return Number(ir.Load(span, kind.element, place))
+    ctx.fail("VKA311", node, text=ctx.text(node), what=ctx.describe(value))
+
+
+def scalar_type(value: Constant | Number) -> Scalar:
+    """The type of a number standing alone."""
+    if isinstance(value, Number):
+        assert isinstance(value.expr.type, Scalar)
+        return value.expr.type
+    if isinstance(value.value, bool):
+        return BOOL
+    return INT32 if isinstance(value.value, int) else FLOAT32
+
+
+def literal(ctx: Context, value: Constant, kind: Scalar, node: ast.AST | Span) -> ir.Const:
+    """A Python number as a constant of ``kind``; refused if the type can't hold it."""
+    span = node if isinstance(node, Span) else ctx.span(node)
+    raw = value.value
+    if kind == BOOL:
+        return ir.Const(span, BOOL, bool(raw))
+    if kind.is_integer:
+        if isinstance(raw, float):
+            ctx.fail("VKA303", span, value=repr(raw), type=kind, low="whole numbers", high="only")
+        low, high = int_range(kind)
+        if not low <= int(raw) <= high:
+            ctx.fail("VKA303", span, value=int(raw), type=kind, low=low, high=high)
+        return ir.Const(span, kind, int(raw))
+    try:
+        wide = float(raw)
+    except OverflowError:
+        wide = math.inf
+    with np.errstate(over="ignore"):
+        rounded = float(np.float32(wide))
+    if math.isinf(rounded) and not (isinstance(raw, float) and math.isinf(raw)):
+        ctx.fail("VKA303", span, value=raw, type=kind, low="-3.4028235e38", high="3.4028235e38")
+    return ir.Const(span, kind, rounded)
+
+
+def natural(ctx: Context, value: Constant | Number, node: ast.expr) -> ir.Expr:
+    """The number in the type it has alone."""
+    if isinstance(value, Number):
+        return value.expr
+    return literal(ctx, value, scalar_type(value), node)
+
+
+def cast(expr: ir.Expr, kind: Scalar, span: Span) -> ir.Expr:
+    """A conversion as C does it; none if the type is right already; constants are converted here."""
+    if expr.type == kind:
+        return expr
+    if isinstance(expr, ir.Const):
+        value = _cast_constant(expr.value, kind)
+        if value is not None:
+            return ir.Const(span, kind, value)
+    return ir.Cast(span, kind, expr)
+
+
+def _cast_constant(value: bool | int | float, kind: Scalar) -> bool | int | float | None:
+    if kind == BOOL:
+        return bool(value)
+    if kind.kind == "float":
+        return float(np.float32(float(value)))
+    if isinstance(value, float):
+        low, high = int_range(kind)
+        return int(value) if math.isfinite(value) and low <= int(value) <= high else None
+    wrapped = int(value) & 0xFFFFFFFF
+    return wrapped - (1 << 32) if kind.kind == "int" and wrapped >= 1 << 31 else wrapped
+
+
+def convert(ctx: Context, value: Constant | Number, kind: Scalar, node: ast.expr) -> ir.Expr:
+    """The number in an operand of type ``kind``: a literal takes the type, anything else is cast."""
+    if isinstance(value, Constant):
+        if isinstance(value.value, bool) and kind != BOOL:
+            return literal(ctx, Constant(int(value.value)), kind, node)
+        return literal(ctx, value, kind, node)
+    return cast(value.expr, kind, ctx.span(node))
+
+
+def common(left: Constant | Number, right: Constant | Number) -> Scalar:
+    """The type in which two operands meet."""
+    a, b = scalar_type(left), scalar_type(right)
+    weak_a, weak_b = _weak(left), _weak(right)
+    if weak_a != weak_b:
+        weak, strong = (a, b) if weak_a else (b, a)
+        if strong == BOOL or (weak.kind == "float" and strong.kind != "float"):
+            return common_type(weak, strong)
+        return strong
+    return common_type(a, b)
+
+
+def _weak(value: Constant | Number) -> bool:
+    if isinstance(value, Number):
+        return value.weak
+    return not isinstance(value.value, bool)
+
+
+def arithmetic(
+    ctx: Context,
+    left: Constant | Number,
+    right: Constant | Number,
+    left_node: ast.expr,
+    right_node: ast.expr,
+) -> tuple[ir.Expr, ir.Expr, Scalar, bool]:
+    """Both operands in their common type, and whether the result is weak."""
+    kind = common(left, right)
+    return (
+        convert(ctx, left, kind, left_node),
+        convert(ctx, right, kind, right_node),
+        kind,
+        _weak(left) and _weak(right),
+    )
+
+
+def condition(ctx: Context, value: Value, node: ast.expr) -> ir.Expr:
+    """A truth value: a number is true if it is not zero."""
+    found = number(ctx, value, node)
+    if isinstance(found, Constant):
+        return ir.Const(ctx.span(node), BOOL, bool(found.value))
+    return truth(found.expr, ctx.span(node))
+
+
+def truth(expr: ir.Expr, span: Span) -> ir.Expr:
+    """``expr != 0`` for a number, the bool itself."""
+    if expr.type == BOOL:
+        return expr
+    assert isinstance(expr.type, Scalar)
+    zero: int | float = 0.0 if expr.type.kind == "float" else 0
+    return ir.Compare(span, BOOL, "ne", expr, ir.Const(span, expr.type, zero))
+
+
+def assignable(
+    ctx: Context,
+    value: Value,
+    kind: Type,
+    node: ast.expr,
+    what: str,
+    first: Span | None = None,
+) -> ir.Expr:
+    """The value to store in a place of type ``kind``; ``what`` names the place, ``first`` where it got its type.
+
+    Integers convert among each other and to float as in C++, bools to numbers; a float to an integer and a number to
+    a bool need a cast that the source shows.
+    """
+    if isinstance(kind, Struct):
+        if isinstance(value, Element) and value.place.type == kind:
+            return ir.Load(ctx.span(node), kind, value.place)
+        ctx.fail("VKA317", node, what=what, type=kind, given=ctx.describe(value))
+    assert not isinstance(kind, Array)
+    found = number(ctx, value, node)
+    given = scalar_type(found)
+    if (kind.is_integer and given.kind == "float") or (kind == BOOL and given != BOOL):
+        notes = (Note(first, f"{what} is {kind} since this line"),) if first is not None else ()
+        text = ctx.text(node)
+        advice = f"{text} != 0" if kind == BOOL else f"amp.{kind}({text})"
+        ctx.fail("VKA301", node, notes=notes, given=_article(given), what=what, type=kind, advice=advice)
+    return convert(ctx, found, kind, node)
+
+
+def _article(kind: Scalar) -> str:
+    return f"an {kind}" if kind.name[0] in "aeiou" else f"a {kind}"
+
+
+def constant_int(ctx: Context, value: Value, node: ast.expr, what: str) -> int:
+    """A compile-time int; a captured Python int becomes one."""
+    from vkamp.front.names import as_constant
+
+    found = as_constant(ctx, value)
+    if isinstance(found, Constant) and isinstance(found.value, int) and not isinstance(found.value, bool):
+        return found.value
+    if isinstance(found, Number) and isinstance(found.expr, ir.Const) and isinstance(found.expr.value, int):
+        return int(found.expr.value)
+    ctx.fail("VKA308", node, what=what, text=ctx.text(node))
+
+
+def index_expr(ctx: Context, value: Value, node: ast.expr) -> ir.Expr:
+    """A subscript: int32 or uint32."""
+    found = number(ctx, value, node)
+    kind = scalar_type(found)
+    if not kind.is_integer:
+        ctx.fail("VKA314", node, text=ctx.text(node), given=_article(kind))
+    return natural(ctx, found, node)

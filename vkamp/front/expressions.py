@@ -1,0 +1,778 @@
+"""Lowering of expressions: names, operators, comparisons, subscripts, attributes."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any, Literal
+
+from vkamp.errors import Span
+from vkamp.front import convert
+from vkamp.front.context import Context, expression
+from vkamp.front.names import attribute_of_object, constant_value
+from vkamp.front.values import (
+    ArrayRef,
+    BarrierRef,
+    BufferRef,
+    Constant,
+    Element,
+    FieldMethod,
+    Number,
+    Object,
+    ThreadRef,
+    TupleValue,
+    Value,
+)
+from vkamp.ir import nodes as ir
+from vkamp.ir.fences import FENCES
+from vkamp.ir.types import BOOL, FLOAT32, INT32, Array, Scalar, Struct
+
+__all__ = ["binary", "select_element", "thread_index"]
+
+_ThreadKind = Literal["global", "local", "tile", "tile_origin"]
+
+# -- literals and names --------------------------------------------------------------------------------------------
+
+
+@expression(ast.Constant)
+def _constant(ctx: Context, node: ast.Constant) -> Value:
+    value = node.value
+    if isinstance(value, (bool, int, float)):
+        return Constant(value)
+    if isinstance(value, str):
+        return Object(value)
+    names: dict[type, str] = {
+        bytes: "a bytes literal", complex: "a complex number", type(None): "`None`", type(...): "`...`",
+    }  # fmt: skip
+    ctx.fail(
+        "VKA101",
+        node,
+        what=names.get(type(value), "this literal"),
+        advice="use numbers, True and False",
+    )
+
+
+@expression(ast.Name)
+def _name(ctx: Context, node: ast.Name) -> Value:
+    slot = ctx.slots.get(node.id)
+    if slot is not None:
+        if ctx.assigned is not None and node.id not in ctx.assigned:
+            ctx.fail("VKA202", node, name=node.id)
+        return slot.value
+    if node.id in ctx.local_names:
+        ctx.fail("VKA202", node, name=node.id)
+    found = ctx.lookup(node.id)
+    if found is None:
+        ctx.fail("VKA201", node, name=node.id)
+    return found
+
+
+@expression(ast.Tuple)
+def _tuple(ctx: Context, node: ast.Tuple) -> Value:
+    return TupleValue(tuple(ctx.operands(*node.elts)))
+
+
+# -- operators -----------------------------------------------------------------------------------------------------
+
+_FOLD: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
+    ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_, ast.BitXor: operator.xor,
+}  # fmt: skip
+
+_ARITHMETIC: dict[type[ast.operator], Any] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "floordiv", ast.Mod: "floormod",
+}  # fmt: skip
+
+_BITWISE: dict[type[ast.operator], Any] = {
+    ast.BitAnd: "bitand", ast.BitOr: "bitor", ast.BitXor: "bitxor",
+}  # fmt: skip
+
+_SYMBOL: dict[type[ast.AST], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
+    ast.Pow: "**", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|",
+    ast.BitXor: "^", ast.MatMult: "@",
+}  # fmt: skip
+
+
+@expression(ast.BinOp)
+def _binop(ctx: Context, node: ast.BinOp) -> Value:
+    left, right = ctx.operands(node.left, node.right)
+    return binary(ctx, node.op, left, right, node, node.left, node.right)
+
+
+def binary(
+    ctx: Context,
+    op: ast.operator,
+    left: Value,
+    right: Value,
+    node: ast.AST,
+    left_node: ast.expr,
+    right_node: ast.expr,
+) -> Value:
+    """``left op right``; ``node`` is the whole expression, for its span."""
+    if isinstance(op, ast.MatMult):
+        ctx.fail("VKA101", node, what="`@`", advice="write the loop over the inner dimension")
+    if _is_index(left) or _is_index(right):
+        return _index_arithmetic(ctx, op, left, right, node)
+    a = convert.number(ctx, left, left_node)
+    b = convert.number(ctx, right, right_node)
+    if isinstance(a, Constant) and isinstance(b, Constant):
+        return _fold(ctx, op, a, b, node)
+    if isinstance(op, ast.Pow):
+        return _power(ctx, a, b, node, left_node, right_node)
+    if isinstance(op, (ast.LShift, ast.RShift)):
+        return _shift(ctx, op, a, b, node, left_node, right_node)
+    x, y, kind, weak = convert.arithmetic(ctx, a, b, left_node, right_node)
+    span = ctx.span(node)
+    if isinstance(op, ast.Div):
+        if kind.kind != "float":
+            x, y = convert.cast(x, FLOAT32, x.span), convert.cast(y, FLOAT32, y.span)
+        return Number(ir.Binary(span, FLOAT32, "div", x, y), weak)
+    if type(op) in _BITWISE:
+        if convert.scalar_type(a) == BOOL and convert.scalar_type(b) == BOOL:
+            kind, x, y = (
+                BOOL,
+                convert.natural(ctx, a, left_node),
+                convert.natural(ctx, b, right_node),
+            )
+        if kind.kind == "float":
+            _bad_operands(ctx, op, node, a, b)
+        return Number(ir.Binary(span, kind, _BITWISE[type(op)], x, y), weak)
+    if isinstance(op, (ast.FloorDiv, ast.Mod)) and kind.is_integer and _is_zero(y):
+        ctx.fail("VKA310", right_node)
+    return Number(ir.Binary(span, kind, _ARITHMETIC[type(op)], x, y), weak)
+
+
+def _bad_operands(ctx: Context, op: ast.AST, node: ast.AST, a: Constant | Number, b: Constant | Number) -> None:
+    ctx.fail(
+        "VKA302",
+        node,
+        op=_SYMBOL[type(op)],
+        left=convert.scalar_type(a),
+        right=convert.scalar_type(b),
+    )
+
+
+def _is_zero(expr: ir.Expr) -> bool:
+    return isinstance(expr, ir.Const) and expr.value == 0
+
+
+def _fold(ctx: Context, op: ast.operator, a: Constant, b: Constant, node: ast.AST) -> Value:
+    shift = isinstance(op, (ast.LShift, ast.RShift))
+    if shift and not 0 <= b.value <= 64:
+        ctx.fail("VKA318", node, count=b.value)
+    if isinstance(op, ast.Pow) and abs(b.value) > 1024:
+        ctx.fail(
+            "VKA303",
+            node,
+            value=f"{a.value} ** {b.value}",
+            type="int32",
+            low="-2**31",
+            high="2**31 - 1",
+        )
+    try:
+        result = _FOLD[type(op)](a.value, b.value)
+    except ZeroDivisionError:
+        ctx.fail("VKA310", node)
+    except TypeError:
+        ctx.fail(
+            "VKA302",
+            node,
+            op=_SYMBOL[type(op)],
+            left=convert.scalar_type(a),
+            right=convert.scalar_type(b),
+        )
+    except OverflowError:
+        ctx.fail(
+            "VKA303",
+            node,
+            value=ctx.text(node),
+            type="float32",
+            low="-3.4028235e38",
+            high="3.4028235e38",
+        )
+    found = None if isinstance(result, complex) else constant_value(result, ctx.span(node))
+    if found is None:
+        ctx.fail("VKA101", node, what="a complex number", advice="use real numbers")
+    return found
+
+
+def _shift(
+    ctx: Context,
+    op: ast.operator,
+    a: Constant | Number,
+    b: Constant | Number,
+    node: ast.AST,
+    left_node: ast.expr,
+    right_node: ast.expr,
+) -> Value:
+    kind, count_kind = convert.scalar_type(a), convert.scalar_type(b)
+    if kind.kind == "float" or count_kind.kind == "float":
+        _bad_operands(ctx, op, node, a, b)
+    kind = INT32 if kind == BOOL else kind
+    value = convert.convert(ctx, a, kind, left_node)
+    count = convert.convert(ctx, b, INT32 if count_kind == BOOL else count_kind, right_node)
+    if isinstance(count, ir.Const) and not 0 <= count.value < kind.bits:
+        ctx.fail("VKA318", right_node, count=count.value)
+    name: Any = "shl" if isinstance(op, ast.LShift) else "shr"
+    weak = isinstance(a, Constant) or (a.weak and isinstance(a, Number))
+    return Number(
+        ir.Binary(ctx.span(node), kind, name, value, count),
+        weak and isinstance(b, Number) and b.weak,
+    )
+
+
+def _power(
+    ctx: Context,
+    a: Constant | Number,
+    b: Constant | Number,
+    node: ast.AST,
+    left_node: ast.expr,
+    right_node: ast.expr,
+) -> Value:
+    """``a ** b``: a small whole constant exponent multiplies, a float calls pow, anything else is refused."""
+    span = ctx.span(node)
+    if isinstance(b, Constant) and isinstance(b.value, int) and 0 <= b.value <= 16:
+        kind = convert.scalar_type(a)
+        kind = INT32 if kind == BOOL else kind
+        base = convert.convert(ctx, a, kind, left_node)
+        if b.value == 0:
+            return Number(ir.Const(span, kind, 1.0 if kind.kind == "float" else 1))
+        if b.value > 1:
+            base = base if isinstance(base, ir.Load) and isinstance(base.place, ir.Local) else ctx.stable(base, "base")
+        result = base
+        for _ in range(b.value - 1):
+            result = ir.Binary(span, kind, "mul", result, base)
+        return Number(result)
+    if convert.common(a, b).kind != "float":
+        ctx.fail("VKA319", right_node, text=ctx.text(right_node))
+    args = (
+        convert.convert(ctx, a, FLOAT32, left_node),
+        convert.convert(ctx, b, FLOAT32, right_node),
+    )
+    return Number(ir.Builtin(span, FLOAT32, "pow", args))
+
+
+@expression(ast.UnaryOp)
+def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
+    value = ctx.expr(node.operand)
+    span = ctx.span(node)
+    if isinstance(node.op, ast.Not):
+        test = convert.condition(ctx, value, node.operand)
+        if isinstance(test, ir.Const):
+            return Constant(not test.value)
+        return Number(ir.Unary(span, BOOL, "not", test))
+    if _is_index(value) and isinstance(node.op, (ast.USub, ast.UAdd)):
+        assert isinstance(value, TupleValue)
+        zero = TupleValue(tuple(Constant(0) for _ in value.items), value.kind)
+        op: ast.operator = ast.Sub() if isinstance(node.op, ast.USub) else ast.Add()
+        return _index_arithmetic(ctx, op, zero, value, node)
+    found = convert.number(ctx, value, node.operand)
+    if isinstance(found, Constant):
+        if isinstance(node.op, ast.Invert) and isinstance(found.value, float):
+            ctx.fail("VKA302", node, op="~", left="float32", right="nothing")
+        folds: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+            ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
+        }  # fmt: skip
+        result: Any = int(found.value) if isinstance(found.value, bool) else found.value
+        return Constant(folds[type(node.op)](result))
+    kind = convert.scalar_type(found)
+    operand = found.expr
+    if kind == BOOL:
+        kind, operand = INT32, convert.cast(operand, INT32, span)
+    if isinstance(node.op, ast.UAdd):
+        return Number(operand, found.weak)
+    if isinstance(node.op, ast.USub):
+        return Number(ir.Unary(span, kind, "neg", operand), found.weak)
+    if kind.kind == "float":
+        ctx.fail("VKA302", node, op="~", left=kind, right="nothing")
+    return Number(ir.Unary(span, kind, "invert", operand), found.weak)
+
+
+# -- conditions ----------------------------------------------------------------------------------------------------
+
+
+@expression(ast.BoolOp)
+def _boolop(ctx: Context, node: ast.BoolOp) -> Value:
+    name: Literal["and", "or"] = "and" if isinstance(node.op, ast.And) else "or"
+    return _logical(ctx, name, node.values, node)
+
+
+def _logical(ctx: Context, name: Literal["and", "or"], parts: list[ast.expr], node: ast.expr) -> Value:
+    """Short circuit from left to right; an operand with effects is evaluated under an ``if``."""
+    left = _truth_of(ctx, parts[0])
+    if len(parts) == 1:
+        return _bool(left)
+    if isinstance(left, ir.Const):
+        # Decided at compile time: the other side is not evaluated, so it is not compiled either.
+        if left.value == (name == "or"):
+            return Constant(bool(left.value))
+        return _logical(ctx, name, parts[1:], node)
+    with ctx.nested() as inner:
+        right_value = _logical(ctx, name, parts[1:], node)
+        right = convert.condition(ctx, right_value, parts[1])
+    span = ctx.span(node)
+    if not inner:
+        return Number(ir.Logical(span, BOOL, name, left, right))
+    variable = ctx.new_variable("decided", BOOL, span)
+    place = ir.Local(span, BOOL, variable)
+    ctx.emit(ir.Assign(span, place, left))
+    load = ir.Load(span, BOOL, place)
+    test: ir.Expr = load if name == "and" else ir.Unary(span, BOOL, "not", load)
+    ctx.emit(ir.If(span, test, (*inner, ir.Assign(span, place, right)), ()))
+    return Number(load)
+
+
+def _truth_of(ctx: Context, node: ast.expr) -> ir.Expr:
+    return convert.condition(ctx, ctx.expr(node), node)
+
+
+def _bool(expr: ir.Expr) -> Value:
+    return Constant(bool(expr.value)) if isinstance(expr, ir.Const) else Number(expr)
+
+
+@expression(ast.IfExp)
+def _ifexp(ctx: Context, node: ast.IfExp) -> Value:
+    test = _truth_of(ctx, node.test)
+    if isinstance(test, ir.Const):
+        return ctx.expr(node.body if test.value else node.orelse)
+    with ctx.nested() as then_block:
+        then = ctx.expr(node.body)
+    with ctx.nested() as else_block:
+        orelse = ctx.expr(node.orelse)
+    span = ctx.span(node)
+    if isinstance(then, TupleValue) or isinstance(orelse, TupleValue):
+        return _select_tuple(ctx, node, test, then, orelse, then_block, else_block)
+    a, b, weak = _meet(ctx, then, orelse, node)
+    if not then_block and not else_block:
+        return Number(ir.Select(span, a.type, test, a, b), weak)
+    variable = ctx.new_variable("chosen", a.type, span)
+    place = ir.Local(span, a.type, variable)
+    ctx.emit(
+        ir.If(
+            span, test,
+            (*then_block, ir.Assign(a.span, place, a)),
+            (*else_block, ir.Assign(b.span, place, b)),
+        )
+    )  # fmt: skip
+    return Number(ir.Load(span, a.type, place))
+
+
+def _meet(ctx: Context, then: Value, orelse: Value, node: ast.IfExp) -> tuple[ir.Expr, ir.Expr, bool]:
+    """Both sides in one type."""
+    if (
+        isinstance(then, Element)
+        and isinstance(orelse, Element)
+        and isinstance(then.place.type, Struct)
+        and then.place.type == orelse.place.type
+    ):
+        kind = then.place.type
+        return (
+            ir.Load(ctx.span(node.body), kind, then.place),
+            ir.Load(ctx.span(node.orelse), kind, orelse.place),
+            False,
+        )
+    x, y = convert.number(ctx, then, node.body), convert.number(ctx, orelse, node.orelse)
+    if convert.scalar_type(x) == BOOL and convert.scalar_type(y) == BOOL:
+        return convert.natural(ctx, x, node.body), convert.natural(ctx, y, node.orelse), False
+    a, b, _, weak = convert.arithmetic(ctx, x, y, node.body, node.orelse)
+    return a, b, weak and not (isinstance(x, Constant) and isinstance(y, Constant))
+
+
+def _select_tuple(
+    ctx: Context,
+    node: ast.IfExp,
+    test: ir.Expr,
+    then: Value,
+    orelse: Value,
+    then_block: list[ir.Stmt],
+    else_block: list[ir.Stmt],
+) -> Value:
+    if (
+        not isinstance(then, TupleValue)
+        or not isinstance(orelse, TupleValue)
+        or len(then.items) != len(orelse.items)
+        or then_block
+        or else_block
+    ):
+        ctx.fail("VKA311", node, text=ctx.text(node), what="a choice between unlike things")
+    test = ctx.stable(test, "chosen") if len(then.items) > 1 else test
+    items: list[Value] = []
+    for one, other in zip(then.items, orelse.items, strict=True):
+        a, b, weak = _meet(ctx, one, other, node)
+        items.append(Number(ir.Select(ctx.span(node), a.type, test, a, b), weak))
+    return TupleValue(tuple(items), then.kind)
+
+
+_COMPARE: dict[type[ast.cmpop], Any] = {
+    ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge",
+}  # fmt: skip
+_COMPARE_FOLD: dict[str, Callable[[Any, Any], bool]] = {
+    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le,
+    "gt": operator.gt, "ge": operator.ge,
+}  # fmt: skip
+
+
+@expression(ast.Compare)
+def _compare(ctx: Context, node: ast.Compare) -> Value:
+    for op in node.ops:
+        if type(op) not in _COMPARE:
+            text = {ast.Is: "`is`", ast.IsNot: "`is not`", ast.In: "`in`", ast.NotIn: "`not in`"}[type(op)]
+            ctx.fail("VKA101", node, what=text, advice="compare with ==, !=, <, <=, > or >=")
+    if len(node.ops) == 1:
+        left, right = ctx.operands(node.left, node.comparators[0])
+        return _compare_two(ctx, node.ops[0], left, right, node, node.left, node.comparators[0])
+    return _chain(ctx, node)
+
+
+def _chain(ctx: Context, node: ast.Compare) -> Value:
+    """``a < b < c``: every operand once, from left to right; the later ones only while the chain holds."""
+    terms = [node.left, *node.comparators]
+    values: list[Value] = []
+    result: ir.Expr | None = None
+    span = ctx.span(node)
+    for k, term in enumerate(terms):
+        before = len(ctx.block)
+        value = ctx.expr(term)
+        if len(ctx.block) > before and k > 1:
+            ctx.fail("VKA320", term)
+        if 0 < k < len(terms) - 1 and isinstance(value, (Number, Element)):
+            found = convert.number(ctx, value, term)
+            assert isinstance(found, Number)
+            simple = isinstance(found.expr, ir.Load) and isinstance(found.expr.place, ir.Local)
+            value = Number(found.expr if simple else ctx.stable(found.expr), found.weak)
+        values.append(value)
+        if k == 0:
+            continue
+        test = _compare_two(ctx, node.ops[k - 1], values[k - 1], value, node, terms[k - 1], term)
+        link = convert.condition(ctx, test, node)
+        result = link if result is None else ir.Logical(span, BOOL, "and", result, link)
+    assert result is not None
+    return _bool(result)
+
+
+def _compare_two(
+    ctx: Context,
+    op: ast.cmpop,
+    left: Value,
+    right: Value,
+    node: ast.expr,
+    left_node: ast.expr,
+    right_node: ast.expr,
+) -> Value:
+    name = _COMPARE[type(op)]
+    left, right = _thread_value(ctx, left, node), _thread_value(ctx, right, node)
+    if isinstance(left, TupleValue) or isinstance(right, TupleValue):
+        return _compare_tuples(ctx, name, left, right, node)
+    if isinstance(left, Object) and isinstance(right, Object) and name in ("eq", "ne"):
+        return Constant(bool(_COMPARE_FOLD[name](left.value, right.value)))
+    a, b = convert.number(ctx, left, left_node), convert.number(ctx, right, right_node)
+    if isinstance(a, Constant) and isinstance(b, Constant):
+        return Constant(_COMPARE_FOLD[name](a.value, b.value))
+    span = ctx.span(node)
+    if convert.scalar_type(a) == BOOL and convert.scalar_type(b) == BOOL and name in ("eq", "ne"):
+        x, y = convert.natural(ctx, a, left_node), convert.natural(ctx, b, right_node)
+    else:
+        x, y, _, _ = convert.arithmetic(ctx, a, b, left_node, right_node)
+    return Number(ir.Compare(span, BOOL, name, x, y))
+
+
+def _compare_tuples(ctx: Context, name: str, left: Value, right: Value, node: ast.expr) -> Value:
+    """``==`` of indices and tuples: all components; ``!=`` is its negation.  Different ranks are an error."""
+    if name not in ("eq", "ne"):
+        ctx.fail("VKA321", node)
+    # A one-dimensional index compares with a number, as AMP's converts from one.
+    if isinstance(left, TupleValue) and len(left.items) == 1 and not isinstance(right, TupleValue):
+        right = TupleValue((right,))
+    if isinstance(right, TupleValue) and len(right.items) == 1 and not isinstance(left, TupleValue):
+        left = TupleValue((left,))
+    if not isinstance(left, TupleValue) or not isinstance(right, TupleValue):
+        ctx.fail("VKA309", node, left=ctx.describe(left), right=ctx.describe(right))
+    if len(left.items) != len(right.items):
+        ctx.fail("VKA309", node, left=ctx.describe(left), right=ctx.describe(right))
+    result: ir.Expr | None = None
+    span = ctx.span(node)
+    for a, b in zip(left.items, right.items, strict=True):
+        op: ast.cmpop = ast.Eq() if name == "eq" else ast.NotEq()
+        link = convert.condition(ctx, _compare_two(ctx, op, a, b, node, node, node), node)
+        if result is None:
+            result = link
+        else:
+            result = ir.Logical(span, BOOL, "and" if name == "eq" else "or", result, link)
+    assert result is not None
+    return _bool(result)
+
+
+# -- index objects -------------------------------------------------------------------------------------------------
+
+
+def thread_index(ctx: Context, kind: _ThreadKind, span: Span) -> TupleValue:
+    """``t_idx.global_`` and its like."""
+    items = tuple(Number(ir.ThreadIndex(span, INT32, kind, dim)) for dim in range(ctx.module.rank))
+    return TupleValue(items, "index")
+
+
+def _thread_value(ctx: Context, value: Value, node: ast.AST) -> Value:
+    """A tiled index where an index is meant stands for its global index."""
+    if isinstance(value, ThreadRef):
+        return thread_index(ctx, "global", ctx.span(node))
+    return value
+
+
+def _is_index(value: Value) -> bool:
+    return isinstance(value, ThreadRef) or (isinstance(value, TupleValue) and value.kind != "tuple")
+
+
+_INDEX_OPS: dict[type[ast.operator], Any] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "tdiv", ast.Mod: "trem",
+}  # fmt: skip
+
+
+def _index_arithmetic(ctx: Context, op: ast.operator, left: Value, right: Value, node: ast.AST) -> Value:
+    """AMP's operators on index and extent: component by component, ``/`` and ``%`` truncate as in C."""
+    left, right = _thread_value(ctx, left, node), _thread_value(ctx, right, node)
+    kinds = (
+        left.kind if isinstance(left, TupleValue) else "int",
+        right.kind if isinstance(right, TupleValue) else "int",
+    )
+    both = {
+        ("index", "index"): "index", ("extent", "extent"): "extent", ("extent", "index"): "extent",
+        ("index", "tuple"): "index", ("extent", "tuple"): "extent",
+    }  # fmt: skip
+    scalar = {("index", "int"), ("int", "index"), ("extent", "int"), ("int", "extent")}
+    name = _INDEX_OPS.get(type(op))
+    whole = name in ("add", "sub")
+    if name is None or not (kinds in scalar or (kinds in both and whole)):
+        ctx.fail("VKA322", node, op=_SYMBOL[type(op)], left=kinds[0], right=kinds[1])
+    rank = len(left.items) if isinstance(left, TupleValue) else 0
+    if isinstance(right, TupleValue):
+        if rank and len(right.items) != rank:
+            ctx.fail("VKA309", node, left=ctx.describe(left), right=ctx.describe(right))
+        rank = len(right.items)
+    a_items = left.items if isinstance(left, TupleValue) else (left,) * rank
+    b_items = right.items if isinstance(right, TupleValue) else (right,) * rank
+    kind = both.get(kinds) or (kinds[0] if kinds[0] != "int" else kinds[1])
+    span = ctx.span(node)
+    items: list[Value] = []
+    for a, b in zip(a_items, b_items, strict=True):
+        x = _component(ctx, a, node)
+        y = _component(ctx, b, node)
+        if name in ("tdiv", "trem") and _is_zero(y):
+            ctx.fail("VKA310", node)
+        items.append(Number(ir.Binary(span, INT32, name, x, y)))
+    return TupleValue(tuple(items), kind)
+
+
+def _component(ctx: Context, value: Value, node: ast.AST) -> ir.Expr:
+    assert isinstance(node, (ast.expr, ast.stmt))
+    found = convert.number(ctx, value, node)  # type: ignore[arg-type]
+    if not convert.scalar_type(found).is_integer:
+        ctx.fail("VKA314", node, text=ctx.text(node), given=str(convert.scalar_type(found)))
+    return convert.convert(ctx, found, INT32, node)  # type: ignore[arg-type]
+
+
+# -- subscripts ----------------------------------------------------------------------------------------------------
+
+
+@expression(ast.Subscript)
+def _subscript(ctx: Context, node: ast.Subscript) -> Value:
+    owner, key = ctx.operands(node.value, node.slice)
+    owner = _thread_value(ctx, owner, node)
+    if isinstance(owner, TupleValue):
+        return _tuple_item(ctx, owner, key, node)
+    if isinstance(owner, Element) and isinstance(owner.place.type, Struct):
+        if isinstance(key, Object) and isinstance(key.value, str):
+            return field_of(ctx, owner.place, key.value, node)
+        ctx.fail(
+            "VKA312",
+            node,
+            struct=owner.place.type,
+            name=ctx.text(node.slice),
+            known=_fields(owner.place.type),
+        )
+    if isinstance(owner, BufferRef):
+        indices = _indices(ctx, key, node)
+        if len(indices) > owner.rank or (len(indices) < owner.rank and len(indices) != 1):
+            _rank_mismatch(ctx, node, f"`{ctx.text(node.value)}`", owner.rank, len(indices))
+        prefix = (*owner.prefix, *indices)
+        if len(prefix) < owner.param.rank:
+            return BufferRef(owner.param, prefix)
+        return Element(ir.BufferElement(ctx.span(node), owner.param.element, owner.param.name, prefix))
+    if isinstance(owner, ArrayRef):
+        return _array_item(ctx, owner, key, node)
+    ctx.fail("VKA323", node, text=ctx.text(node.value), what=ctx.describe(owner))
+
+
+def _array_item(ctx: Context, owner: ArrayRef, key: Value, node: ast.Subscript) -> Value:
+    kind = owner.place.type
+    assert isinstance(kind, Array)
+    indices = _indices(ctx, key, node)
+    left = len(kind.shape) - len(owner.prefix)
+    if len(indices) > left or (len(indices) < left and len(indices) != 1):
+        _rank_mismatch(ctx, node, f"`{ctx.text(node.value)}`", left, len(indices))
+    prefix = (*owner.prefix, *indices)
+    for dim, (index, size) in enumerate(zip(prefix, kind.shape, strict=False)):
+        if isinstance(index, ir.Const) and not 0 <= index.value < size:
+            ctx.fail("VKA324", node, index=index.value, dim=dim, size=size)
+    if len(prefix) < len(kind.shape):
+        return ArrayRef(owner.place, prefix)
+    return element_of(ir.ArrayElement(ctx.span(node), kind.element, owner.place, prefix))
+
+
+def element_of(place: ir.Place) -> Value:
+    """A place as a value: an array in a struct is an array."""
+    return ArrayRef(place) if isinstance(place.type, Array) else Element(place)
+
+
+def _rank_mismatch(ctx: Context, node: ast.AST, what: str, rank: int, given: int) -> None:
+    ctx.fail("VKA313", node, what=what, rank=rank, given=given, s="" if given == 1 else "s")
+
+
+def _indices(ctx: Context, key: Value, node: ast.Subscript) -> tuple[ir.Expr, ...]:
+    """The subscript as integers: numbers, a tuple of numbers, an index object."""
+    key = _thread_value(ctx, key, node)
+    items = key.items if isinstance(key, TupleValue) else (key,)
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice] * len(items)
+    return tuple(convert.index_expr(ctx, item, part) for item, part in zip(items, parts, strict=True))
+
+
+def _tuple_item(ctx: Context, owner: TupleValue, key: Value, node: ast.Subscript) -> Value:
+    found = convert.number(ctx, key, node.slice)
+    size = len(owner.items)
+    if isinstance(found, Number) and isinstance(found.expr, ir.Const):
+        found = Constant(found.expr.value)
+    if isinstance(found, Constant):
+        if not isinstance(found.value, int) or not 0 <= found.value < size:
+            ctx.fail("VKA325", node, text=ctx.text(node.value), index=found.value, size=size)
+        return owner.items[found.value]
+    return select_element(ctx, owner, found.expr, node)
+
+
+def select_element(ctx: Context, owner: TupleValue, index: ir.Expr, node: ast.Subscript) -> Value:
+    """A component chosen at run time."""
+    index = ctx.stable(index, "component") if contains_more_than_local(index) else index
+    assert isinstance(index.type, Scalar)
+    items = [convert.natural(ctx, convert.number(ctx, i, node), node) for i in owner.items]
+    if any(i.type != items[0].type for i in items):
+        ctx.fail("VKA308", node.slice, what="This subscript of a tuple", text=ctx.text(node.slice))
+    span = ctx.span(node)
+    result = items[-1]
+    for k in range(len(items) - 2, -1, -1):
+        test = ir.Compare(span, BOOL, "eq", index, ir.Const(span, index.type, k))
+        result = ir.Select(span, result.type, test, items[k], result)
+    return Number(result)
+
+
+def contains_more_than_local(expr: ir.Expr) -> bool:
+    """Whether an expression is more than a read of one local."""
+    return not (isinstance(expr, ir.Load) and isinstance(expr.place, ir.Local))
+
+
+# -- attributes ----------------------------------------------------------------------------------------------------
+
+_THREAD_KINDS: dict[str, _ThreadKind] = {
+    "global_": "global", "local": "local", "tile": "tile", "tile_origin": "tile_origin",
+}  # fmt: skip
+
+
+@expression(ast.Attribute)
+def _attribute(ctx: Context, node: ast.Attribute) -> Value:
+    owner = ctx.expr(node.value)
+    name = node.attr
+    if isinstance(owner, ThreadRef):
+        return _thread_attribute(ctx, name, node)
+    if isinstance(owner, BarrierRef):
+        if name in FENCES and FENCES[name].waits:
+            return FieldMethod(owner, name)
+        ctx.fail("VKA206", node, owner="`tile_barrier`", name=name)
+    if isinstance(owner, Object):
+        return attribute_of_object(ctx, owner, name, node)
+    if isinstance(owner, (BufferRef, ArrayRef)):
+        return _container_attribute(ctx, owner, name, node)
+    if isinstance(owner, TupleValue) and owner.kind != "tuple":
+        if name == "rank":
+            return Constant(len(owner.items))
+        if owner.kind == "extent" and name in ("size", "contains"):
+            return FieldMethod(owner, name)
+    if isinstance(owner, Element) and isinstance(owner.place.type, Struct):
+        return field_of(ctx, owner.place, name, node)
+    ctx.fail("VKA206", node, owner=ctx.describe(owner), name=name)
+
+
+def _thread_attribute(ctx: Context, name: str, node: ast.Attribute) -> Value:
+    module = ctx.module
+    span = ctx.span(node)
+    if module.tile is None:
+        if name == "rank":
+            return Constant(module.rank)
+        if name in _THREAD_KINDS or name.startswith("tile") or name == "barrier":
+            ctx.fail("VKA501", node, name=name)
+        ctx.fail("VKA206", node, owner="`index`", name=name)
+    if name in _THREAD_KINDS:
+        return thread_index(ctx, _THREAD_KINDS[name], span)
+    if name == "barrier":
+        return BarrierRef()
+    if name == "tile_extent":
+        return TupleValue(tuple(Constant(n) for n in module.tile), "extent")
+    if name == "rank":
+        return Constant(module.rank)
+    for dim, size in enumerate(module.tile):
+        if name == f"tile_dim{dim}":
+            return Constant(size)
+    ctx.fail("VKA206", node, owner=f"`tiled_index` of rank {module.rank}", name=name)
+
+
+_HOST_ONLY = (
+    "copy_to", "synchronize", "synchronize_async", "synchronize_to", "refresh", "discard_data", "data",
+    "accelerator_view", "associated_accelerator_view", "source_accelerator_view", "cpu_access_type", "get_ref",
+)  # fmt: skip
+
+
+def _container_attribute(ctx: Context, owner: BufferRef | ArrayRef, name: str, node: ast.Attribute) -> Value:
+    span = ctx.span(node)
+    if isinstance(owner, BufferRef):
+        first = len(owner.prefix)
+        if name == "extent":
+            items = tuple(
+                Number(ir.BufferExtent(span, INT32, owner.param.name, d)) for d in range(first, owner.param.rank)
+            )
+            return TupleValue(items, "extent")
+        if name == "rank":
+            return Constant(owner.rank)
+        if name == "dtype":
+            return _dtype_object(owner.param.element)
+        if name in _HOST_ONLY:
+            ctx.fail("VKA208", node, name=f"{ctx.text(node.value)}.{name}")
+        if name in ("section", "reinterpret_as", "view_as"):
+            ctx.fail("VKA216", node, name=name)
+    elif isinstance(owner.place.type, Array):
+        kind = owner.place.type
+        if kind.shape == () and isinstance(kind.element, Struct):
+            return field_of(ctx, ir.ArrayElement(span, kind.element, owner.place, ()), name, node)
+        if name == "extent":
+            return TupleValue(tuple(Constant(n) for n in kind.shape[len(owner.prefix) :]), "extent")
+        if name == "rank":
+            return Constant(len(kind.shape) - len(owner.prefix))
+        if name == "dtype":
+            return _dtype_object(kind.element)
+    ctx.fail("VKA206", node, owner=ctx.describe(owner), name=name)
+
+
+def _dtype_object(kind: Any) -> Value:
+    return Object(kind.dtype.type if isinstance(kind, Scalar) else kind.dtype)
+
+
+def _fields(kind: Struct) -> str:
+    return ", ".join(f"`{f.name}`" for f in kind.fields)
+
+
+def field_of(ctx: Context, place: ir.Place, name: str, node: ast.AST) -> Value:
+    """A member of a struct in place."""
+    assert isinstance(place.type, Struct)
+    member = place.type.field(name)
+    if member is None:
+        ctx.fail("VKA312", node, struct=place.type, name=name, known=_fields(place.type))
+    return element_of(ir.FieldOf(ctx.span(node), member.type, place, name))

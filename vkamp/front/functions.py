@@ -1,0 +1,375 @@
+"""Calls of ``@func`` functions: one IR function per set of argument types.
+
+Numbers, indices and structs go by value, private arrays by reference; containers, tile_static arrays, the tiled
+index, functions and types are known at compile time, and the function is specialised for them.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+from vkamp.errors import Note, Span
+from vkamp.front import convert
+from vkamp.front.context import Context, Instance, Slot
+from vkamp.front.names import outside_lookup, wrap
+from vkamp.front.signature import local_names
+from vkamp.front.source import Source, source_of
+from vkamp.front.values import (
+    ArrayRef,
+    BarrierRef,
+    BufferRef,
+    Constant,
+    Element,
+    Nothing,
+    Number,
+    Object,
+    ThreadRef,
+    TupleValue,
+    Value,
+)
+from vkamp.ir import nodes as ir
+from vkamp.ir.types import BOOL, INT32, Scalar, Struct, Type, common_type
+from vkamp.lang.device import constant
+from vkamp.lang.kernel import DeviceFunction
+
+__all__ = ["call_function", "flatten", "lower_body", "set_body_lowering"]
+
+_lower_body: Callable[[Context, list[ast.stmt]], None] | None = None
+
+
+def set_body_lowering(lower: Callable[[Context, list[ast.stmt]], None]) -> None:
+    """The module of statements registers itself: calls are expressions, and bodies hold statements."""
+    global _lower_body
+    _lower_body = lower
+
+
+def lower_body(ctx: Context, body: list[ast.stmt]) -> None:
+    """Lowers a function's statements into the context's block."""
+    assert _lower_body is not None
+    _lower_body(ctx, body)
+
+
+@dataclass
+class _Passing:
+    """How one call hands its arguments over: the identity of the instance, and the run-time arguments."""
+
+    key: list[Any] = field(default_factory=list)
+    args: list[ir.Expr | ir.Place] = field(default_factory=list)
+    #: For each parameter, a function that declares it in the callee.
+    bind: list[tuple[str, Callable[[Context, str, Span], Value]]] = field(default_factory=list)
+
+
+def call_function(ctx: Context, function: DeviceFunction[..., Any], node: ast.Call) -> Value:
+    """A call of a device function; gives its result."""
+    plain = function.function
+    assert isinstance(plain, FunctionType)
+    for target, _ in ctx.module.stack:
+        if target is plain:
+            chain = " -> ".join([t.__name__ for t, _ in ctx.module.stack] + [plain.__name__])
+            ctx.fail("VKA204", node, name=plain.__name__, chain=chain)
+    values, nodes, static = _bind_arguments(ctx, plain, node)
+    passing = _Passing(key=[id(plain)])
+    for name, value in values.items():
+        if name in static:
+            _specialise(passing, name, value)
+        else:
+            _pass(ctx, passing, name, value, nodes[name])
+    key = tuple(passing.key)
+    instance = ctx.module.instances.get(key)
+    if instance is None:
+        instance = _lower_function(ctx, plain, passing, node)
+        ctx.module.instances[key] = instance
+    return _emit_call(ctx, instance, passing, node)
+
+
+def _emit_call(ctx: Context, instance: Instance, passing: _Passing, node: ast.Call) -> Value:
+    span = ctx.span(node)
+    base = instance.name
+    results = []
+    for kind in instance.result_types:
+        results.append(ctx.new_variable(f"{base}_result", kind, span))
+    ctx.emit(ir.Call(span, instance.name, tuple(passing.args), tuple(results)))
+    if instance.result is None:
+        return Nothing()
+    leaves = iter(results)
+    return _rebuild(instance.result, lambda _: next(leaves), span)
+
+
+def _rebuild(shape: Value, leaf: Callable[[Value], ir.Variable], span: Span) -> Value:
+    """The result in the shape that the function returns, over the call's result variables."""
+    if isinstance(shape, TupleValue):
+        return TupleValue(tuple(_rebuild(i, leaf, span) for i in shape.items), shape.kind)
+    variable = leaf(shape)
+    place = ir.Local(span, variable.type, variable)
+    if isinstance(variable.type, Struct):
+        return Element(place)
+    return Number(ir.Load(span, variable.type, place))
+
+
+# -- arguments -----------------------------------------------------------------------------------------------------
+
+
+def _bind_arguments(
+    ctx: Context, function: FunctionType, node: ast.Call
+) -> tuple[dict[str, Value], dict[str, ast.expr], set[str]]:
+    """Python's own binding of a call's arguments to the parameters, defaults filled in.
+
+    The set names the parameters that are compile-time constants.
+    """
+    for arg in node.args:
+        if isinstance(arg, ast.Starred):
+            ctx.refuse(arg)
+    if any(k.arg is None for k in node.keywords):
+        ctx.fail("VKA101", node, what="`**` unpacking", advice="write the arguments one by one")
+    signature = inspect.signature(function)
+    for param in signature.parameters.values():
+        if param.kind in (param.VAR_POSITIONAL, param.VAR_KEYWORD):
+            ctx.fail("VKA106", node, name=function.__name__, param=param.name)
+    values = ctx.operands(*node.args, *(k.value for k in node.keywords))
+    positional = list(zip(values, node.args, strict=False))
+    named = {
+        k.arg: (v, k.value) for k, v in zip(node.keywords, values[len(node.args) :], strict=True) if k.arg is not None
+    }
+    try:
+        bound = signature.bind(*positional, **named)
+    except TypeError as error:
+        ctx.fail("VKA222", node, name=function.__name__, reason=error)
+    out: dict[str, Value] = {}
+    nodes: dict[str, ast.expr] = {}
+    static: set[str] = set()
+    for name, param in signature.parameters.items():
+        if name in bound.arguments:
+            out[name], nodes[name] = bound.arguments[name]
+        else:
+            out[name], nodes[name] = wrap(param.default, ctx.span(node)), node
+        if param.kind is param.KEYWORD_ONLY and _is_constant(param.annotation):
+            out[name] = _compile_time(ctx, out[name], nodes[name], name)
+            static.add(name)
+    return out, nodes, static
+
+
+def _is_constant(annotation: Any) -> bool:
+    return annotation is constant or (isinstance(annotation, str) and annotation.split(".")[-1] == "constant")
+
+
+def _compile_time(ctx: Context, value: Value, node: ast.expr, name: str) -> Value:
+    from vkamp.front.names import as_constant
+
+    value = as_constant(ctx, value)
+    if isinstance(value, (Constant, Object)):
+        return value
+    if isinstance(value, Number) and isinstance(value.expr, ir.Const):
+        return value
+    ctx.fail("VKA308", node, what=f"The constant parameter `{name}`", text=ctx.text(node))
+
+
+def _specialise(passing: _Passing, name: str, value: Value) -> None:
+    """Makes a compile-time value part of the instance's identity."""
+    passing.key.append(_identity(value))
+    passing.bind.append((name, lambda c, n, s, v=value: v))  # type: ignore[misc]
+
+
+def _identity(value: Value) -> Any:
+    """A key that tells 1, 1.0 and True apart."""
+    if isinstance(value, Constant):
+        return (type(value.value), value.value)
+    if isinstance(value, Number) and isinstance(value.expr, ir.Const):
+        return (value.expr.type, value.expr.value)
+    if isinstance(value, Object):
+        return id(value.value)
+    return type(value).__name__
+
+
+def _pass(ctx: Context, passing: _Passing, name: str, value: Value, node: ast.expr) -> None:
+    """Adds one argument: to the run-time arguments, or to what the function is specialised for."""
+    if isinstance(value, (ThreadRef, BarrierRef, Object)):
+        _specialise(passing, name, value)
+    elif isinstance(value, BufferRef):
+        passing.key.append(("buffer", value.param.name, len(value.prefix)))
+        passing.args.extend(convert.cast(p, INT32, p.span) for p in value.prefix)
+        passing.bind.append((name, _bind_projection(value)))
+    elif isinstance(value, ArrayRef):
+        _pass_array(ctx, passing, name, value, node)
+    elif isinstance(value, TupleValue):
+        _pass_tuple(ctx, passing, name, value, node)
+    elif isinstance(value, Nothing):
+        ctx.fail("VKA223", node, text=ctx.text(node))
+    else:
+        kind = _pass_scalar(ctx, passing, value, node)
+        passing.key.append(kind)
+        passing.bind.append((name, lambda c, n, s, k=kind: _parameter(c, n, k, s)))  # type: ignore[misc]
+
+
+def _pass_scalar(ctx: Context, passing: _Passing, value: Value, node: ast.expr) -> Type:
+    if isinstance(value, Element) and isinstance(value.place.type, Struct):
+        passing.args.append(ir.Load(ctx.span(node), value.place.type, value.place))
+        return value.place.type
+    expr = convert.natural(ctx, convert.number(ctx, value, node), node)
+    passing.args.append(expr)
+    return expr.type
+
+
+def _pass_tuple(ctx: Context, passing: _Passing, name: str, value: TupleValue, node: ast.expr) -> None:
+    kinds: list[Any] = []
+    for item in value.items:
+        # A component known at compile time stays so: tile sizes are constants in the callee too.
+        if isinstance(item, Constant):
+            kinds.append(item)
+        else:
+            kinds.append(_pass_scalar(ctx, passing, item, node))
+    passing.key.append((value.kind, *(_identity(k) if isinstance(k, Constant) else k for k in kinds)))
+
+    def bind(callee: Context, param: str, span: Span) -> Value:
+        items = [
+            k if isinstance(k, Constant) else _parameter(callee, f"{param}_{i}", k, span) for i, k in enumerate(kinds)
+        ]
+        return TupleValue(tuple(items), value.kind)
+
+    passing.bind.append((name, bind))
+
+
+def _pass_array(ctx: Context, passing: _Passing, name: str, value: ArrayRef, node: ast.expr) -> None:
+    place = value.place
+    if isinstance(place, ir.Local) and place.variable.storage == "tile_static":
+        passing.key.append(("tile_static", place.variable.name, len(value.prefix)))
+        passing.args.extend(convert.cast(p, INT32, p.span) for p in value.prefix)
+        passing.bind.append((name, _bind_projection(value)))
+        return
+    if not isinstance(place, ir.Local) or value.prefix:
+        ctx.fail("VKA217", node, text=ctx.text(node))
+    kind = place.type
+    passing.key.append(("private", kind))
+    passing.args.append(place)
+
+    def bind(callee: Context, param: str, span: Span) -> Value:
+        variable = callee.new_variable(param, kind, span, "parameter")
+        callee.parameters.append(variable)
+        return ArrayRef(ir.Local(span, kind, variable))
+
+    passing.bind.append((name, bind))
+
+
+def _bind_projection(value: BufferRef | ArrayRef) -> Callable[[Context, str, Span], Value]:
+    """The callee's view of a container or tile_static array: the same memory, the leading indices as parameters."""
+    count = len(value.prefix)
+
+    def bind(callee: Context, param: str, span: Span) -> Value:
+        prefix = []
+        for k in range(count):
+            part = _parameter(callee, f"{param}_{k}", INT32, span)
+            assert isinstance(part, Element)
+            prefix.append(ir.Load(span, INT32, part.place))
+        if isinstance(value, BufferRef):
+            return BufferRef(value.param, tuple(prefix))
+        return ArrayRef(value.place, tuple(prefix))
+
+    return bind
+
+
+def _parameter(callee: Context, name: str, kind: Type, span: Span) -> Value:
+    variable = callee.new_variable(name, kind, span, "parameter")
+    callee.parameters.append(variable)
+    return Element(ir.Local(span, kind, variable))
+
+
+# -- the function --------------------------------------------------------------------------------------------------
+
+
+def _lower_function(ctx: Context, function: FunctionType, passing: _Passing, node: ast.Call) -> Instance:
+    source = source_of(function)
+    span = ctx.span(node)
+    callee = Context(
+        ctx.module, source, outside_lookup(ctx.module, function, span, {}, is_kernel=False), span, is_kernel=False
+    )
+    callee.local_names = set(local_names(function))
+    definition = Span(
+        source.file,
+        source.first_line,
+        source.shift,
+        source.first_line,
+        source.shift + 3,
+        source.name,
+    )
+    for name, bind in passing.bind:
+        value = bind(callee, name, definition)
+        kind = "variable" if isinstance(value, (Element, TupleValue)) else "alias"
+        callee.slots[name] = Slot(value, definition, kind)
+        assert callee.assigned is not None
+        callee.assigned.add(name)
+    params = tuple(callee.parameters)
+    ctx.module.stack.append((function, span))
+    name = ctx.module.unique_function(function.__name__)
+    try:
+        lower_body(callee, source.node.body)
+    finally:
+        ctx.module.stack.pop()
+    body = tuple(callee.block)
+    result, types, body = _unify_returns(callee, source, body)
+    ctx.module.functions.append(
+        ir.Function(name, function.__name__, params, types, tuple(callee.variables), body, definition)
+    )
+    return Instance(name, result, types)
+
+
+def flatten(ctx: Context, value: Value, node: ast.expr) -> list[ir.Expr]:
+    """The run-time values that a returned value consists of."""
+    if isinstance(value, TupleValue):
+        return [leaf for item in value.items for leaf in flatten(ctx, item, node)]
+    if isinstance(value, Element) and isinstance(value.place.type, Struct):
+        return [ir.Load(ctx.span(node), value.place.type, value.place)]
+    if isinstance(value, (Constant, Number, Element)):
+        return [convert.natural(ctx, convert.number(ctx, value, node), node)]
+    ctx.fail("VKA212", node, text=ctx.text(node), what=ctx.describe(value))
+
+
+def _shape(value: Value) -> Any:
+    if isinstance(value, TupleValue):
+        return (value.kind, tuple(_shape(i) for i in value.items))
+    return None
+
+
+def _unify_returns(callee: Context, source: Source, body: ir.Block) -> tuple[Value | None, tuple[Type, ...], ir.Block]:
+    """One result type for all ``return``s of a function; values are converted where they differ."""
+    given = [(v, s) for v, s in callee.returns]
+    valued = [(v, s) for v, s in given if v is not None]
+    if not valued:
+        return None, (), body
+    first, first_span = valued[0]
+    missing = next((s for v, s in given if v is None), None)
+    if missing is not None or callee.assigned is not None:
+        where = missing or callee.span(source.node.body[-1])
+        callee.fail("VKA211", where, name=source.name, notes=(Note(first_span, "here it returns a value"),))
+    for value, span in valued[1:]:
+        if _shape(value) != _shape(first):
+            callee.fail("VKA218", span, name=source.name, notes=(Note(first_span, "the other `return`"),))
+    returns = [s for s in ir.walk_statements(body) if isinstance(s, ir.Return)]
+    types: list[Type] = [e.type for e in returns[0].values]
+    for statement in returns[1:]:
+        for k, expr in enumerate(statement.values):
+            types[k] = _meet(callee, source, types[k], expr.type, statement.span, first_span)
+
+    def change(node: ir.Node) -> ir.Node:
+        if isinstance(node, ir.Return):
+            values = tuple(
+                convert.cast(e, t, e.span) if isinstance(t, Scalar) else e
+                for e, t in zip(node.values, types, strict=True)
+            )
+            return ir.Return(node.span, values)
+        return node
+
+    new_body = tuple(ir.transform(s, change) for s in body)
+    assert first is not None
+    return first, tuple(types), new_body  # type: ignore[return-value]
+
+
+def _meet(callee: Context, source: Source, a: Type, b: Type, span: Span, first: Span) -> Type:
+    if a == b:
+        return a
+    if isinstance(a, Scalar) and isinstance(b, Scalar) and BOOL not in (a, b):
+        return common_type(a, b)
+    callee.fail("VKA218", span, name=source.name, notes=(Note(first, "the other `return`"),))

@@ -1,0 +1,162 @@
+"""The front end's entry: a request becomes an IR kernel."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from vkamp.errors import Span, diagnostic
+from vkamp.front import statements
+from vkamp.front.context import Context, Guard, Module, Slot
+from vkamp.front.names import NeededAsConstantError, bind_argument, outside_lookup, wrap
+from vkamp.front.signature import Request, local_names
+from vkamp.front.source import Source, source_of
+from vkamp.front.values import Object, ThreadRef, TupleValue, Value
+from vkamp.ir import nodes as ir
+
+__all__ = ["Lowered", "constant_parameters", "lower", "positional_parameters"]
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A kernel in IR, and what it was specialised for beside its request.
+
+    ``guards`` are the Python names that must still mean the same; ``constants`` the captured numbers (name -> value)
+    that it needed at compile time.
+    """
+
+    kernel: ir.Kernel
+    guards: tuple[Guard, ...]
+    constants: Mapping[str, Any]
+
+
+def lower(request: Request, captured: Mapping[str, Any]) -> Lowered:
+    """Lowers a kernel; ``captured`` holds the values of captured Python numbers, read only where a constant is needed.
+
+    Raises ``CompileError`` or ``UnsupportedFeatureError`` with the place in the source.
+    """
+    needed: set[str] = set()
+    while True:
+        module = Module(request.rank, request.tile, "")
+        module.constants_needed = needed
+        module.constant_values = dict(captured)
+        try:
+            kernel = _lower(request, module)
+        except NeededAsConstantError as again:
+            needed = needed | {again.name}
+            continue
+        return Lowered(kernel, tuple(module.guards), {n: captured[n] for n in needed})
+
+
+def _lower(request: Request, module: Module) -> ir.Kernel:
+    function = request.function
+    source = source_of(function)
+    start = source.span(source.node)
+    definition = Span(start.file, start.line, start.column, start.line, start.column + 3, source.name)
+    captures = dict(request.captures)
+    ctx = Context(
+        module, source, outside_lookup(module, function, definition, captures, is_kernel=True), is_kernel=True
+    )
+    ctx.local_names = set(local_names(function))
+    ctx.once = _assigned_once(source.node)
+    _declare_parameters(ctx, request, source)
+    module.stack.append((function, None))
+    statements.lower_statements(ctx, source.node.body)
+    variables = (*module.prologue_variables, *ctx.variables)
+    body = ir.Function("main", source.name, (), (), variables, (*module.prologue, *ctx.block), definition)
+    return ir.Kernel(
+        name=source.name,
+        rank=request.rank,
+        tile=request.tile,
+        index_name=module.index_name,
+        buffers=tuple(module.buffers.values()),
+        scalars=tuple(module.scalars.values()),
+        tile_statics=tuple(module.tile_statics),
+        functions=tuple(module.functions),
+        body=body,
+        precise=request.precise,
+        constants=tuple(
+            [(n, _constant_text(v)) for n, v in request.constants]
+            + [(n, _constant_text(module.constant_values[n])) for n in sorted(module.constants_needed)]
+        ),
+        span=definition,
+    )
+
+
+def _constant_text(value: Any) -> str:
+    return getattr(value, "__name__", None) or repr(value)
+
+
+def _assigned_once(node: ast.FunctionDef) -> frozenset[str]:
+    """Names that one plain assignment binds and nothing else does."""
+    counts: dict[str, int] = {}
+    plain: set[str] = set()
+    for statement in node.body:
+        for item in ast.walk(statement):
+            if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
+                counts[item.id] = counts.get(item.id, 0) + 1
+            if isinstance(item, ast.Assign) and len(item.targets) == 1 and isinstance(item.targets[0], ast.Name):
+                plain.add(item.targets[0].id)
+    return frozenset(n for n in plain if counts[n] == 1)
+
+
+def positional_parameters(function: FunctionType) -> list[inspect.Parameter]:
+    """A kernel's parameters after the index: what a launch gives by position.  Checks the first as well."""
+    source = source_of(function)
+    params = list(inspect.signature(function).parameters.values())
+    span = source.span(source.node.args.args[0] if source.node.args.args else source.node)
+    for param in params:
+        if param.kind in (param.VAR_POSITIONAL, param.VAR_KEYWORD):
+            raise diagnostic("VKA106", span, name=source.name, param=param.name)
+    positional = [p for p in params if p.kind is not p.KEYWORD_ONLY]
+    if not positional:
+        raise diagnostic("VKA115", span, name=source.name)
+    return positional[1:]
+
+
+def constant_parameters(function: FunctionType) -> list[inspect.Parameter]:
+    """A kernel's keyword-only parameters; each must be annotated ``amp.constant``."""
+    source = source_of(function)
+    nodes = {a.arg: a for a in source.node.args.kwonlyargs}
+    out = []
+    for param in inspect.signature(function).parameters.values():
+        if param.kind is not param.KEYWORD_ONLY:
+            continue
+        annotation = param.annotation
+        text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+        if text.split(".")[-1] != "constant":
+            raise diagnostic("VKA116", source.span(nodes[param.name]), name=param.name)
+        out.append(param)
+    return out
+
+
+def _declare_parameters(ctx: Context, request: Request, source: Source) -> None:
+    arguments = source.node.args
+    all_args = [*arguments.posonlyargs, *arguments.args]
+    nodes = {a.arg: a for a in (*all_args, *arguments.kwonlyargs)}
+    first = all_args[0]
+    ctx.module.index_name = first.arg
+    index: Value = ThreadRef()
+    _slot(ctx, first.arg, index, ctx.span(first))
+    for name, kind in request.args:
+        span = ctx.span(nodes[name])
+        _slot(ctx, name, bind_argument(ctx.module, name, kind, span), span)
+    for name, value in request.constants:
+        span = ctx.span(nodes[name])
+        found = wrap(value, span)
+        if isinstance(found, Object) and not isinstance(value, type) and not callable(value):
+            raise diagnostic("VKA205", span, name=name, type=type(value).__name__)
+        _slot(ctx, name, found, span)
+
+
+def _slot(ctx: Context, name: str, value: Value, span: Span) -> None:
+    ctx.slots[name] = Slot(value, span, "parameter")
+    ctx.taken.add(name)
+    if isinstance(value, TupleValue):
+        ctx.taken.update(f"{name}_{k}" for k in range(len(value.items)))
+    assert ctx.assigned is not None
+    ctx.assigned.add(name)

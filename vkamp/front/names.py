@@ -1,0 +1,177 @@
+"""Names from outside the kernel: constants, captures, functions, modules."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from vkamp.errors import Span, diagnostic
+from vkamp.front.context import Context, Guard, Module
+from vkamp.front.signature import (
+    ArgType,
+    BufferType,
+    IndexType,
+    ScalarType,
+    StructType,
+    is_number,
+    read_name,
+)
+from vkamp.front.values import (
+    BufferRef,
+    Constant,
+    Element,
+    Number,
+    Object,
+    TupleValue,
+    Value,
+)
+from vkamp.ir import nodes as ir
+from vkamp.ir.types import INT32, SCALARS, Array, Struct, scalar_fields
+from vkamp.lang.device import MathNamespace
+
+__all__ = [
+    "NeededAsConstantError",
+    "as_constant",
+    "attribute_of_object",
+    "bind_argument",
+    "constant_value",
+    "outside_lookup",
+    "wrap",
+]
+
+
+def constant_value(value: Any, span: Span) -> Value | None:
+    """A Python number as a compile-time value; a numpy scalar keeps its type."""
+    if isinstance(value, (bool, np.bool_)):
+        return Constant(bool(value))
+    if isinstance(value, np.number):
+        kind = SCALARS.get(value.dtype.name)
+        if kind is None:
+            raise diagnostic("VKA304", span, type=value.dtype.name)
+        return Number(ir.Const(span, kind, value.item()))
+    if isinstance(value, (int, float)):
+        return Constant(value)
+    return None
+
+
+def wrap(value: Any, span: Span) -> Value:
+    """Any Python object that the source names."""
+    found = constant_value(value, span) if is_number(value) else None
+    if found is not None:
+        return found
+    if isinstance(value, tuple):
+        return TupleValue(tuple(wrap(v, span) for v in value))
+    return Object(value)
+
+
+def bind_argument(module: Module, name: str, kind: ArgType, span: Span) -> Value:
+    """Declares a parameter or capture of the kernel and gives the value that its name stands for."""
+    if isinstance(kind, BufferType):
+        param = ir.BufferParam(name, kind.element, kind.rank, kind.readonly, kind.dense, kind.storage, span)
+        module.buffers[name] = param
+        return BufferRef(param)
+    if isinstance(kind, ScalarType):
+        return Number(_scalar(module, name, kind, span), kind.weak)
+    if isinstance(kind, IndexType):
+        items = tuple(Number(_scalar(module, f"{name}_{k}", ScalarType(INT32), span)) for k in range(kind.rank))
+        return TupleValue(items, kind.kind)
+    if isinstance(kind, StructType):
+        return _bind_struct(module, name, kind.type, span)
+    return Object(kind.value)
+
+
+def _bind_struct(module: Module, name: str, kind: Struct, span: Span) -> Value:
+    """A struct by value: its numbers are handed over one by one and put together before the first statement."""
+    variable = ir.Variable(name, kind, "local", span)
+    module.prologue_variables.append(variable)
+    root = ir.Local(span, kind, variable)
+    for path, scalar, _ in scalar_fields(kind):
+        value = _scalar(module, "_".join((name, *path)), ScalarType(scalar), span)
+        module.prologue.append(ir.Assign(span, _member(root, path), value))
+    return Element(root)
+
+
+def _member(place: ir.Place, path: tuple[str, ...]) -> ir.Place:
+    """The scalar at a path of field names and, in arrays, flat positions."""
+    for step in path:
+        if isinstance(place.type, Struct):
+            member = place.type.field(step)
+            assert member is not None
+            place = ir.FieldOf(place.span, member.type, place, step)
+        else:
+            assert isinstance(place.type, Array)
+            where = np.unravel_index(int(step), place.type.shape)
+            indices = tuple(ir.Const(place.span, INT32, int(k)) for k in where)
+            place = ir.ArrayElement(place.span, place.type.element, place, indices)
+    return place
+
+
+def _scalar(module: Module, name: str, kind: ScalarType, span: Span) -> ir.Expr:
+    module.scalars[name] = ir.ScalarParam(name, kind.type, span)
+    return ir.ScalarValue(span, kind.type, name)
+
+
+def outside_lookup(
+    module: Module, function: FunctionType, span: Span, captures: dict[str, ArgType], *, is_kernel: bool
+) -> Callable[[str], Value | None]:
+    """The lookup of free names for one function: captures first, then what Python would find.
+
+    Every object found is guarded: the kernel is compiled anew when the name means something else.
+    """
+
+    def lookup(name: str) -> Value | None:
+        if name in captures:
+            if name not in module.captures:
+                module.captures[name] = bind_argument(module, name, captures[name], span)
+            value = module.captures[name]
+            if name in module.constants_needed:
+                return constant_value(module.constant_values[name], span)
+            return value
+        found = read_name(function, name)
+        if found is None:
+            return None
+        value = found[1]
+
+        def read(kernel: FunctionType) -> Any:
+            now = read_name(kernel if is_kernel else function, name)
+            return None if now is None else now[1]
+
+        module.guards.append(Guard(name, read, value))
+        return wrap(value, span)
+
+    return lookup
+
+
+class NeededAsConstantError(Exception):
+    """A captured number is needed at compile time: lowering starts again with its value."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+def as_constant(ctx: Context, value: Value) -> Value:
+    """The value itself; a captured Python number makes lowering start again with it as a constant."""
+    if isinstance(value, Number) and value.weak:
+        for node in ir.walk(value.expr):
+            if isinstance(node, ir.ScalarValue) and node.name in ctx.module.constant_values:
+                raise NeededAsConstantError(node.name)
+    return value
+
+
+def attribute_of_object(ctx: Context, owner: Object, name: str, node: ast.Attribute) -> Value:
+    """``module.name``, ``fast_math.name`` and class attributes, resolved at compile time."""
+    target = owner.value
+    label = getattr(target, "__name__", None) or repr(target)
+    if not isinstance(target, (ModuleType, type, MathNamespace)):
+        ctx.fail("VKA205", node.value, name=ctx.text(node.value), type=type(target).__name__)
+    try:
+        found = getattr(target, name)
+    except AttributeError:
+        ctx.fail("VKA206", node, owner=f"`{label}`", name=name)
+    ctx.module.guards.append(Guard(name, lambda _: getattr(target, name, None), found))
+    return wrap(found, ctx.span(node))

@@ -1,0 +1,158 @@
+"""What a launch hands to the compiler: the types of arguments and captures, never their values.
+
+Source: amp-reference section 9 (what may be captured).
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from vkamp.front.source import source_of
+from vkamp.ir.types import Scalar, Struct, Type
+
+__all__ = [
+    "ArgType",
+    "BufferType",
+    "IndexType",
+    "ObjectType",
+    "Request",
+    "ScalarType",
+    "StructType",
+    "free_names",
+    "is_number",
+    "local_names",
+    "read_name",
+]
+
+
+@dataclass(frozen=True)
+class BufferType:
+    """A container: see ``ir.nodes.BufferParam`` for the fields."""
+
+    element: Type
+    rank: int
+    readonly: bool
+    dense: bool
+    storage: int
+
+
+@dataclass(frozen=True)
+class ScalarType:
+    """A number by value; ``weak``: a captured Python number, which takes the type of what it meets."""
+
+    type: Scalar
+    weak: bool = False
+
+
+@dataclass(frozen=True)
+class IndexType:
+    """An ``index`` or ``extent`` by value (``kind`` says which), of ``rank`` components."""
+
+    rank: int
+    kind: str
+
+
+@dataclass(frozen=True)
+class StructType:
+    """A structured scalar by value."""
+
+    type: Struct
+
+
+@dataclass(frozen=True)
+class ObjectType:
+    """A function, type or dtype: part of the program, compared by identity."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ObjectType) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+ArgType = BufferType | ScalarType | IndexType | StructType | ObjectType
+
+
+@dataclass(frozen=True)
+class Request:
+    """One kernel to compile: the function, the tiling, the types of its arguments and captures.
+
+    ``constants`` are the values of its keyword-only parameters.
+    """
+
+    function: FunctionType
+    precise: bool
+    rank: int
+    tile: tuple[int, ...] | None
+    args: tuple[tuple[str, ArgType], ...]
+    captures: tuple[tuple[str, ArgType], ...]
+    constants: tuple[tuple[str, Any], ...]
+
+
+@lru_cache(maxsize=1024)
+def _names_of_code(code: CodeType, function: FunctionType) -> tuple[tuple[str, ...], frozenset[str]]:
+    node = source_of(function).node
+    bound = _bound_names(node)
+    free: dict[str, None] = {}
+    for statement in node.body:
+        for item in ast.walk(statement):
+            if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load) and item.id not in bound:
+                free.setdefault(item.id)
+    return tuple(free), bound
+
+
+def _bound_names(node: ast.FunctionDef) -> frozenset[str]:
+    args = node.args
+    bound = {a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs)}
+    bound |= {a.arg for a in (args.vararg, args.kwarg) if a is not None}
+    for statement in node.body:
+        for item in ast.walk(statement):
+            if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
+                bound.add(item.id)
+    return frozenset(bound)
+
+
+def free_names(function: FunctionType) -> tuple[str, ...]:
+    """The names a function takes from outside, in the order of their first use."""
+    return _names_of_code(function.__code__, function)[0]
+
+
+def local_names(function: FunctionType) -> frozenset[str]:
+    """The parameters and assigned names of a function."""
+    return _names_of_code(function.__code__, function)[1]
+
+
+_MISSING = object()
+
+
+def read_name(function: FunctionType, name: str) -> tuple[str, Any] | None:
+    """What a free name stands for: ``("closure" | "global" | "builtin", object)``, or ``None``."""
+    code = function.__code__
+    if name in code.co_freevars and function.__closure__ is not None:
+        cell = function.__closure__[code.co_freevars.index(name)]
+        try:
+            return "closure", cell.cell_contents
+        except ValueError:
+            return None
+    value = function.__globals__.get(name, _MISSING)
+    if value is not _MISSING:
+        return "global", value
+    builtins = function.__globals__.get("__builtins__", {})
+    table = builtins if isinstance(builtins, dict) else vars(builtins)
+    value = table.get(name, _MISSING)
+    return None if value is _MISSING else ("builtin", value)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a Python object is a number that a kernel can take by value."""
+    return isinstance(value, (bool, int, float, np.bool_, np.number)) and not isinstance(
+        value, (complex, np.complexfloating)
+    )

@@ -1,0 +1,782 @@
+"""Lowering of statements: assignment, branches, loops, and what is definitely assigned after them."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from vkamp.errors import Note, Span
+from vkamp.front import convert
+from vkamp.front.calls import check_writable, marked_name
+from vkamp.front.context import Context, Slot, contains_load
+from vkamp.front.expressions import binary, element_of, thread_index
+from vkamp.front.functions import flatten, set_body_lowering
+from vkamp.front.values import (
+    ArrayRef,
+    BarrierRef,
+    BufferRef,
+    Constant,
+    Element,
+    Nothing,
+    Number,
+    Object,
+    ThreadRef,
+    TupleValue,
+    Value,
+)
+from vkamp.ir import nodes as ir
+from vkamp.ir.types import BOOL, INT32, SCALARS, Array, Scalar, Struct, Type, from_dtype
+
+__all__ = ["lower_statements"]
+
+_STATEMENTS: dict[type[ast.stmt], Callable[[Context, Any], None]] = {}
+
+#: Copies that an unrolled loop may make: more is a shader that drivers compile for minutes.
+_UNROLL_LIMIT = 4096
+
+
+def _statement(
+    kind: type[ast.stmt],
+) -> Callable[[Callable[[Context, Any], None]], Callable[[Context, Any], None]]:
+    def register(handler: Callable[[Context, Any], None]) -> Callable[[Context, Any], None]:
+        _STATEMENTS[kind] = handler
+        return handler
+
+    return register
+
+
+def lower_statements(ctx: Context, body: list[ast.stmt]) -> None:
+    """Lowers statements into the context's block."""
+    for statement in body:
+        handler = _STATEMENTS.get(type(statement))
+        if handler is None:
+            ctx.refuse(statement)
+        handler(ctx, statement)
+
+
+set_body_lowering(lower_statements)
+
+
+def _join(*states: set[str] | None) -> set[str] | None:
+    """What is assigned where several paths meet; ``None`` stands for a path that never comes here."""
+    live = [s for s in states if s is not None]
+    return set.intersection(*live) if live else None
+
+
+@_statement(ast.Pass)
+def _pass(ctx: Context, node: ast.Pass) -> None:
+    del ctx, node
+
+
+@_statement(ast.Expr)
+def _expr(ctx: Context, node: ast.Expr) -> None:
+    value = node.value
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        return
+    if not isinstance(value, ast.Call):
+        ctx.refuse(value) if not _known(value) else ctx.fail("VKA103", node, text=ctx.text(value))
+    before = len(ctx.block)
+    ctx.expr(value)
+    if len(ctx.block) == before:
+        ctx.fail("VKA103", node, text=ctx.text(value))
+    _drop_results(ctx)
+
+
+def _known(node: ast.expr) -> bool:
+    return isinstance(
+        node, (ast.Attribute, ast.BinOp, ast.BoolOp, ast.Compare, ast.Constant, ast.IfExp, ast.Name, ast.Subscript,
+               ast.Tuple, ast.UnaryOp)
+    )  # fmt: skip
+
+
+def _drop_results(ctx: Context) -> None:
+    """The statement's value is not used: the call or atomic needs no variable for it."""
+    last = ctx.block[-1]
+    if isinstance(last, ir.Atomic) and last.result is not None:
+        ctx.variables.remove(last.result)
+        ctx.taken.discard(last.result.name)
+        ctx.block[-1] = ir.Atomic(last.span, last.name, last.place, last.args, None, last.expected)
+    elif isinstance(last, ir.Call):
+        for result in last.results:
+            if result is not None:
+                ctx.variables.remove(result)
+                ctx.taken.discard(result.name)
+        ctx.block[-1] = ir.Call(last.span, last.function, last.args, (None,) * len(last.results))
+
+
+@_statement(ast.Assert)
+def _assert(ctx: Context, node: ast.Assert) -> None:
+    test = convert.condition(ctx, ctx.expr(node.test), node.test)
+    message = ""
+    if node.msg is not None:
+        if not (isinstance(node.msg, ast.Constant) and isinstance(node.msg.value, str)):
+            ctx.fail("VKA101", node.msg, what="a computed message", advice="use a plain string")
+        message = node.msg.value
+    ctx.emit(ir.Assert(ctx.span(node), test, message or ctx.text(node.test)))
+
+
+# -- assignment ----------------------------------------------------------------------------------------------------
+
+
+@_statement(ast.Assign)
+def _assign(ctx: Context, node: ast.Assign) -> None:
+    if _declares_array(ctx, node):
+        return
+    value = ctx.expr(node.value)
+    if isinstance(value, Nothing):
+        ctx.fail("VKA223", node.value, text=ctx.text(node.value))
+    if len(node.targets) > 1:
+        value = _settle(ctx, value)
+    for target in node.targets:
+        _store(ctx, target, value, node.value, node)
+
+
+@_statement(ast.AnnAssign)
+def _ann_assign(ctx: Context, node: ast.AnnAssign) -> None:
+    if node.value is None or not isinstance(node.target, ast.Name):
+        ctx.fail("VKA109", node)
+    annotation = ctx.expr(node.annotation)
+    kind = _scalar_type(annotation)
+    if kind is None:
+        ctx.fail("VKA110", node.annotation, text=ctx.text(node.annotation))
+    value = ctx.expr(node.value)
+    expr = convert.assignable(ctx, value, kind, node.value, f"`{node.target.id}`")
+    _store_name(ctx, node.target, Number(expr), node.value, node)
+
+
+_ANNOTATIONS: dict[Any, Scalar] = {
+    int: SCALARS["int32"], float: SCALARS["float32"], bool: BOOL, np.bool_: BOOL, np.int32: INT32,
+    np.uint32: SCALARS["uint32"], np.float32: SCALARS["float32"],
+}  # fmt: skip
+
+
+def _scalar_type(value: Value) -> Scalar | None:
+    if isinstance(value, Object) and isinstance(value.value, type):
+        return _ANNOTATIONS.get(value.value)
+    return None
+
+
+@_statement(ast.AugAssign)
+def _aug_assign(ctx: Context, node: ast.AugAssign) -> None:
+    target: ast.expr = node.target
+    owner = ctx.expr(target)
+    if isinstance(owner, ArrayRef) and isinstance(owner.place.type, Array) and owner.place.type.shape == ():
+        kind = owner.place.type.element
+        owner = Element(ir.ArrayElement(ctx.span(target), kind, owner.place, ()))
+    if isinstance(owner, (TupleValue, ThreadRef)):
+        _aug_tuple(ctx, node, owner)
+        return
+    if isinstance(owner, (Constant, Number)) and isinstance(target, ast.Name):
+        _not_assignable(ctx, target)
+    if not isinstance(owner, Element):
+        ctx.fail("VKA311", target, text=ctx.text(target), what=ctx.describe(owner))
+    place = _fixed(ctx, owner.place)
+    _check_target(ctx, place, target)
+    span = ctx.span(node)
+    old: Value = Element(place)
+    before = len(ctx.block)
+    right = ctx.expr(node.value)
+    if len(ctx.block) > before and isinstance(place.type, Scalar):
+        old = Number(ctx.temporary("before", ir.Load(span, place.type, place), before))
+    result = binary(ctx, node.op, old, right, node, target, node.value)
+    first = _first_span(ctx, target)
+    expr = convert.assignable(ctx, result, place.type, _result_node(node), _target_text(ctx, target), first)
+    ctx.emit(ir.Assign(span, place, expr, update=True))
+
+
+def _result_node(node: ast.AugAssign) -> ast.expr:
+    """The binary expression that the statement stands for, for messages."""
+    return ast.copy_location(ast.BinOp(node.target, node.op, node.value), node)
+
+
+def _fixed(ctx: Context, place: ir.Place) -> ir.Place:
+    """The place with subscripts that are evaluated once: those that read memory become locals."""
+
+    def once(index: ir.Expr) -> ir.Expr:
+        simple = isinstance(index, ir.Load) and isinstance(index.place, ir.Local)
+        return ctx.temporary("at", index) if contains_load(index) and not simple and _reads_memory(index) else index
+
+    if isinstance(place, ir.BufferElement):
+        return ir.BufferElement(place.span, place.type, place.buffer, tuple(map(once, place.indices)))
+    if isinstance(place, ir.ArrayElement):
+        return ir.ArrayElement(place.span, place.type, _fixed(ctx, place.base), tuple(map(once, place.indices)))
+    if isinstance(place, ir.FieldOf):
+        return ir.FieldOf(place.span, place.type, _fixed(ctx, place.base), place.name)
+    return place
+
+
+def _reads_memory(expr: ir.Expr) -> bool:
+    """Whether an expression reads more than local variables."""
+    return any(isinstance(n, ir.Load) and not isinstance(n.place, ir.Local) for n in ir.walk(expr))
+
+
+def _aug_tuple(ctx: Context, node: ast.AugAssign, owner: Value) -> None:
+    if not isinstance(node.target, ast.Name) or isinstance(owner, ThreadRef):
+        _not_assignable(ctx, node.target)
+    right = ctx.expr(node.value)
+    result = binary(ctx, node.op, owner, right, node, node.value, node.value)
+    _store_name(ctx, node.target, result, node.value, node)
+
+
+def _store(ctx: Context, target: ast.expr, value: Value, value_node: ast.expr, node: ast.stmt) -> None:
+    if isinstance(target, ast.Name):
+        _store_name(ctx, target, value, value_node, node)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        _unpack(ctx, target, value, value_node, node)
+    elif isinstance(target, (ast.Subscript, ast.Attribute)):
+        _store_place(ctx, target, value, value_node, node)
+    else:
+        ctx.refuse(target)
+
+
+def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Value, value_node: ast.expr, node: ast.stmt) -> None:
+    if isinstance(value, ThreadRef):
+        value = thread_index(ctx, "global", ctx.span(value_node))
+    if not isinstance(value, TupleValue):
+        ctx.fail("VKA328", value_node, text=ctx.text(value_node), what=ctx.describe(value))
+    if len(value.items) != len(target.elts):
+        ctx.fail("VKA329", node, targets=len(target.elts), values=len(value.items))
+    items = _settle_items(ctx, value.items, [_stored_place(ctx, t) for t in target.elts])
+    parts = (
+        value_node.elts
+        if isinstance(value_node, ast.Tuple) and len(value_node.elts) == len(target.elts)
+        else [value_node] * len(target.elts)
+    )
+    for item, inner, part in zip(items, target.elts, parts, strict=True):
+        _store(ctx, inner, item, part, node)
+
+
+def _stored_place(ctx: Context, target: ast.expr) -> tuple[ir.Place, ...] | None:
+    """The locals that an assignment to a target changes; ``None`` for memory, which anything may read."""
+    if isinstance(target, ast.Name):
+        slot = ctx.slots.get(target.id)
+        return () if slot is None else _places_of(slot.value)
+    if isinstance(target, (ast.Tuple, ast.List)):
+        parts = [_stored_place(ctx, t) for t in target.elts]
+        return None if None in parts else tuple(p for part in parts for p in part or ())
+    return None
+
+
+def _places_of(value: Value) -> tuple[ir.Place, ...]:
+    if isinstance(value, TupleValue):
+        return tuple(p for item in value.items for p in _places_of(item))
+    return (value.place,) if isinstance(value, Element) else ()
+
+
+def _settle_items(
+    ctx: Context, items: tuple[Value, ...], targets: Sequence[tuple[ir.Place, ...] | None]
+) -> list[Value]:
+    """Keeps those values first that an assignment to an earlier target would change."""
+    out: list[Value] = []
+    changed: set[ir.Place] = set()
+    memory = False
+    for item, target in zip(items, targets, strict=True):
+        out.append(_settle(ctx, item) if _depends_on(item, changed, memory) else item)
+        if target is None:
+            memory = True
+        else:
+            changed.update(target)
+    return out
+
+
+def _depends_on(value: Value, places: set[ir.Place], memory: bool) -> bool:
+    """Whether a value reads one of some locals, or, with ``memory``, anything but locals."""
+    if isinstance(value, TupleValue):
+        return any(_depends_on(item, places, memory) for item in value.items)
+    if isinstance(value, Element):
+        return value.place in places or (memory and not isinstance(value.place, ir.Local))
+    if not isinstance(value, Number):
+        return False
+    loads = [n.place for n in ir.walk(value.expr) if isinstance(n, ir.Load)]
+    return any(p in places or ir.root_of(p) in places or (memory and not isinstance(p, ir.Local)) for p in loads)
+
+
+def _settle(ctx: Context, value: Value) -> Value:
+    """The value as it is now, before assignments change what it reads."""
+    if isinstance(value, TupleValue):
+        return TupleValue(tuple(_settle(ctx, i) for i in value.items), value.kind)
+    if isinstance(value, Element):
+        place = value.place
+        load = ctx.temporary("value", ir.Load(place.span, place.type, place))
+        if isinstance(place.type, Struct):
+            assert isinstance(load, ir.Load)
+            return Element(load.place)
+        return Number(load)
+    if isinstance(value, Number) and contains_load(value.expr) and not _is_fresh(ctx, value.expr):
+        return Number(ctx.temporary("value", value.expr), value.weak)
+    return value
+
+
+def _is_fresh(ctx: Context, expr: ir.Expr) -> bool:
+    """Whether an expression reads a local that no Python name stands for."""
+    return (
+        isinstance(expr, ir.Load)
+        and isinstance(expr.place, ir.Local)
+        and not any(isinstance(s.value, Element) and s.value.place == expr.place for s in ctx.slots.values())
+    )
+
+
+def _store_place(
+    ctx: Context,
+    target: ast.Subscript | ast.Attribute,
+    value: Value,
+    value_node: ast.expr,
+    node: ast.stmt,
+) -> None:
+    before = len(ctx.block)
+    owner = ctx.expr(target)
+    if len(ctx.block) > before and isinstance(value, Number) and contains_load(value.expr):
+        value = Number(ctx.temporary("value", value.expr, before), value.weak)
+    if isinstance(owner, ArrayRef) and isinstance(owner.place.type, Array) and owner.place.type.shape == ():
+        owner = element_of(ir.ArrayElement(ctx.span(target), owner.place.type.element, owner.place, ()))
+    if isinstance(owner, (BufferRef, ArrayRef)):
+        ctx.fail("VKA330", target, text=ctx.text(target), what=ctx.describe(owner))
+    if not isinstance(owner, Element):
+        _not_assignable(ctx, target)
+    _check_target(ctx, owner.place, target)
+    what = _target_text(ctx, target)
+    expr = convert.assignable(ctx, value, owner.place.type, value_node, what)
+    ctx.emit(ir.Assign(ctx.span(node), owner.place, expr))
+
+
+def _check_target(ctx: Context, place: ir.Place, target: ast.expr) -> None:
+    check_writable(ctx, place, target)
+
+
+def _target_text(ctx: Context, target: ast.expr) -> str:
+    return f"`{ctx.text(target)}`"
+
+
+def _first_span(ctx: Context, target: ast.expr) -> Span | None:
+    slot = ctx.slots.get(target.id) if isinstance(target, ast.Name) else None
+    return slot.span if slot is not None else None
+
+
+def _not_assignable(ctx: Context, target: ast.expr) -> NoReturn:
+    ctx.fail("VKA209", target, text=ctx.text(target))
+
+
+def _store_name(ctx: Context, target: ast.Name, value: Value, value_node: ast.expr, node: ast.stmt) -> None:
+    name = target.id
+    slot = ctx.slots.get(name)
+    if slot is not None and slot.kind == "parameter":
+        _not_assignable(ctx, target)
+    if isinstance(value, Nothing):
+        ctx.fail("VKA223", value_node, text=ctx.text(value_node))
+    if isinstance(value, (Number, Element, Constant)):
+        _store_variable(ctx, target, slot, value, value_node, node)
+    elif isinstance(value, TupleValue):
+        _store_tuple(ctx, target, slot, value, value_node, node)
+    else:
+        _store_alias(ctx, target, slot, value, value_node)
+    if ctx.assigned is not None:
+        ctx.assigned.add(name)
+
+
+def _store_variable(
+    ctx: Context,
+    target: ast.Name,
+    slot: Slot | None,
+    value: Number | Element | Constant,
+    value_node: ast.expr,
+    node: ast.stmt,
+) -> None:
+    name = target.id
+    if slot is None and isinstance(value, Constant) and ctx.depth == 0 and name in ctx.once:
+        # Assigned once, at the top level, with a constant: C++'s `const int`.
+        ctx.slots[name] = Slot(value, ctx.span(node), "constant")
+        return
+    if slot is None:
+        kind = _type_of(ctx, value, value_node)
+        variable = ctx.new_variable(name, kind, ctx.span(node))
+        slot = Slot(Element(ir.Local(ctx.span(target), kind, variable)), ctx.span(node))
+        ctx.slots[name] = slot
+    if not isinstance(slot.value, Element) or slot.kind != "variable":
+        _changes_kind(ctx, target, slot, value)
+    place = slot.value.place
+    expr = convert.assignable(ctx, value, place.type, value_node, f"`{name}`", slot.span)
+    assert isinstance(place, ir.Local)
+    if not _redirect_result(ctx, expr, place):
+        ctx.emit(ir.Assign(ctx.span(node), ir.Local(ctx.span(target), place.type, place.variable), expr))
+
+
+def _type_of(ctx: Context, value: Number | Element | Constant, node: ast.expr) -> Type:
+    if isinstance(value, Element) and isinstance(value.place.type, Struct):
+        return value.place.type
+    return convert.scalar_type(convert.number(ctx, value, node))
+
+
+def _redirect_result(ctx: Context, expr: ir.Expr, place: ir.Local) -> bool:
+    """``x = call()``: the call's result goes to ``x`` itself, not through a temporary."""
+    if not (isinstance(expr, ir.Load) and isinstance(expr.place, ir.Local) and ctx.block):
+        return False
+    temporary, last = expr.place.variable, ctx.block[-1]
+    if not _is_fresh(ctx, expr) or temporary.type != place.type:
+        return False
+    if isinstance(last, ir.Atomic) and last.result == temporary and last.expected != place:
+        ctx.block[-1] = ir.Atomic(last.span, last.name, last.place, last.args, place.variable, last.expected)
+    elif isinstance(last, ir.Call) and last.results == (temporary,):
+        ctx.block[-1] = ir.Call(last.span, last.function, last.args, (place.variable,))
+    else:
+        return False
+    ctx.variables.remove(temporary)
+    ctx.taken.discard(temporary.name)
+    return True
+
+
+def _changes_kind(ctx: Context, target: ast.Name, slot: Slot, value: Value) -> NoReturn:
+    ctx.fail(
+        "VKA316",
+        target,
+        notes=(Note(slot.span, f"`{target.id}` is {ctx.describe(slot.value)} since this line"),),
+        name=target.id,
+        new=ctx.describe(value),
+    )
+
+
+def _store_tuple(
+    ctx: Context,
+    target: ast.Name,
+    slot: Slot | None,
+    value: TupleValue,
+    value_node: ast.expr,
+    node: ast.stmt,
+) -> None:
+    name = target.id
+    if slot is None:
+        items: list[Value] = []
+        for k, item in enumerate(value.items):
+            if not isinstance(item, (Number, Element, Constant)):
+                ctx.fail("VKA331", value_node, name=name, what=ctx.describe(item))
+            kind = _type_of(ctx, item, value_node)
+            variable = ctx.new_variable(f"{name}_{k}", kind, ctx.span(node))
+            items.append(Element(ir.Local(ctx.span(target), kind, variable)))
+        slot = Slot(TupleValue(tuple(items), value.kind), ctx.span(node))
+        ctx.slots[name] = slot
+    known = slot.value
+    if not isinstance(known, TupleValue) or len(known.items) != len(value.items):
+        _changes_kind(ctx, target, slot, value)
+    assert isinstance(known, TupleValue)
+    settled = _settle_items(ctx, value.items, [_places_of(i) for i in known.items])
+    for place_value, item in zip(known.items, settled, strict=True):
+        assert isinstance(place_value, Element)
+        place = place_value.place
+        expr = convert.assignable(ctx, item, place.type, value_node, f"`{name}`", slot.span)
+        ctx.emit(ir.Assign(ctx.span(node), place, expr))
+
+
+def _store_alias(ctx: Context, target: ast.Name, slot: Slot | None, value: Value, value_node: ast.expr) -> None:
+    """A name for a container, an array, a function: bound once."""
+    if isinstance(value, Object) and isinstance(value.value, str):
+        ctx.fail("VKA101", value_node, what="a string", advice="a kernel has no strings")
+    if slot is not None:
+        _changes_kind(ctx, target, slot, value)
+    if ctx.depth and not isinstance(value, (BufferRef, ArrayRef, ThreadRef, BarrierRef)):
+        ctx.fail("VKA316", target, name=target.id, new=ctx.describe(value))
+    if isinstance(value, BufferRef):
+        value = BufferRef(value.param, tuple(ctx.stable(p, f"{target.id}_index") for p in value.prefix))
+    elif isinstance(value, ArrayRef):
+        value = ArrayRef(value.place, tuple(ctx.stable(p, f"{target.id}_index") for p in value.prefix))
+    ctx.slots[target.id] = Slot(value, ctx.span(target), "alias")
+
+
+# -- tile_static and private ---------------------------------------------------------------------------------------
+
+
+def _declares_array(ctx: Context, node: ast.Assign) -> bool:
+    """``name = tile_static(shape, dtype)`` and ``name = private(shape, dtype)``."""
+    call = node.value
+    if not isinstance(call, ast.Call) or not isinstance(call.func, (ast.Name, ast.Attribute)):
+        return False
+    if isinstance(call.func, ast.Name) and call.func.id in ctx.local_names and call.func.id not in ctx.slots:
+        return False
+    storage = marked_name(ctx.expr(call.func))
+    if storage not in ("tile_static", "private"):
+        return False
+    if len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
+        ctx.fail("VKA401", call, name=storage)
+    target = node.targets[0]
+    _check_placement(ctx, storage, call)
+    kind = Array(*_array_type(ctx, storage, call))
+    _declare(ctx, target, storage, kind, node)
+    return True
+
+
+def _check_placement(ctx: Context, storage: str, call: ast.Call) -> None:
+    if storage == "tile_static":
+        if ctx.module.tile is None:
+            ctx.fail("VKA403", call)
+        if ctx.depth:
+            ctx.fail("VKA402", call)
+    given = len(call.args) + len(call.keywords)
+    names = {k.arg for k in call.keywords}
+    if given > 2 or names - {"shape", "dtype"}:
+        extra: ast.AST = call.args[2] if len(call.args) > 2 else call
+        ctx.fail("VKA404", extra, name=storage)
+    if given < 2:
+        ctx.fail("VKA207", call, name=f"amp.{storage}", expected=2, given=given, s="s")
+
+
+def _array_type(ctx: Context, storage: str, call: ast.Call) -> tuple[Type, tuple[int, ...]]:
+    parts = dict(zip(("shape", "dtype"), call.args, strict=False))
+    parts.update({k.arg: k.value for k in call.keywords if k.arg is not None})
+    shape_value = ctx.expr(parts["shape"])
+    items = shape_value.items if isinstance(shape_value, TupleValue) else (shape_value,)
+    shape = tuple(convert.constant_int(ctx, i, parts["shape"], f"The shape of a {storage} array") for i in items)
+    for size in shape:
+        if size <= 0:
+            ctx.fail("VKA408", parts["shape"], name=storage, size=size)
+    return _element_type(ctx, ctx.expr(parts["dtype"]), parts["dtype"]), shape
+
+
+def _element_type(ctx: Context, value: Value, node: ast.expr) -> Type:
+    if not isinstance(value, Object):
+        ctx.fail("VKA110", node, text=ctx.text(node))
+    found = value.value
+    scalar = _scalar_type(value)
+    if scalar == BOOL:
+        ctx.fail("VKA305", node)
+    if scalar is not None:
+        return scalar
+    try:
+        dtype = np.dtype(found)
+    except TypeError:
+        ctx.fail("VKA110", node, text=ctx.text(node))
+    try:
+        name = node.id if isinstance(node, ast.Name) else ""
+        return from_dtype(dtype, name if dtype.names else "")
+    except ValueError:
+        ctx.fail("VKA304", node, type=dtype)
+
+
+def _declare(ctx: Context, target: ast.Name, storage: str, kind: Array, node: ast.Assign) -> None:
+    name, span = target.id, ctx.span(node)
+    slot = ctx.slots.get(name)
+    if slot is not None:
+        again = storage == "private" and isinstance(slot.value, ArrayRef) and slot.value.place.type == kind
+        if not again:
+            _changes_kind(
+                ctx,
+                target,
+                slot,
+                ArrayRef(ir.Local(span, kind, ir.Variable(name, kind, "local", span))),
+            )
+        assert isinstance(slot.value, ArrayRef) and isinstance(slot.value.place, ir.Local)
+        variable = slot.value.place.variable
+    elif storage == "tile_static":
+        variable = ir.Variable(ctx.module.unique_tile_static(name), kind, "tile_static", span)
+        ctx.module.tile_statics.append(variable)
+    else:
+        variable = ctx.new_variable(name, kind, span, "private")
+    ctx.slots[name] = Slot(ArrayRef(ir.Local(span, kind, variable)), span, "alias")
+    if ctx.assigned is not None:
+        ctx.assigned.add(name)
+    ctx.emit(ir.Declare(span, variable))
+
+
+# -- control flow --------------------------------------------------------------------------------------------------
+
+
+def _branch(ctx: Context, body: list[ast.stmt], entry: set[str] | None) -> tuple[ir.Block, set[str] | None]:
+    """A nested block, from a state of assignment to the state at its end."""
+    ctx.assigned = None if entry is None else set(entry)
+    ctx.depth += 1
+    with ctx.nested() as block:
+        lower_statements(ctx, body)
+    ctx.depth -= 1
+    return tuple(block), ctx.assigned
+
+
+@_statement(ast.If)
+def _if(ctx: Context, node: ast.If) -> None:
+    test = convert.condition(ctx, ctx.expr(node.test), node.test)
+    if isinstance(test, ir.Const):
+        # Decided at compile time: the other branch is not part of this kernel.
+        lower_statements(ctx, node.body if test.value else node.orelse)
+        return
+    entry = ctx.assigned
+    then, after_then = _branch(ctx, node.body, entry)
+    orelse, after_else = _branch(ctx, node.orelse, entry)
+    ctx.assigned = _join(after_then, after_else)
+    ctx.emit(ir.If(ctx.span(node), test, then, orelse))
+
+
+@_statement(ast.While)
+def _while(ctx: Context, node: ast.While) -> None:
+    if node.orelse:
+        ctx.fail("VKA105", node.orelse[0], name="while")
+    entry = ctx.assigned
+    ctx.loops.append([])
+    ctx.counted.append(False)
+    ctx.depth += 1
+    with ctx.nested() as block:
+        test = convert.condition(ctx, ctx.expr(node.test), node.test)
+        leading = len(block)
+        if leading and not isinstance(test, ir.Const):
+            span = ctx.span(node.test)
+            ctx.emit(ir.If(span, ir.Unary(span, BOOL, "not", test), (ir.Break(span),), ()))
+        ctx.assigned = None if entry is None else set(entry)
+        lower_statements(ctx, node.body)
+    ctx.depth -= 1
+    ctx.counted.pop()
+    exits = ctx.loops.pop()
+    assert exits is not None
+    endless = isinstance(test, ir.Const) and bool(test.value)
+    ctx.assigned = _join(*exits) if endless else entry
+    condition: ir.Expr = ir.Const(ctx.span(node), BOOL, True) if leading and not isinstance(test, ir.Const) else test
+    ctx.emit(ir.While(ctx.span(node), condition, tuple(block)))
+
+
+@_statement(ast.For)
+def _for(ctx: Context, node: ast.For) -> None:
+    if node.orelse:
+        ctx.fail("VKA105", node.orelse[0], name="for")
+    if not isinstance(node.target, ast.Name):
+        ctx.fail("VKA111", node.target)
+    call = node.iter
+    if not isinstance(call, ast.Call):
+        ctx.fail("VKA104", call)
+    callee = ctx.expr(call.func)
+    unrolled = marked_name(callee) == "static_range"
+    if not unrolled and not (isinstance(callee, Object) and callee.value is builtins.range):
+        ctx.fail("VKA104", call)
+    if call.keywords or not 1 <= len(call.args) <= 3 or any(isinstance(a, ast.Starred) for a in call.args):
+        ctx.fail("VKA207", call, name=ctx.text(call.func), expected="1 to 3", given=len(call.args), s="s")
+    if unrolled:
+        _static_for(ctx, node, node.target, call)
+    else:
+        _range_for(ctx, node, node.target, call)
+
+
+def _static_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) -> None:
+    values = ctx.operands(*call.args)
+    bounds = [
+        convert.constant_int(ctx, v, n, "A bound of static_range") for v, n in zip(values, call.args, strict=True)
+    ]
+    if len(bounds) == 3 and bounds[2] == 0:
+        ctx.fail("VKA112", call.args[2])
+    steps = range(*bounds)
+    if len(steps) > _UNROLL_LIMIT:
+        ctx.fail("VKA113", call, count=len(steps), limit=_UNROLL_LIMIT)
+    slot = ctx.slots.get(target.id)
+    if slot is not None and slot.kind != "unrolled":
+        _changes_kind(ctx, target, slot, Constant(0))
+    ctx.loops.append(None)
+    ctx.counted.append(False)
+    for value in steps:
+        ctx.slots[target.id] = Slot(Constant(value), ctx.span(target), "unrolled")
+        if ctx.assigned is not None:
+            ctx.assigned.add(target.id)
+        ctx.depth += 1
+        lower_statements(ctx, node.body)
+        ctx.depth -= 1
+    ctx.counted.pop()
+    ctx.loops.pop()
+
+
+def _range_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) -> None:
+    values = ctx.operands(*call.args)
+    numbers = [convert.number(ctx, v, n) for v, n in zip(values, call.args, strict=True)]
+    kind = _range_type(ctx, numbers, call)
+    exprs = [convert.convert(ctx, n, kind, part) for n, part in zip(numbers, call.args, strict=True)]
+    span = ctx.span(node)
+    zero, one = ir.Const(span, kind, 0), ir.Const(span, kind, 1)
+    start = exprs[0] if len(exprs) > 1 else zero
+    stop = exprs[1] if len(exprs) > 1 else exprs[0]
+    step = exprs[2] if len(exprs) > 2 else one
+    if isinstance(step, ir.Const) and step.value == 0:
+        ctx.fail("VKA112", call.args[2])
+    variable = _loop_variable(ctx, target, kind)
+    entry = ctx.assigned
+    ctx.loops.append([])
+    ctx.counted.append(True)
+    inside = None if entry is None else entry | {target.id}
+    body, end = _branch(ctx, node.body, inside)
+    ctx.counted.pop()
+    exits = ctx.loops.pop()
+    assert exits is not None
+    ctx.assigned = _join(end, *exits) if _surely_runs(start, stop, step) else entry
+    ctx.emit(ir.For(span, variable, start, stop, step, body))
+
+
+def _range_type(ctx: Context, numbers: list[Constant | Number], call: ast.Call) -> Scalar:
+    found: Constant | Number = numbers[0]
+    for other in numbers[1:]:
+        found = Number(ir.Const(ctx.span(call), convert.common(found, other), 0))
+    kind = convert.scalar_type(found)
+    kind = INT32 if kind == BOOL else kind
+    for n, part in zip(numbers, call.args, strict=True):
+        if not kind.is_integer:
+            ctx.fail("VKA114", part, text=ctx.text(part), given=convert.scalar_type(n))
+    return kind
+
+
+def _loop_variable(ctx: Context, target: ast.Name, kind: Scalar) -> ir.Variable:
+    slot = ctx.slots.get(target.id)
+    if slot is None:
+        variable = ctx.new_variable(target.id, kind, ctx.span(target))
+        ctx.slots[target.id] = Slot(Element(ir.Local(ctx.span(target), kind, variable)), ctx.span(target))
+        return variable
+    place = slot.value.place if isinstance(slot.value, Element) and slot.kind == "variable" else None
+    if not isinstance(place, ir.Local) or place.type != kind:
+        ctx.fail(
+            "VKA326", target,
+            notes=(Note(slot.span, f"`{target.id}` is {ctx.describe(slot.value)} since this line"),),
+            name=target.id, type=kind,
+        )  # fmt: skip
+    return place.variable
+
+
+def _surely_runs(start: ir.Expr, stop: ir.Expr, step: ir.Expr) -> bool:
+    if not all(isinstance(e, ir.Const) for e in (start, stop, step)):
+        return False
+    assert isinstance(start, ir.Const) and isinstance(stop, ir.Const) and isinstance(step, ir.Const)
+    return len(range(int(start.value), int(stop.value), int(step.value))) > 0
+
+
+def _leave(ctx: Context, node: ast.Break | ast.Continue, name: str) -> None:
+    """Both ways out of an iteration: what is assigned here may be all that is assigned after the loop."""
+    exits = ctx.loops[-1]
+    if exits is None:
+        ctx.fail("VKA108", node, name=name)
+    # `while True` ends at its breaks alone.
+    if ctx.assigned is not None and (name == "break" or ctx.counted[-1]):
+        exits.append(set(ctx.assigned))
+    ctx.assigned = None
+
+
+@_statement(ast.Break)
+def _break(ctx: Context, node: ast.Break) -> None:
+    _leave(ctx, node, "break")
+    ctx.emit(ir.Break(ctx.span(node)))
+
+
+@_statement(ast.Continue)
+def _continue(ctx: Context, node: ast.Continue) -> None:
+    _leave(ctx, node, "continue")
+    ctx.emit(ir.Continue(ctx.span(node)))
+
+
+@_statement(ast.Return)
+def _return(ctx: Context, node: ast.Return) -> None:
+    span = ctx.span(node)
+    nothing = node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
+    if ctx.is_kernel and not nothing:
+        assert node.value is not None
+        ctx.fail("VKA213", node.value)
+    if nothing:
+        ctx.returns.append((None, span))
+        ctx.emit(ir.Return(span))
+    else:
+        assert node.value is not None
+        value = ctx.expr(node.value)
+        if isinstance(value, ThreadRef):
+            value = thread_index(ctx, "global", span)
+        values = tuple(flatten(ctx, value, node.value))
+        ctx.returns.append((value, span))
+        ctx.emit(ir.Return(span, values))
+    ctx.assigned = None

@@ -1,0 +1,183 @@
+"""The names of the kernel language that are functions: memory, fences, atomics, loops, C's integer division.
+
+The front end knows them by their mark; called from plain Python, those that need a device raise ``AmpError``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from vkamp.errors import AmpError
+from vkamp.ir.builtins import ATOMICS, BUILTINS, BuiltinRow
+from vkamp.ir.fences import FENCES
+
+__all__ = [
+    "MARK",
+    "MathFunction",
+    "MathNamespace",
+    "all_memory_fence",
+    "atomic_compare_exchange",
+    "atomic_exchange",
+    "atomic_fetch_add",
+    "atomic_fetch_and",
+    "atomic_fetch_dec",
+    "atomic_fetch_inc",
+    "atomic_fetch_max",
+    "atomic_fetch_min",
+    "atomic_fetch_or",
+    "atomic_fetch_sub",
+    "atomic_fetch_xor",
+    "constant",
+    "fast_math",
+    "global_memory_fence",
+    "private",
+    "static_range",
+    "tdiv",
+    "tile_static",
+    "tile_static_memory_fence",
+    "trem",
+]
+
+#: The attribute by which the front end recognises a function of the language.
+MARK = "__vkamp_device__"
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def _marked(function: _F) -> _F:
+    setattr(function, MARK, function.__name__)
+    return function
+
+
+def _only_in_kernels(name: str) -> AmpError:
+    return AmpError(f"{name} works in kernels and @amp.func functions only; plain Python has no tile to run it in")
+
+
+class constant:
+    """Annotation of a keyword-only kernel parameter that is a compile-time constant (C++: a template argument).
+
+    ``def product(t_idx, a, b, c, *, TILE: amp.constant)`` is launched with ``TILE=16``; each value makes a
+    kernel of its own.
+    """
+
+
+@_marked
+def tile_static(shape: Any, dtype: Any) -> Any:
+    """Memory shared by the threads of a tile (AMP: ``tile_static``): an array of ``shape`` elements of ``dtype``.
+
+    ``shape`` is an int or a tuple of compile-time ints; ``()`` is a single variable.  Lives at the top level of a
+    kernel or ``@amp.func``; its contents are indeterminate until written, and the declaration is no barrier.
+    """
+    raise _only_in_kernels("tile_static")
+
+
+@_marked
+def private(shape: Any, dtype: Any) -> Any:
+    """An array of each thread's own: ``shape`` elements of ``dtype``, indeterminate until written."""
+    raise _only_in_kernels("private")
+
+
+@_marked
+def static_range(*bounds: int) -> Iterable[int]:
+    """A ``range`` of compile-time ints; a ``for`` over it is unrolled, and its variable is a constant in each copy."""
+    return range(*bounds)
+
+
+def _fence(name: str) -> Callable[[Any], None]:
+    def fence(barrier: Any) -> None:
+        raise _only_in_kernels(name)
+
+    row = FENCES[name]
+    kinds = " and ".join(k for k, on in (("global", row.orders_global), ("tile_static", row.orders_tile_static)) if on)
+    fence.__name__ = fence.__qualname__ = name
+    fence.__doc__ = (
+        f"Orders this thread's accesses to {kinds} memory for the other threads of its tile; waits for nobody.\n\n"
+        "The argument is ``t_idx.barrier``; allowed in divergent code (amp-reference section 3)."
+    )
+    return _marked(fence)
+
+
+all_memory_fence = _fence("all_memory_fence")
+global_memory_fence = _fence("global_memory_fence")
+tile_static_memory_fence = _fence("tile_static_memory_fence")
+
+
+def _atomic(name: str) -> Callable[..., Any]:
+    def atomic(element: Any, *values: Any) -> Any:
+        raise _only_in_kernels(name)
+
+    row = ATOMICS[name]
+    gives = "whether it stored" if row.result == "bool" else "the old value"
+    atomic.__name__ = atomic.__qualname__ = name
+    atomic.__doc__ = (
+        f"{row.doc}  Atomic at one int32 or uint32 element of a container or tile_static array; gives {gives}.\n\n"
+        "An atomic is no fence: it orders no other access (amp-reference section 11)."
+    )
+    return _marked(atomic)
+
+
+atomic_fetch_add = _atomic("atomic_fetch_add")
+atomic_fetch_sub = _atomic("atomic_fetch_sub")
+atomic_fetch_and = _atomic("atomic_fetch_and")
+atomic_fetch_or = _atomic("atomic_fetch_or")
+atomic_fetch_xor = _atomic("atomic_fetch_xor")
+atomic_fetch_min = _atomic("atomic_fetch_min")
+atomic_fetch_max = _atomic("atomic_fetch_max")
+atomic_fetch_inc = _atomic("atomic_fetch_inc")
+atomic_fetch_dec = _atomic("atomic_fetch_dec")
+atomic_exchange = _atomic("atomic_exchange")
+atomic_compare_exchange = _atomic("atomic_compare_exchange")
+
+
+@_marked
+def tdiv(a: int, b: int) -> int:
+    """The quotient rounded towards zero, as C's ``/`` on integers: ``tdiv(-7, 2)`` is -3.  ``b == 0`` is an error."""
+    quotient = abs(int(a)) // abs(int(b))
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+@_marked
+def trem(a: int, b: int) -> int:
+    """The remainder with the dividend's sign, as C's ``%``: ``trem(-7, 2)`` is -1.  ``b == 0`` is an error."""
+    return int(a) - tdiv(a, b) * int(b)
+
+
+class MathFunction:
+    """A function of the builtin table; from plain Python it computes the reference result."""
+
+    def __init__(self, row: BuiltinRow) -> None:
+        self.row = row
+        self.__name__ = row.name
+        self.__doc__ = row.doc
+
+    def __call__(self, *args: Any) -> Any:
+        if len(args) != len(self.row.params):
+            raise TypeError(f"{self.row.name} takes {len(self.row.params)} arguments, {len(args)} given")
+        return self.row.reference(*args)
+
+    def __repr__(self) -> str:
+        return f"<vkamp function {self.row.name}>"
+
+
+class MathNamespace:
+    """A group of math functions: ``fast_math.sin`` and, as in AMP, the ``f`` twin ``fast_math.sinf``."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        for row in BUILTINS.values():
+            function = MathFunction(row)
+            for spelling in row.python:
+                group, _, member = spelling.partition(".")
+                if group == name:
+                    setattr(self, member, function)
+
+    def __getattr__(self, member: str) -> MathFunction:
+        raise AttributeError(f"vkamp has no {self._name}.{member}")
+
+    def __repr__(self) -> str:
+        return f"<vkamp {self._name}>"
+
+
+#: Single-precision functions of the device's own accuracy (AMP: ``concurrency::fast_math``).
+fast_math = MathNamespace("fast_math")

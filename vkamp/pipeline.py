@@ -1,0 +1,54 @@
+"""The compiler's passes, in order: a request becomes a checked IR kernel, and that an executable.
+
+Python function -> IR -> verified -> uniformity -> races -> GLSL -> (at first use) SPIR-V
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vkamp import emit, front, spirv
+from vkamp.artifacts import Executable, Target
+from vkamp.check.races import check_certain_races
+from vkamp.check.uniformity import check_uniformity
+from vkamp.errors import RaceWarning
+from vkamp.front.context import Guard
+from vkamp.ir.access import Access, access
+from vkamp.ir.nodes import Kernel
+from vkamp.ir.verify import verify
+
+__all__ = ["Compiled", "compile_kernel", "executable"]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A kernel that passed every check, what it does with its containers, and what it was specialised for."""
+
+    kernel: Kernel
+    access: Mapping[str, Access]
+    guards: tuple[Guard, ...]
+    constants: Mapping[str, Any]
+
+
+def compile_kernel(request: front.Request, captured: Mapping[str, Any]) -> Compiled:
+    """Runs the front end and the checks; raises their errors, warns of stores that race."""
+    lowered = front.lower(request, captured)
+    kernel = lowered.kernel
+    if os.environ.get("VKAMP_VERIFY"):
+        verify(kernel)
+    uniformity = check_uniformity(kernel)
+    # Races are judged by what is uniform, so that a single thread's update passes.
+    for finding in check_certain_races(kernel, uniformity):
+        warnings.warn_explicit(finding.text, RaceWarning, finding.span.file, finding.span.line)
+    return Compiled(kernel, access(kernel), lowered.guards, lowered.constants)
+
+
+def executable(kernel: Kernel, target: Target) -> Executable:
+    """The program for a kind of device; its SPIR-V is made when an engine asks for it."""
+    shader = emit.emit(kernel, target)
+    return Executable(shader, kernel, functools.partial(spirv.compile, name=kernel.name))
