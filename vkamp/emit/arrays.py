@@ -1,0 +1,129 @@
+"""Array arguments as GLSL can pass them: IR -> IR, before printing.
+
+The IR passes arrays by reference; GLSL copies them in and out.  A copy of an array that only one thread sees is as
+good, but a tile_static array must stay the one of its tile, and two parameters that are one array must stay one.  So a
+function that is called with such arguments is printed once more per combination, with the variable itself in the
+parameter's place.  Functions that nothing calls are left out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from vkamp.ir.nodes import (
+    Assign,
+    Block,
+    Call,
+    Function,
+    Kernel,
+    Local,
+    Node,
+    Stmt,
+    Variable,
+    root_of,
+    transform,
+    walk_statements,
+)
+
+__all__ = ["bind_arrays", "written_arrays"]
+
+#: For each parameter: the variable that stands in its place, or ``None``.
+_Binding = tuple[Variable | None, ...]
+
+
+@dataclass
+class _Binder:
+    kernel: Kernel
+    done: dict[tuple[str, _Binding], str]
+    functions: list[Function]
+
+    def function(self, name: str, binding: _Binding) -> str:
+        """The name of the function with its parameters bound; it is made at first use, after its callees."""
+        key = name, binding
+        if key not in self.done:
+            function = self.kernel.function(name)
+            bound = {p.name: v for p, v in zip(function.params, binding, strict=True) if v is not None}
+            new_name = "_".join((name, *(v.name for v in bound.values())))
+            while any(f.name == new_name for f in (*self.functions, *self.kernel.functions)) and bound:
+                new_name += "_"
+            params = tuple(p for p in function.params if p.name not in bound)
+            body = self.block(_substitute(function.body, bound) if bound else function.body)
+            self.done[key] = new_name
+            python_name = function.python_name if not bound else new_name
+            self.functions.append(
+                dataclasses.replace(function, name=new_name, python_name=python_name, params=params, body=body)
+            )
+        return self.done[key]
+
+    def block(self, block: Block) -> Block:
+        """The block with every call bound."""
+
+        def change(node: Node) -> Node:
+            return self.call(node) if isinstance(node, Call) else node
+
+        return _mapped(block, change)
+
+    def call(self, call: Call) -> Call:
+        """The call of the bound function, without the arguments that it now knows itself."""
+        params = self.kernel.function(call.function).params
+        first: dict[str, Variable] = {}
+        binding: list[Variable | None] = []
+        for param, arg in zip(params, call.args, strict=True):
+            bound: Variable | None = None
+            if isinstance(arg, Local):
+                if arg.variable.storage == "tile_static":
+                    bound = arg.variable
+                else:
+                    bound = first.get(arg.variable.name)
+                    first.setdefault(arg.variable.name, param)
+            binding.append(bound)
+        name = self.function(call.function, tuple(binding))
+        args = tuple(a for a, b in zip(call.args, binding, strict=True) if b is None)
+        return dataclasses.replace(call, function=name, args=args)
+
+
+def _mapped(block: Block, change: Callable[[Node], Node]) -> Block:
+    out = []
+    for statement in block:
+        new = transform(statement, change)
+        assert isinstance(new, Stmt)
+        out.append(new)
+    return tuple(out)
+
+
+def _substitute(block: Block, bound: dict[str, Variable]) -> Block:
+    """The block with the variables of ``bound`` in place of the parameters of those names."""
+
+    def change(node: Node) -> Node:
+        if isinstance(node, Local) and node.variable.storage == "parameter":
+            return dataclasses.replace(node, variable=bound.get(node.variable.name, node.variable))
+        return node
+
+    return _mapped(block, change)
+
+
+def bind_arrays(kernel: Kernel) -> Kernel:
+    """The kernel with only those functions that it calls, none of which takes a tile_static or an aliased array."""
+    binder = _Binder(kernel, {}, [])
+    body = dataclasses.replace(kernel.body, body=binder.block(kernel.body.body))
+    return dataclasses.replace(kernel, body=body, functions=tuple(binder.functions))
+
+
+def written_arrays(kernel: Kernel) -> dict[str, frozenset[str]]:
+    """Per function, the array parameters that it or its callees write."""
+    table: dict[str, frozenset[str]] = {}
+    for function in kernel.functions:
+        written: set[str] = set()
+        for statement in walk_statements(function.body):
+            if isinstance(statement, Assign):
+                root = root_of(statement.place)
+                written |= {root.variable.name} if isinstance(root, Local) else set()
+            elif isinstance(statement, Call):
+                params = kernel.function(statement.function).params
+                for param, arg in zip(params, statement.args, strict=True):
+                    if isinstance(arg, Local) and param.name in table[statement.function]:
+                        written.add(arg.variable.name)
+        table[function.name] = frozenset(p.name for p in function.params if p.name in written)
+    return table

@@ -1,0 +1,415 @@
+"""Expressions and places as GLSL text, with the parentheses a person would write.
+
+A text goes with its precedence; an operand is parenthesised where the grammar needs it, and where operators mix that
+readers mix up (bit operations, shifts, comparisons).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from vkamp.artifacts import PushWord
+from vkamp.emit.helpers import GLSL_TYPES, Helpers
+from vkamp.emit.literals import literal
+from vkamp.emit.ranges import Ranges
+from vkamp.ir.builtins import BUILTINS
+from vkamp.ir.nodes import (
+    ArrayElement,
+    Binary,
+    BufferElement,
+    BufferExtent,
+    BufferParam,
+    Builtin,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    FieldOf,
+    Kernel,
+    Load,
+    Local,
+    Logical,
+    Node,
+    Place,
+    ScalarValue,
+    Select,
+    ThreadIndex,
+    Unary,
+    Variable,
+    walk,
+)
+from vkamp.ir.types import FLOAT32, INT32, Scalar, Struct
+
+__all__ = ["Expressions", "Globals", "Text", "WordValue", "has_float_arithmetic"]
+
+# Precedences of GLSL, loosest first.
+_COND, _LOR, _LXOR, _LAND, _OR, _XOR, _AND, _EQ, _REL, _SHIFT, _ADD, _MUL, _UNARY, _POSTFIX = range(14)
+_BITWISE = (_SHIFT, _AND, _XOR, _OR)
+_COMPARISONS = (_EQ, _REL)
+
+_OPERATORS = {
+    "add": ("+", _ADD), "sub": ("-", _ADD), "mul": ("*", _MUL), "div": ("/", _MUL), "tdiv": ("/", _MUL),
+    "shl": ("<<", _SHIFT), "shr": (">>", _SHIFT),
+    "bitand": ("&", _AND), "bitor": ("|", _OR), "bitxor": ("^", _XOR),
+    "eq": ("==", _EQ), "ne": ("!=", _EQ), "lt": ("<", _REL), "le": ("<=", _REL), "gt": (">", _REL), "ge": (">=", _REL),
+    "and": ("&&", _LAND), "or": ("||", _LOR),
+}  # fmt: skip
+_BOOL_OPERATORS = {"bitand": ("&&", _LAND), "bitor": ("||", _LOR), "bitxor": ("^^", _LXOR)}
+_OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
+_EXACT = ("add", "sub", "mul", "div")
+
+
+@dataclass(frozen=True)
+class Text:
+    """GLSL and its precedence."""
+
+    glsl: str
+    level: int = _POSTFIX
+
+
+@dataclass(frozen=True)
+class WordValue(Expr):
+    """A launch word as an expression: a container's stride or offset, which the IR has no node for."""
+
+    word: PushWord
+
+
+@dataclass
+class Globals:
+    """What all functions of a shader share: names of globals, the words and helpers that are used."""
+
+    kernel: Kernel
+    buffer_names: dict[str, str]
+    tile_static_names: dict[str, str]
+    function_names: dict[str, str]
+    struct_names: dict[Struct, str]
+    field_names: dict[Struct, dict[str, str]]
+    word_names: dict[PushWord, str]
+    helpers: Helpers = field(default_factory=Helpers)
+    words: set[PushWord] = field(default_factory=set)
+
+    def word(self, word: PushWord) -> str:
+        """The member of the launch words that holds ``word``; it is one from now on."""
+        self.words.add(word)
+        return self.word_names[word]
+
+
+def has_float_arithmetic(nodes: Iterable[Node]) -> bool:
+    """Whether a compiler could contract something in these expressions."""
+    return any(
+        isinstance(n, Binary) and isinstance(n.type, Scalar) and n.type.kind == "float"
+        for node in nodes
+        for n in walk(node)
+    )
+
+
+def _int(expr: Expr) -> Expr:
+    return expr if expr.type == INT32 else Cast(expr.span, INT32, expr)
+
+
+def _sum(a: Expr, b: Expr) -> Expr:
+    """``a + b`` without what does nothing."""
+    if isinstance(a, Const) and a.value == 0:
+        return b
+    if isinstance(b, Const) and b.value == 0:
+        return a
+    return Binary(a.span, INT32, "add", a, b)
+
+
+def _product(a: Expr, b: Expr) -> Expr:
+    """``a * b`` without what does nothing."""
+    if isinstance(a, Const) and a.value in (0, 1):
+        return a if a.value == 0 else b
+    return Binary(a.span, INT32, "mul", a, b)
+
+
+def word_value(kind: str, name: str, dim: int, like: Expr) -> WordValue:
+    """An int word of the container ``name``."""
+    assert kind in ("extent", "stride", "offset")
+    word = PushWord(kind, name, dim, "int32")  # type: ignore[arg-type]
+    return WordValue(like.span, INT32, word)
+
+
+def element_number(buffer: BufferParam, indices: tuple[Expr, ...]) -> Expr:
+    """The position of an element in its buffer: row-major where dense, else by offset and strides."""
+    if buffer.rank == 1 and buffer.dense:
+        return indices[0]
+    whole = [_int(i) for i in indices]
+    if buffer.dense:
+        number = whole[0]
+        for dim, index in enumerate(whole[1:], 1):
+            number = _sum(_product(number, word_value("extent", buffer.name, dim, index)), index)
+        return number
+    number = word_value("offset", buffer.name, 0, indices[0])
+    for dim, index in enumerate(whole):
+        step = _product(index, word_value("stride", buffer.name, dim, index))
+        number = _sum(number, step)
+    return number
+
+
+class Expressions:
+    """Prints the expressions of one function.
+
+    ``locals`` and ``threads`` give the names of its variables and thread indices.  In a precise kernel an expression
+    is printed as it stands where it ends up in a ``precise`` variable (:meth:`value`), and with functions that keep
+    operations apart elsewhere (:meth:`plain`).
+    """
+
+    def __init__(
+        self,
+        shared: Globals,
+        local_names: dict[str, str],
+        threads: dict[tuple[str, int], str],
+        ranges: Ranges,
+    ) -> None:
+        self._shared = shared
+        self._locals = local_names
+        self._threads = threads
+        self._ranges = ranges
+        self._apart = False
+
+    # -- entry points ------------------------------------------------------------------------------------------
+
+    def value(self, expr: Expr) -> str:
+        """The text of a value that is assigned to a variable."""
+        return self._text(expr).glsl
+
+    def plain(self, expr: Expr) -> str:
+        """The text of a value that decides, indexes or is passed on."""
+        before, self._apart = self._apart, self._shared.kernel.precise
+        text = self._text(expr).glsl
+        self._apart = before
+        return text
+
+    def place(self, place: Place) -> str:
+        """The text of a variable, an element or a member."""
+        if isinstance(place, Local):
+            return self.variable(place.variable)
+        if isinstance(place, FieldOf):
+            struct = place.base.type
+            assert isinstance(struct, Struct)
+            return f"{self.place(place.base)}.{self._shared.field_names[struct][place.name]}"
+        if isinstance(place, ArrayElement):
+            indices = "".join(f"[{self.plain(i)}]" for i in place.indices)
+            return self.place(place.base) + indices
+        assert isinstance(place, BufferElement)
+        buffer = self._shared.kernel.buffer(place.buffer)
+        number = element_number(buffer, place.indices)
+        return f"{self._shared.buffer_names[place.buffer]}[{self.plain(number)}]"
+
+    def variable(self, variable: Variable) -> str:
+        """The name of a variable."""
+        if variable.storage == "tile_static":
+            return self._shared.tile_static_names[variable.name]
+        return self._locals[variable.name]
+
+    def operator(self, expr: Binary) -> tuple[str, Expr] | None:
+        """The operator and right operand for ``place op= right``, if ``expr`` is one GLSL operator."""
+        if not isinstance(expr.type, Scalar) or expr.type.kind == "bool":
+            return None
+        return self._integer_division(expr) or self._operator(expr)
+
+    # -- expressions -------------------------------------------------------------------------------------------
+
+    def _text(self, expr: Expr) -> Text:
+        if isinstance(expr, Const):
+            return self._const(expr)
+        if isinstance(expr, Load):
+            return Text(self.place(expr.place))
+        if isinstance(expr, Binary):
+            return self._binary(expr)
+        if isinstance(expr, Compare):
+            return self._compare(expr)
+        if isinstance(expr, Logical):
+            return self._joined(*_OPERATORS[expr.op], self._text(expr.left), self._text(expr.right))
+        if isinstance(expr, Unary):
+            return self._unary(expr)
+        if isinstance(expr, Cast):
+            return self._cast(expr)
+        if isinstance(expr, Select):
+            return self._select(expr)
+        if isinstance(expr, Builtin):
+            return self._builtin(expr)
+        return self._named(expr)
+
+    def _named(self, expr: Expr) -> Text:
+        """A value that the launch or the grid gives."""
+        if isinstance(expr, ThreadIndex):
+            return Text(self._threads[expr.kind, expr.dim])
+        if isinstance(expr, BufferExtent):
+            return Text(self._shared.word(PushWord("extent", expr.buffer, expr.dim, "int32")))
+        if isinstance(expr, WordValue):
+            return Text(self._shared.word(expr.word))
+        assert isinstance(expr, ScalarValue) and isinstance(expr.type, Scalar)
+        if expr.type.kind == "bool":
+            name = self._shared.word(PushWord("scalar", expr.name, 0, "uint32"))
+            return Text(f"{name} != 0u", _EQ)
+        return Text(self._shared.word(PushWord("scalar", expr.name, 0, expr.type.name)))  # type: ignore[arg-type]
+
+    @staticmethod
+    def _const(expr: Const) -> Text:
+        assert isinstance(expr.type, Scalar)
+        text = literal(expr.value, expr.type.name)
+        return Text(text, _UNARY if text.startswith("-") else _POSTFIX)
+
+    def _compare(self, expr: Compare) -> Text:
+        left, right = expr.left, expr.right
+        if expr.op not in ("eq", "ne") and isinstance(left.type, Scalar) and left.type.kind == "bool":
+            # GLSL does not order bools.
+            left, right = _int(left), _int(right)
+        return self._joined(*_OPERATORS[expr.op], self._text(left), self._text(right))
+
+    def _unary(self, expr: Unary) -> Text:
+        is_bool = isinstance(expr.type, Scalar) and expr.type.kind == "bool"
+        if is_bool:
+            inner = expr.operand
+            if isinstance(inner, Compare) and _has_opposite(inner):
+                return self._text(
+                    Compare(inner.span, inner.type, _OPPOSITE[inner.op], inner.left, inner.right)  # type: ignore[arg-type]
+                )
+            return Text(f"!{_in_parentheses(self._text(inner), _UNARY)}", _UNARY)
+        operand = self._text(expr.operand)
+        sign = "-" if expr.op == "neg" else "~"
+        # Not "--": that is another operator.
+        level = _POSTFIX if operand.glsl.startswith("-") else _UNARY
+        return Text(f"{sign}{_in_parentheses(operand, level)}", _UNARY)
+
+    def _cast(self, expr: Cast) -> Text:
+        assert isinstance(expr.type, Scalar) and isinstance(expr.operand.type, Scalar)
+        if expr.type == expr.operand.type:
+            return self._text(expr.operand)
+        if expr.type.kind == "bool":
+            zero = Const(expr.span, expr.operand.type, 0)
+            return self._joined("!=", _EQ, self._text(expr.operand), self._const(zero))
+        if isinstance(expr.operand, Const) and expr.operand.type.kind != "float":
+            return self._const(Const(expr.span, expr.type, _converted(expr.operand, expr.type)))
+        return Text(f"{GLSL_TYPES[expr.type.name]}({self._text(expr.operand).glsl})")
+
+    def _select(self, expr: Select) -> Text:
+        condition = _in_parentheses(self._text(expr.condition), _LOR)
+        then = _in_parentheses(self._text(expr.then), _LOR)
+        orelse = self._text(expr.orelse)
+        return Text(f"{condition} ? {then} : {orelse.glsl}", _COND)
+
+    def _builtin(self, expr: Builtin) -> Text:
+        row = BUILTINS[expr.name]
+        kind = expr.args[0].type
+        assert isinstance(kind, Scalar)
+        text = self._shared.helpers.call(row, kind, [self._text(a).glsl for a in expr.args])
+        return Text(text, _UNARY if text.startswith("!") else _POSTFIX)
+
+    def _binary(self, expr: Binary) -> Text:
+        assert isinstance(expr.type, Scalar)
+        if expr.type.kind == "bool":
+            sign, level = _BOOL_OPERATORS[expr.op]
+            return self._joined(sign, level, self._text(expr.left), self._text(expr.right))
+        if expr.type.kind == "float":
+            return self._float_binary(expr)
+        division = self._integer_division(expr)
+        if division is not None:
+            sign, right = division
+            level = {"/": _MUL, "%": _MUL, ">>": _SHIFT, "&": _AND}[sign]
+            return self._joined(sign, level, self._text(expr.left), self._text(right))
+        helper = {"floordiv": "floor_div", "floormod": "floor_mod", "trem": "trunc_mod"}.get(expr.op)
+        if helper is not None:
+            return self._call(helper, expr)
+        return self._arithmetic(expr)
+
+    def _float_binary(self, expr: Binary) -> Text:
+        assert isinstance(expr.type, Scalar)
+        if expr.op in ("floordiv", "floormod"):
+            return self._call("floor_div" if expr.op == "floordiv" else "floor_mod", expr)
+        if self._apart and expr.op in _EXACT:
+            name = self._shared.helpers.use(f"exact_{expr.op}")
+            return Text(f"{name}({self._text(expr.left).glsl}, {self._text(expr.right).glsl})")
+        return self._arithmetic(expr)
+
+    def _call(self, helper: str, expr: Binary) -> Text:
+        assert isinstance(expr.type, Scalar)
+        name = self._shared.helpers.use(helper, expr.type)
+        return Text(f"{name}({self._text(expr.left).glsl}, {self._text(expr.right).glsl})")
+
+    def _arithmetic(self, expr: Binary) -> Text:
+        sign, right = self._operator(expr) or (expr.op, expr.right)
+        level = _OPERATORS[expr.op][1]
+        text = self._text(right)
+        if sign == "+" and text.level == _ADD and expr.type != FLOAT32:
+            # Integers wrap: the order of additions does not matter.
+            return Text(f"{_in_parentheses(self._text(expr.left), _ADD)} + {text.glsl}", _ADD)
+        return self._joined(sign, level, self._text(expr.left), text)
+
+    @staticmethod
+    def _operator(expr: Binary) -> tuple[str, Expr] | None:
+        """The operator and its right operand; ``x + -1`` is ``x - 1``."""
+        if expr.op not in _OPERATORS:
+            return None
+        right = expr.right
+        if expr.op in ("add", "sub") and isinstance(right, Const) and -(1 << 31) < right.value < 0:
+            opposite = Const(right.span, right.type, -right.value)
+            return ("-" if expr.op == "add" else "+"), opposite
+        return _OPERATORS[expr.op][0], right
+
+    def _integer_division(self, expr: Binary) -> tuple[str, Expr] | None:
+        """The operator for an integer division or remainder that needs no correction, and its right operand."""
+        divisions, remainders = ("floordiv", "tdiv"), ("floormod", "trem")
+        if expr.op not in (*divisions, *remainders) or not isinstance(expr.type, Scalar):
+            return None
+        if expr.type.kind == "float":
+            return None
+        safe = self._ranges.non_negative(expr.left) and self._ranges.non_negative(expr.right)
+        floors = expr.op in ("floordiv", "floormod")
+        right = expr.right
+        if isinstance(right, Const) and right.value > 0 and (safe or floors):
+            size = int(right.value)
+            if size & (size - 1) == 0 and size > 1:
+                # Exact for floors of negative numbers too, and far cheaper than a division on CPU devices.
+                if expr.op in divisions:
+                    return ">>", Const(right.span, INT32, size.bit_length() - 1)
+                return "&", Const(right.span, right.type, size - 1)
+        if expr.op == "tdiv" or (safe and expr.op == "floordiv"):
+            return "/", right
+        return ("%", right) if safe else None
+
+    @staticmethod
+    def _joined(sign: str, level: int, left: Text, right: Text) -> Text:
+        a = _operand(left, level, sign, is_right=False)
+        b = _operand(right, level, sign, is_right=True)
+        return Text(f"{a} {sign} {b}", level)
+
+
+def _converted(constant: Const, kind: Scalar) -> int | float:
+    """An integer or bool constant as a number of another type."""
+    if kind.kind == "float":
+        return float(constant.value)
+    bits = int(constant.value) & 0xFFFFFFFF
+    return bits - (1 << 32) if kind.kind == "int" and bits >> 31 else bits
+
+
+def _has_opposite(compare: Compare) -> bool:
+    """Whether negating a comparison is comparing the other way round (not so with NaN)."""
+    return isinstance(compare.left.type, Scalar) and compare.left.type.kind != "float"
+
+
+def _in_parentheses(text: Text, least: int) -> str:
+    """The text, in parentheses if it binds less than ``least``."""
+    return text.glsl if text.level >= least else f"({text.glsl})"
+
+
+def _operand(text: Text, level: int, sign: str, is_right: bool) -> str:
+    """An operand of a binary operator, with the parentheses that grammar and readers need."""
+    needed = text.level < level or (is_right and text.level == level)
+    if text.level == level and sign in ("&&", "||"):
+        needed = False
+    elif not needed and text.level < _UNARY:
+        if level in _BITWISE:
+            needed = text.level != level or f" {sign} " not in text.glsl
+        elif level in _COMPARISONS:
+            needed = text.level in (*_BITWISE, *_COMPARISONS)
+        elif level in (_LOR, _LXOR):
+            needed = text.level == _LAND
+        elif level == _MUL:
+            needed = text.level == _MUL and (sign == "%" or " % " in text.glsl or (sign == "/" and " / " in text.glsl))
+    if is_right and text.level == _UNARY and text.glsl.startswith("-"):
+        needed = True
+    return f"({text.glsl})" if needed else text.glsl

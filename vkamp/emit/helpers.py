@@ -1,0 +1,153 @@
+"""Small GLSL functions that a shader gets when it uses them: Python's ``//`` and ``%``, and rows of the table."""
+
+from __future__ import annotations
+
+import re
+
+from vkamp.ir.builtins import BUILTINS, BuiltinRow
+from vkamp.ir.types import Scalar
+
+__all__ = ["GLSL_TYPES", "HELPER_NAMES", "Helpers"]
+
+GLSL_TYPES = {"bool": "bool", "int32": "int", "uint32": "uint", "float32": "float"}
+
+_INT_FLOOR_DIV = """\
+// Python's //: rounds towards minus infinity.
+int floor_div(int a, int b) {
+    int quotient = a / b;
+    return (a ^ b) < 0 && quotient * b != a ? quotient - 1 : quotient;
+}
+"""
+_INT_FLOOR_MOD = """\
+// Python's %: the sign is the divisor's. GLSL's % is undefined for negative operands.
+int floor_mod(int a, int b) {
+    int rest = a - (a / b) * b;
+    return rest != 0 && (rest ^ b) < 0 ? rest + b : rest;
+}
+"""
+_INT_TRUNC_MOD = """\
+// C's %: the sign is the dividend's. GLSL's % is undefined for negative operands.
+int trunc_mod(int a, int b) {
+    return a - (a / b) * b;
+}
+"""
+_FLOAT_FLOOR_MOD = """\
+// Python's %: the sign is the divisor's.
+float floor_mod(float x, float y) {
+    precise float rest = fmod_c(x, y);
+    if (rest == 0.0) {
+        return (floatBitsToUint(y) & 0x80000000u) != 0u ? -0.0 : 0.0;
+    }
+    return (rest < 0.0) != (y < 0.0) ? rest + y : rest;
+}
+"""
+_FLOAT_FLOOR_DIV = """\
+// Python's //: the quotient that belongs to the remainder of %.
+float floor_div(float x, float y) {
+    if (y == 0.0) {
+        return x / y;
+    }
+    precise float rest = fmod_c(x, y);
+    precise float quotient = (x - rest) / y;
+    if (rest != 0.0 && (rest < 0.0) != (y < 0.0)) {
+        quotient -= 1.0;
+    }
+    precise float whole = floor(quotient);
+    return quotient - whole > 0.5 ? whole + 1.0 : whole;
+}
+"""
+_EXACT = """\
+// Not to be contracted with what follows.
+float exact_{name}(float x, float y) {{
+    precise float result = x {operator} y;
+    return result;
+}}
+"""
+
+_OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+
+#: Texts by key, in the order in which a shader lists them; what a helper calls stands before it.
+_TEXTS = {
+    "floor_div int32": _INT_FLOOR_DIV,
+    "floor_mod int32": _INT_FLOOR_MOD,
+    "trunc_mod int32": _INT_TRUNC_MOD,
+    **{row.name: row.helper for row in BUILTINS.values() if row.helper},
+    "floor_div float32": _FLOAT_FLOOR_DIV,
+    "floor_mod float32": _FLOAT_FLOOR_MOD,
+    **{f"exact_{n}": _EXACT.format(name=n, operator=o) for n, o in _OPERATORS.items()},
+}
+
+_NUMBER_OF_ARG = re.compile(r"\{(\d)\}")
+
+
+def _function_names(text: str) -> list[str]:
+    return re.findall(r"^\w+ (\w+)\(", text, re.MULTILINE)
+
+
+def _wrapper_name(row: BuiltinRow, type_name: str) -> str:
+    """``min`` and ``max`` of floats are C's fmin and fmax, unlike GLSL's functions of those names."""
+    return f"f{row.name}" if row.name in ("min", "max") and type_name == "float32" else row.name
+
+
+def _repeats(template: str) -> bool:
+    """Whether a template evaluates an argument more than once."""
+    numbers = _NUMBER_OF_ARG.findall(template)
+    return len(numbers) != len(set(numbers))
+
+
+def _templates() -> list[tuple[BuiltinRow, str, str]]:
+    """Every row with its operand types and GLSL templates."""
+    out = []
+    for row in BUILTINS.values():
+        table = row.glsl if isinstance(row.glsl, dict) else {"float32": row.glsl}
+        out += [(row, type_name, text) for type_name, text in table.items()]
+    return out
+
+
+#: Every name that a helper may have: nothing else in a shader gets one of them.
+HELPER_NAMES = frozenset(
+    [name for text in _TEXTS.values() for name in _function_names(text)]
+    + [_wrapper_name(row, t) for row, t, text in _templates() if _repeats(text)]
+)
+
+
+class Helpers:
+    """The helpers that one shader uses."""
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+        self._wrappers: dict[tuple[str, str], str] = {}
+
+    def use(self, name: str, kind: Scalar | None = None) -> str:
+        """Notes the use of a helper (for operands of type ``kind``) and returns its name."""
+        key = f"{name} {kind.name}" if kind is not None else name
+        self._used.add(key)
+        if key in ("floor_div float32", "floor_mod float32"):
+            self._used.add("fmod")
+        return name
+
+    def call(self, row: BuiltinRow, kind: Scalar, args: list[str]) -> str:
+        """The text of a builtin's value; a row that uses an argument twice becomes a function."""
+        template = row.glsl_for(kind.name)
+        if row.helper:
+            self._used.add(row.name)
+        if not _repeats(template):
+            return template.format(*args)
+        name = _wrapper_name(row, kind.name)
+        self._wrappers[name, kind.name] = self._wrapper(row, name, kind.name, template)
+        return f"{name}({', '.join(args)})"
+
+    @staticmethod
+    def _wrapper(row: BuiltinRow, name: str, type_name: str, template: str) -> str:
+        names = ["x", "y", "z"][: len(row.params)]
+        body = template.format(*names)
+        if body.startswith("(") and body.endswith(")"):
+            body = body[1:-1]
+        result = GLSL_TYPES[row.result if row.result in GLSL_TYPES else type_name]
+        params = ", ".join(f"{GLSL_TYPES[type_name]} {n}" for n in names)
+        return f"// {row.doc}\n{result} {name}({params}) {{\n    return {body};\n}}\n"
+
+    def texts(self) -> list[str]:
+        """The functions to print, in an order that does not depend on where they are used."""
+        fixed = [text for key, text in _TEXTS.items() if key in self._used]
+        return fixed + [self._wrappers[key] for key in sorted(self._wrappers)]

@@ -1,0 +1,136 @@
+"""Memory as the shader declares it: structs with numpy's offsets, and the storage buffers with their qualifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from vkamp.errors import UnsupportedFeatureError
+from vkamp.ir.access import Access, access
+from vkamp.ir.nodes import Barrier, BufferParam, Kernel, walk_statements
+from vkamp.ir.types import Array, Field, Struct, Type
+
+__all__ = ["Block", "Member", "storage_blocks", "struct_members", "structs_of"]
+
+_WORD = 4
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member of a struct; ``field`` is ``None`` for padding of ``words`` 32-bit words."""
+
+    field: Field | None
+    words: int = 0
+
+
+def struct_members(struct: Struct) -> list[Member]:
+    """The members with padding wherever numpy's layout leaves a hole, at the end too.
+
+    All scalars have four bytes, so std430 adds no padding of its own.
+    """
+    members: list[Member] = []
+    end = 0
+    for item in sorted(struct.fields, key=lambda f: f.offset):
+        members += _padding(struct, end, item.offset)
+        members.append(Member(item))
+        end = item.offset + item.type.size
+    return members + _padding(struct, end, struct.size)
+
+
+def _padding(struct: Struct, end: int, offset: int) -> list[Member]:
+    gap = offset - end
+    if gap < 0 or gap % _WORD:
+        raise UnsupportedFeatureError(f"the fields of {struct.name} overlap or are not aligned to {_WORD} bytes")
+    return [Member(None, gap // _WORD)] if gap else []
+
+
+def structs_of(kernel: Kernel) -> list[Struct]:
+    """Every struct of the kernel, members before those that hold them; two of one name are two."""
+    found: dict[Struct, None] = {}
+
+    def add(kind: Type) -> None:
+        if isinstance(kind, Array):
+            add(kind.element)
+        elif isinstance(kind, Struct):
+            for item in kind.fields:
+                add(item.type)
+            found.setdefault(kind)
+
+    for buffer in kernel.buffers:
+        add(buffer.element)
+    for variable in kernel.tile_statics:
+        add(variable.type)
+    for function in (*kernel.functions, kernel.body):
+        for variable in (*function.params, *function.variables):
+            add(variable.type)
+        for kind in function.results:
+            add(kind)
+    return list(found)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A storage buffer: the parameters that it serves, what is done with it, and its memory qualifiers."""
+
+    params: tuple[BufferParam, ...]
+    access: Access
+    qualifiers: tuple[str, ...]
+
+    @property
+    def element(self) -> Type:
+        """The type of its elements."""
+        return self.params[0].element
+
+
+def _orders_global(kernel: Kernel) -> bool:
+    return any(
+        isinstance(statement, Barrier) and statement.fence.orders_global
+        for function in (*kernel.functions, kernel.body)
+        for statement in walk_statements(function.body)
+    )
+
+
+def storage_blocks(kernel: Kernel) -> list[Block]:
+    """The buffers that the shader needs, in the order of their first parameters.
+
+    Parameters on the same memory with the same element share one.  With different elements they have one each, which
+    may overlap, so neither is ``restrict``.
+    """
+    table = access(kernel)
+    groups: dict[tuple[int, Type], list[BufferParam]] = {}
+    for param in kernel.buffers:
+        if table[param.name]:
+            groups.setdefault((param.storage, param.element), []).append(param)
+    kinds = {key: _union(table[p.name] for p in params) for key, params in groups.items()}
+    fenced = _orders_global(kernel)
+    blocks = []
+    for key, params in groups.items():
+        same_memory = [kind for other, kind in kinds.items() if other[0] == key[0]]
+        qualifiers = _qualifiers(kinds[key], same_memory, fenced)
+        blocks.append(Block(tuple(params), kinds[key], qualifiers))
+    return blocks
+
+
+def _union(kinds: Iterable[Access]) -> Access:
+    total = Access()
+    for kind in kinds:
+        total |= kind
+    return total
+
+
+def _qualifiers(own: Access, same_memory: list[Access], fenced: bool) -> tuple[str, ...]:
+    """``coherent`` where threads see each other's writes in it, then ``restrict``, ``readonly`` or ``writeonly``."""
+    all_of_it = _union(same_memory)
+    aliased = len(same_memory) > 1
+    exchanged = all_of_it.writes and all_of_it.reads and fenced
+    mixed = all_of_it.atomics and (all_of_it.reads or all_of_it.writes)
+    names = []
+    if exchanged or mixed or (aliased and all_of_it.changes):
+        names.append("coherent")
+    if not aliased:
+        names.append("restrict")
+    if not own.changes:
+        names.append("readonly")
+    elif not own.reads and not own.atomics:
+        names.append("writeonly")
+    return tuple(names)

@@ -1,0 +1,187 @@
+"""The values that an integer expression can have: an interval analysis, so that ``//`` and ``%`` cost what they must.
+
+Sound and local: an interval always holds the value, and whatever is not obvious (wrapping sums, memory, results of
+calls) has its type's whole range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vkamp.ir.access import own_nodes
+from vkamp.ir.nodes import (
+    Assign,
+    Atomic,
+    Binary,
+    BufferExtent,
+    Builtin,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    For,
+    Function,
+    Load,
+    Local,
+    Select,
+    ThreadIndex,
+    Unary,
+    walk_statements,
+)
+from vkamp.ir.types import INT32, Scalar, Type, int_range
+
+__all__ = ["Interval", "Ranges"]
+
+#: The smallest and the largest possible value.
+Interval = tuple[int, int]
+
+_INT_MAX = int_range(INT32)[1]
+
+
+def _whole(kind: Type) -> Interval:
+    """Every value of a scalar type (of floats: nothing is known, and nothing is asked)."""
+    if isinstance(kind, Scalar) and kind.is_integer:
+        return int_range(kind)
+    return (0, 1) if isinstance(kind, Scalar) and kind.kind == "bool" else int_range(INT32)
+
+
+def _union(a: Interval, b: Interval) -> Interval:
+    return min(a[0], b[0]), max(a[1], b[1])
+
+
+def _corners(a: Interval, b: Interval, operation: Callable[[int, int], int]) -> Interval:
+    values = [operation(x, y) for x in a for y in b]
+    return min(values), max(values)
+
+
+class Ranges:
+    """Intervals of the expressions of one function of a kernel with tiles of ``tile`` (``None``: untiled)."""
+
+    def __init__(self, function: Function, tile: tuple[int, ...] | None) -> None:
+        self._tile = tile
+        self._values: dict[str, list[Expr | For | None]] = {}
+        self._known: dict[str, Interval] = {}
+        self._pending: set[str] = set()
+        for statement in walk_statements(function.body):
+            if isinstance(statement, For):
+                self._values.setdefault(statement.variable.name, []).append(statement)
+            elif isinstance(statement, Assign) and isinstance(statement.place, Local):
+                self._values.setdefault(statement.place.variable.name, []).append(statement.value)
+            elif isinstance(statement, Call):
+                self._unknown(*(r.name for r in statement.results if r is not None))
+            elif isinstance(statement, Atomic):
+                self._unknown(
+                    *(n.variable.name for n in own_nodes(statement) if isinstance(n, Local)),
+                    *([statement.result.name] if statement.result else []),
+                )
+        self._unknown(*(p.name for p in function.params))
+
+    def _unknown(self, *names: str) -> None:
+        for name in names:
+            self._values.setdefault(name, []).append(None)
+
+    def of(self, expr: Expr) -> Interval:
+        """The interval of an integer or bool expression."""
+        low, high = self._estimate(expr)
+        whole = _whole(expr.type)
+        # Outside the type it wraps.
+        return (low, high) if whole[0] <= low and high <= whole[1] else whole
+
+    def non_negative(self, expr: Expr) -> bool:
+        """Whether the value is never below zero."""
+        return self.of(expr)[0] >= 0
+
+    def _estimate(self, expr: Expr) -> Interval:
+        if isinstance(expr, Const):
+            return int(expr.value), int(expr.value)
+        if isinstance(expr, ThreadIndex):
+            return self._thread_index(expr)
+        if isinstance(expr, BufferExtent):
+            return 1, _INT_MAX
+        if isinstance(expr, Load) and isinstance(expr.place, Local):
+            return self._variable(expr.place.variable.name, expr.type)
+        if isinstance(expr, Select):
+            return _union(self.of(expr.then), self.of(expr.orelse))
+        if isinstance(expr, Cast):
+            return self._cast(expr)
+        if isinstance(expr, Unary) and expr.op == "neg":
+            low, high = self.of(expr.operand)
+            return -high, -low
+        if isinstance(expr, Builtin):
+            return self._builtin(expr)
+        if isinstance(expr, Binary) and isinstance(expr.type, Scalar) and expr.type.is_integer:
+            return self._binary(expr)
+        return _whole(expr.type)
+
+    def _thread_index(self, expr: ThreadIndex) -> Interval:
+        if self._tile is None or expr.kind == "global":
+            return 0, _INT_MAX - 1
+        size = self._tile[expr.dim]
+        if expr.kind == "local":
+            return 0, size - 1
+        return (0, _INT_MAX // size - 1) if expr.kind == "tile" else (0, _INT_MAX - size)
+
+    def _variable(self, name: str, kind: Type) -> Interval:
+        if name in self._known:
+            return self._known[name]
+        sources = self._values.get(name)
+        if sources is None or name in self._pending:
+            return _whole(kind)
+        self._pending.add(name)
+        parts = [self._source(source, kind) for source in sources]
+        self._pending.discard(name)
+        result = parts[0]
+        for part in parts[1:]:
+            result = _union(result, part)
+        self._known[name] = result
+        return result
+
+    def _source(self, source: Expr | For | None, kind: Type) -> Interval:
+        if source is None:
+            return _whole(kind)
+        if isinstance(source, Expr):
+            return self.of(source)
+        start, stop, step = self.of(source.start), self.of(source.stop), self.of(source.step)
+        up, down = (start[0], max(start[1], stop[1] - 1)), (min(start[0], stop[0] + 1), start[1])
+        if step[0] >= 0:
+            return up
+        return down if step[1] <= 0 else _union(up, down)
+
+    def _cast(self, expr: Cast) -> Interval:
+        kind = expr.operand.type
+        if isinstance(kind, Scalar) and kind.kind in ("int", "uint", "bool"):
+            return self.of(expr.operand)
+        return _whole(expr.type)
+
+    def _builtin(self, expr: Builtin) -> Interval:
+        if not isinstance(expr.type, Scalar) or not expr.type.is_integer:
+            return _whole(expr.type)
+        args = [self.of(a) for a in expr.args]
+        if expr.name == "min":
+            return min(a[0] for a in args), min(a[1] for a in args)
+        if expr.name == "max":
+            return max(a[0] for a in args), max(a[1] for a in args)
+        if expr.name == "abs":
+            low, high = args[0]
+            return 0 if low <= 0 <= high else min(abs(low), abs(high)), max(abs(low), abs(high))
+        return _whole(expr.type)
+
+    def _binary(self, expr: Binary) -> Interval:
+        a, b = self.of(expr.left), self.of(expr.right)
+        if expr.op == "add":
+            return a[0] + b[0], a[1] + b[1]
+        if expr.op == "sub":
+            return a[0] - b[1], a[1] - b[0]
+        if expr.op == "mul":
+            return _corners(a, b, lambda x, y: x * y)
+        if expr.op in ("floordiv", "tdiv") and b[0] > 0 and (a[0] >= 0 or expr.op == "floordiv"):
+            return _corners(a, b, lambda x, y: x // y)
+        if expr.op in ("floormod", "trem") and b[0] > 0 and (a[0] >= 0 or expr.op == "floormod"):
+            return 0, min(b[1] - 1, a[1]) if a[0] >= 0 else b[1] - 1
+        if expr.op == "shl" and a[0] >= 0 and b[0] >= 0 and b[1] < 32:
+            return a[0] << b[0], a[1] << b[1]
+        if expr.op == "shr" and b[0] >= 0 and b[1] < 32:
+            return _corners(a, b, lambda x, y: x >> y)
+        if expr.op == "bitand" and (a[0] >= 0 or b[0] >= 0):
+            return 0, min(x[1] for x in (a, b) if x[0] >= 0)
+        return _whole(expr.type)

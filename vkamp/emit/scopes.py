@@ -1,0 +1,204 @@
+"""Where each local variable is declared: at its first assignment if that encloses every use, else before it.
+
+Python's variables live in the whole function; a reader of GLSL expects them in the smallest block.  A statement's
+position is its block's path and its index; a path is a tuple of (statement index, nested block number) pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from vkamp.ir.access import own_nodes
+from vkamp.ir.nodes import (
+    Assign,
+    Atomic,
+    Block,
+    Call,
+    Declare,
+    For,
+    Function,
+    Local,
+    Node,
+    Stmt,
+    Variable,
+    blocks,
+    root_of,
+)
+
+__all__ = ["BODY_START", "Plan", "Position", "assigned_in", "plan"]
+
+Path = tuple[tuple[int, int], ...]
+Position = tuple[Path, int]
+
+#: The index of what happens in a loop's body before its first statement.
+BODY_START = -1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which declarations stand where.
+
+    ``initialised``: variables that the statement at a position declares while it assigns them.  ``before``: variables
+    declared without a value before a statement.  ``headers``: loops that declare their variable in their head; other
+    loops count with a counter of their own.
+    """
+
+    initialised: dict[Position, frozenset[str]]
+    before: dict[Position, tuple[Variable, ...]]
+    headers: frozenset[Position]
+
+
+@dataclass
+class _Use:
+    """A variable's use; ``defines``: the statement assigns the whole variable and may declare it too."""
+
+    position: Position
+    defines: bool
+
+
+@dataclass
+class _Uses:
+    variables: dict[str, Variable] = field(default_factory=dict)
+    uses: dict[str, list[_Use]] = field(default_factory=dict)
+    loops: dict[str, list[Position]] = field(default_factory=dict)
+
+    def add(self, variable: Variable, position: Position, defines: bool) -> None:
+        if variable.storage in ("local", "private"):
+            self.variables.setdefault(variable.name, variable)
+            self.uses.setdefault(variable.name, []).append(_Use(position, defines))
+
+
+def results_of(statement: Stmt) -> tuple[Variable | None, ...]:
+    """The variables that a call or an atomic assigns."""
+    if isinstance(statement, Call):
+        return statement.results
+    return (statement.result,) if isinstance(statement, Atomic) else ()
+
+
+def assigned_in(block: Block) -> set[str]:
+    """The variables that a block assigns, wholly or in part, arrays passed to functions among them."""
+    names = set()
+    for statement, _ in _positions(block, ()):
+        if isinstance(statement, For):
+            names.add(statement.variable.name)
+        names |= {v.name for v in results_of(statement) if v is not None}
+        names |= {place.variable.name for place in _targets(statement)}
+    return names
+
+
+def _targets(statement: Stmt) -> Iterator[Local]:
+    """The variables that a statement changes through a place."""
+    places: list[Node | None] = []
+    if isinstance(statement, Assign):
+        places = [root_of(statement.place)]
+    elif isinstance(statement, Atomic):
+        places = [root_of(statement.place), statement.expected]
+    elif isinstance(statement, Call):
+        places = list(statement.args)
+    yield from (place for place in places if isinstance(place, Local))
+
+
+def _positions(block: Block, path: Path) -> Iterator[tuple[Stmt, Position]]:
+    for index, statement in enumerate(block):
+        yield statement, (path, index)
+        for number, inner in enumerate(blocks(statement)):
+            yield from _positions(inner, (*path, (index, number)))
+
+
+def _collect(function: Function) -> _Uses:
+    table = _Uses()
+    for statement, position in _positions(function.body, ()):
+        target = _defined(statement)
+        reads: list[Variable] = []
+        for node in own_nodes(statement):
+            if isinstance(node, Local):
+                reads.append(node.variable)
+        if target is not None and isinstance(statement, Assign):
+            # The place itself comes first; what follows is read before it is assigned.
+            reads = reads[1:]
+        for variable in reads:
+            table.add(variable, position, defines=False)
+        for result in results_of(statement):
+            if result is not None and result != target:
+                table.add(result, position, defines=False)
+        if target is not None:
+            table.add(target, position, defines=True)
+        if isinstance(statement, Declare):
+            table.add(statement.variable, position, defines=True)
+        if isinstance(statement, For):
+            table.loops.setdefault(statement.variable.name, []).append(position)
+    return table
+
+
+def _defined(statement: Stmt) -> Variable | None:
+    """The variable that a statement assigns as a whole and could declare in the same line."""
+    if isinstance(statement, Assign) and isinstance(statement.place, Local):
+        return statement.place.variable
+    results = results_of(statement)
+    return results[0] if len(results) == 1 else None
+
+
+def _is_inside(position: Position, loop: Position) -> bool:
+    """Whether a position lies in the body of the loop at ``loop``."""
+    path, index = loop
+    return position[0][: len(path) + 1] == (*path, (index, 0))
+
+
+def _own_loops(name: str, table: _Uses, loops: dict[Position, For]) -> bool:
+    """Whether each loop over the variable can declare it: nothing else assigns it or sees it after the loop."""
+    positions = table.loops[name]
+    if any(loops[p].variable.storage != "local" for p in positions):
+        return False
+    if any(_is_inside(a, b) for a in positions for b in positions):
+        return False
+    return all(
+        not use.defines and any(_is_inside(use.position, loop) for loop in positions)
+        for use in table.uses.get(name, ())
+    ) and not any(name in assigned_in(loops[p].body) for p in positions)
+
+
+def plan(function: Function) -> Plan:
+    """The declarations of a function's local variables."""
+    table = _collect(function)
+    loops = {p: s for s, p in _positions(function.body, ()) if isinstance(s, For)}
+    headers: set[Position] = set()
+    for name, positions in table.loops.items():
+        if _own_loops(name, table, loops):
+            headers.update(positions)
+            table.uses.pop(name, None)
+            continue
+        for path, index in positions:
+            start = (*path, (index, 0)), BODY_START
+            table.add(loops[path, index].variable, start, defines=True)
+    initialised: dict[Position, set[str]] = {}
+    before: dict[Position, list[Variable]] = {}
+    for name, uses in table.uses.items():
+        uses.sort(key=lambda use: _order(use.position))
+        position = _home([use.position for use in uses])
+        first = uses[0]
+        if first.position == position and first.defines:
+            initialised.setdefault(position, set()).add(name)
+        else:
+            before.setdefault(position, []).append(table.variables[name])
+    return Plan(
+        {p: frozenset(names) for p, names in initialised.items()},
+        {p: tuple(variables) for p, variables in before.items()},
+        frozenset(headers),
+    )
+
+
+def _order(position: Position) -> tuple[int, ...]:
+    """Program order (uses of one statement keep theirs: reads come before the assignment)."""
+    path, index = position
+    return (*(n for step in path for n in step), index)
+
+
+def _home(positions: list[Position]) -> Position:
+    """The smallest block that encloses all positions, and where in it the first of them lies."""
+    path = positions[0][0]
+    for other, _ in positions[1:]:
+        while path != other[: len(path)]:
+            path = path[:-1]
+    first_path, first_index = positions[0]
+    return path, first_path[len(path)][0] if len(first_path) > len(path) else first_index

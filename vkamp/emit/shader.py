@@ -1,0 +1,253 @@
+"""A kernel as a whole compute shader: the printed functions, and above them what they turned out to use."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from vkamp.artifacts import Binding, PushWord, Shader, Target
+from vkamp.emit.arrays import bind_arrays, written_arrays
+from vkamp.emit.expressions import Globals
+from vkamp.emit.helpers import HELPER_NAMES
+from vkamp.emit.layout import Block, storage_blocks, struct_members, structs_of
+from vkamp.emit.names import Namer
+from vkamp.emit.statements import Line, function_lines, holds_float, type_text
+from vkamp.emit.threads import LAUNCH_NAMES, grid_word
+from vkamp.errors import Span
+from vkamp.ir.access import Access, access
+from vkamp.ir.nodes import Kernel
+from vkamp.ir.types import Struct
+
+__all__ = ["emit"]
+
+_WORD_TYPES = {"int32": "int", "uint32": "uint", "float32": "float"}
+
+
+def emit(kernel: Kernel, target: Target) -> Shader:
+    """The GLSL compute shader of ``kernel`` for ``target``, with the layout of what a launch must give it.
+
+    Pure and deterministic: equal kernels and targets give equal text (the comments are the lines of the Python
+    source as it is now).  UnsupportedFeatureError for a struct that GLSL cannot lay out, or an atomic that it hasn't.
+    """
+    return _Shader(bind_arrays(kernel), target).shader()
+
+
+@dataclass(frozen=True)
+class _Words:
+    """The launch words in their order, and where they are."""
+
+    words: tuple[PushWord, ...]
+    binding: int | None
+
+
+class _Shader:
+    def __init__(self, kernel: Kernel, target: Target) -> None:
+        self.kernel = kernel
+        self.target = target
+        self.blocks = storage_blocks(kernel)
+        self.names = Namer()
+        for name in (*sorted(HELPER_NAMES), *LAUNCH_NAMES):
+            self.names.reserve(name)
+        self.candidates = _candidate_words(kernel)
+        self.globals = self._globals()
+        self.block_names = [self.names.give(f"{self._block_name(b)}_buffer") for b in self.blocks]
+        self.launch_name = self.names.give("Launch")
+
+    # -- names -------------------------------------------------------------------------------------------------
+
+    def _globals(self) -> Globals:
+        """Names for everything global: the containers first, for their names matter most."""
+        give = self.names.give
+        buffer_names: dict[str, str] = {}
+        for block in self.blocks:
+            name = give(block.params[0].name)
+            buffer_names.update({p.name: name for p in block.params})
+        tile_statics = {v.name: give(v.name) for v in self.kernel.tile_statics}
+        words = {word: give(_word_name(word)) for word in self.candidates}
+        functions = {f.name: give(f.python_name) for f in self.kernel.functions}
+        structs = structs_of(self.kernel)
+        struct_names = {s: give(s.name) for s in structs}
+        fields = {s: _field_names(s) for s in structs}
+        return Globals(self.kernel, buffer_names, tile_statics, functions, struct_names, fields, words)
+
+    def _block_name(self, block: Block) -> str:
+        return self.globals.buffer_names[block.params[0].name].rstrip("_")
+
+    # -- the parts ---------------------------------------------------------------------------------------------
+
+    def shader(self) -> Shader:
+        """Prints everything."""
+        functions = self._functions()
+        words = self._words()
+        head = self._head(words)
+        helpers = [line for text in self.globals.helpers.texts() for line in ("", *text.splitlines())]
+        lines = [Line(text) for text in (*head, *helpers)] + functions
+        return Shader(
+            glsl="".join(f"{line.text}\n" for line in lines),
+            name=self.kernel.name,
+            bindings=tuple(self._binding(n, b) for n, b in enumerate(self.blocks)),
+            push=words.words,
+            push_binding=words.binding,
+            local_size=self._local_size(),
+            folded=self.target.folded,
+            shared_bytes=sum(v.type.size for v in self.kernel.tile_statics),
+            lines=tuple(line.span for line in lines),
+        )
+
+    def _functions(self) -> list[Line]:
+        written = written_arrays(self.kernel)
+        lines = []
+        for function in (*self.kernel.functions, self.kernel.body):
+            arrays = written.get(function.name, frozenset())
+            lines.append(Line(""))
+            lines += function_lines(function, self.globals, self.names, self.target, arrays)
+        return lines
+
+    def _words(self) -> _Words:
+        used = tuple(word for word in self.candidates if word in self.globals.words)
+        return _Words(used, len(self.blocks) if len(used) > self.target.push_words else None)
+
+    def _binding(self, number: int, block: Block) -> Binding:
+        return Binding(
+            number=number,
+            name=self.globals.buffer_names[block.params[0].name],
+            params=tuple(p.name for p in block.params),
+            element=str(block.element),
+            reads=block.access.reads or block.access.atomics,
+            writes=block.access.changes,
+        )
+
+    def _local_size(self) -> tuple[int, int, int]:
+        if self.kernel.tile is None:
+            return self.target.group
+        x, y, z = (*self.kernel.tile[::-1], 1, 1)[:3]
+        return x, y, z
+
+    def _head(self, words: _Words) -> list[str]:
+        lines = ["#version 450", "", *_description(self.kernel), "", self._layout_line()]
+        for struct in self.globals.struct_names:
+            lines += ["", *self._struct(struct)]
+        if words.words:
+            lines += ["", *self._launch(words)]
+        for number, block in enumerate(self.blocks):
+            lines += ["", *self._buffer(number, block)]
+        if self.kernel.tile_statics:
+            lines += ["", *self._tile_statics()]
+        return lines
+
+    def _layout_line(self) -> str:
+        sizes = zip("xyz", self._local_size(), strict=True)
+        rank = len(self.kernel.tile) if self.kernel.tile is not None else 3
+        shown = [f"local_size_{a} = {n}" for i, (a, n) in enumerate(sizes) if i < rank and (n > 1 or i == 0)]
+        return f"layout({', '.join(shown)}) in;"
+
+    def _struct(self, struct: Struct) -> list[str]:
+        names = self.globals.field_names[struct]
+        pads = Namer()
+        for name in names.values():
+            pads.reserve(name)
+        lines = [f"struct {self.globals.struct_names[struct]} {{"]
+        for member in struct_members(struct):
+            if member.field is None:
+                array = f"[{member.words}]" if member.words > 1 else ""
+                lines.append(f"    uint {pads.give('padding')}{array};")
+            else:
+                base, suffix = type_text(member.field.type, self.globals.struct_names)
+                lines.append(f"    {base} {names[member.field.name]}{suffix};")
+        return [*lines, "};"]
+
+    def _launch(self, words: _Words) -> list[str]:
+        """The launch words: push constants, or a buffer where the device has too few of them."""
+        head = "layout(push_constant) uniform"
+        if words.binding is not None:
+            head = f"layout(std430, set = 0, binding = {words.binding}) restrict readonly buffer"
+        members = [f"    {_WORD_TYPES[w.type]} {self.globals.word_names[w]};" for w in words.words]
+        return [f"{head} {self.launch_name} {{", *members, "};"]
+
+    def _buffer(self, number: int, block: Block) -> list[str]:
+        qualifiers = "".join(f"{q} " for q in block.qualifiers)
+        base, suffix = type_text(block.element, self.globals.struct_names)
+        is_precise = self.kernel.precise and block.access.writes and holds_float(block.element)
+        member = f"{'precise ' if is_precise else ''}{base} {self.globals.buffer_names[block.params[0].name]}"
+        lines = []
+        if len(block.params) > 1:
+            lines.append(f"// The memory of {_listed([p.name for p in block.params])}.")
+        return [
+            *lines,
+            f"layout(std430, set = 0, binding = {number}) {qualifiers}buffer {self.block_names[number]} {{",
+            f"    {member}[]{suffix};",
+            "};",
+        ]
+
+    def _tile_statics(self) -> list[str]:
+        lines = []
+        for variable in self.kernel.tile_statics:
+            base, suffix = type_text(variable.type, self.globals.struct_names)
+            qualifier = "precise " if self.kernel.precise and holds_float(variable.type) else ""
+            name = self.globals.tile_static_names[variable.name]
+            lines.append(f"shared {qualifier}{base} {name}{suffix};")
+        return lines
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:-1]) + f" and {names[-1]}"
+
+
+def _word_name(word: PushWord) -> str:
+    """``matrix_extent_0``, ``matrix_offset``, ``domain_1``; a scalar has its Python name."""
+    if word.kind == "scalar":
+        return word.name
+    prefix = f"{word.name}_" if word.name else ""
+    return f"{prefix}{word.kind}" if word.kind == "offset" else f"{prefix}{word.kind}_{word.dim}"
+
+
+def _candidate_words(kernel: Kernel) -> list[PushWord]:
+    """Every word that a shader of the kernel could use, in the order of the launch words."""
+    words: list[PushWord] = []
+    for buffer in kernel.buffers:
+        dims = range(buffer.rank)
+        words += [PushWord("extent", buffer.name, d, "int32") for d in dims]
+        if not buffer.dense:
+            words.append(PushWord("offset", buffer.name, 0, "int32"))
+            words += [PushWord("stride", buffer.name, d, "int32") for d in dims]
+    for scalar in kernel.scalars:
+        kind = "uint32" if scalar.type.kind == "bool" else scalar.type.name
+        words.append(PushWord("scalar", scalar.name, 0, kind))  # type: ignore[arg-type]
+    words += [grid_word("domain", d) for d in range(kernel.rank if kernel.tile is None else 0)]
+    words += [grid_word("tiles", d) for d in range(kernel.rank)]
+    return words
+
+
+def _field_names(struct: Struct) -> dict[str, str]:
+    names = Namer()
+    return {f.name: names.give(f.name) for f in struct.fields}
+
+
+def _description(kernel: Kernel) -> list[str]:
+    """The header comment: what kernel this is, for which tile, of what arguments."""
+    table = access(kernel)
+    tile = "untiled" if kernel.tile is None else f"tiles of {_sizes(kernel.tile)} threads"
+    lines = [f"// {kernel.name}: {tile}{', precise' if kernel.precise else ''}"]
+    rows = [(b.name, f"{b.element}, rank {b.rank}{_use(table[b.name])}") for b in kernel.buffers]
+    rows += [(s.name, str(s.type)) for s in kernel.scalars]
+    rows += [(name, f"constant {value}") for name, value in kernel.constants]
+    width = max((len(name) for name, _ in rows), default=0)
+    lines += [f"//   {name:<{width}}  {text}" for name, text in rows]
+    return [*lines, f"// Generated by vkamp from {_file_name(kernel.span)}; edit freely."]
+
+
+def _sizes(sizes: tuple[int, ...]) -> str:
+    return " x ".join(map(str, sizes))
+
+
+def _use(kind: Access) -> str:
+    if kind.atomics:
+        return ", updated atomically"
+    if kind.reads and kind.writes:
+        return ", read and written"
+    return ", read" if kind.reads else ", written" if kind.writes else ""
+
+
+def _file_name(span: Span) -> str:
+    name = os.path.basename(span.file.replace("\\", "/"))
+    return "".join(c if c.isprintable() else "?" for c in name) or "Python"

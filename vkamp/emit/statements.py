@@ -1,0 +1,510 @@
+"""Statements as GLSL lines: one function of a kernel, each line with the Python source that it comes from."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from vkamp.artifacts import Target
+from vkamp.emit.expressions import Expressions, Globals, has_float_arithmetic
+from vkamp.emit.helpers import GLSL_TYPES
+from vkamp.emit.names import Namer
+from vkamp.emit.ranges import Ranges
+from vkamp.emit.scopes import BODY_START, Plan, Position, assigned_in, plan
+from vkamp.emit.threads import thread_lines
+from vkamp.errors import Span, UnsupportedFeatureError
+from vkamp.ir.access import own_nodes
+from vkamp.ir.builtins import ATOMICS
+from vkamp.ir.nodes import (
+    Assert,
+    Assign,
+    Atomic,
+    Barrier,
+    Binary,
+    Block,
+    Break,
+    BufferElement,
+    Builtin,
+    Call,
+    Const,
+    Continue,
+    Declare,
+    Expr,
+    For,
+    Function,
+    If,
+    Load,
+    Local,
+    Place,
+    Return,
+    Select,
+    Stmt,
+    ThreadIndex,
+    Unary,
+    Variable,
+    While,
+    root_of,
+    walk,
+    walk_statements,
+)
+from vkamp.ir.types import Array, Scalar, Struct, Type, scalar_fields
+
+__all__ = ["Line", "function_lines", "type_text"]
+
+_COMMENT_LENGTH = 100
+_DIVISIONS = ("div", "tdiv", "trem", "floordiv", "floormod")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of GLSL and the Python source that it comes from."""
+
+    text: str
+    span: Span | None = None
+
+
+def type_text(kind: Type, struct_names: dict[Struct, str]) -> tuple[str, str]:
+    """A type as GLSL writes it around a name: ``("float", "[2][3]")``."""
+    if isinstance(kind, Scalar):
+        return GLSL_TYPES[kind.name], ""
+    if isinstance(kind, Struct):
+        return struct_names[kind], ""
+    base, suffix = type_text(kind.element, struct_names)
+    return base, "".join(f"[{n}]" for n in kind.shape) + suffix
+
+
+def holds_float(kind: Type) -> bool:
+    """Whether a value of this type has a float in it."""
+    if isinstance(kind, Array):
+        return holds_float(kind.element)
+    return any(scalar.kind == "float" for _, scalar, _ in scalar_fields(kind))
+
+
+def python_line(span: Span) -> str:
+    """The source line where a span begins, fit for a comment; empty if it cannot be read."""
+    text = linecache.getline(span.file, span.line).strip()
+    # A backslash at the end would make the next line a part of the comment.
+    text = "".join(c if c.isprintable() else " " for c in text).rstrip("\\ ")
+    return text if len(text) <= _COMMENT_LENGTH else f"{text[: _COMMENT_LENGTH - 3]}..."
+
+
+class _FunctionPrinter:
+    def __init__(
+        self, function: Function, shared: Globals, names: Namer, target: Target, written: frozenset[str]
+    ) -> None:
+        self.function = function
+        self.shared = shared
+        self.kernel = shared.kernel
+        self.is_main = function is shared.kernel.body
+        self.target = target
+        self.written = written
+        self.lines: list[Line] = []
+        self.indent = 0
+        self.last_comment: tuple[str, int] | None = None
+        self.plan: Plan = plan(function)
+        self.names = Namer(names)
+        self.local_names = self._local_names()
+        self.results = self._result_names()
+        self.precise = self._precise_variables() if self.kernel.precise else set()
+        self.ranges = Ranges(function, self.kernel.tile)
+        self.seen_names: dict[str, str] = {}
+        self.seen_in_scope: list[set[str]] = []
+        self.threads = self._thread_names()
+        self.expressions = Expressions(shared, self.local_names, self.threads, self.ranges)
+
+    # -- names -------------------------------------------------------------------------------------------------
+
+    def _variables(self) -> list[Variable]:
+        """Parameters first, then what the body names, in its order."""
+        found = {p.name: p for p in self.function.params}
+        for statement in walk_statements(self.function.body):
+            own = [n.variable for n in own_nodes(statement) if isinstance(n, Local)]
+            if isinstance(statement, (Declare, For)):
+                own.append(statement.variable)
+            elif isinstance(statement, Call):
+                own += [v for v in statement.results if v is not None]
+            elif isinstance(statement, Atomic) and statement.result is not None:
+                own.append(statement.result)
+            for variable in own:
+                if variable.storage != "tile_static":
+                    found.setdefault(variable.name, variable)
+        return list(found.values())
+
+    def _local_names(self) -> dict[str, str]:
+        return {v.name: self.names.give(v.name) for v in self._variables()}
+
+    def _result_names(self) -> list[str]:
+        count = len(self.function.results)
+        return [self.names.give(f"result_{i}") for i in range(count)] if count > 1 else []
+
+    def _thread_names(self) -> dict[tuple[str, int], str]:
+        used = {
+            (node.kind, node.dim)
+            for statement in walk_statements(self.function.body)
+            for node in own_nodes(statement)
+            if isinstance(node, ThreadIndex)
+        }
+        kinds = ("tile", "local", "tile_origin", "global")
+        names: dict[tuple[str, int], str] = {}
+        for kind, dim in sorted(used, key=lambda key: (kinds.index(key[0]), key[1])):
+            middle = f"_{kind}" if self.kernel.tile is not None else ""
+            names[kind, dim] = self.names.give(f"{self.kernel.index_name}{middle}_{dim}")
+        return names
+
+    def _precise_variables(self) -> set[str]:
+        """Variables of a precise kernel that hold a float or the outcome of float arithmetic."""
+        found = set()
+        for statement in walk_statements(self.function.body):
+            if isinstance(statement, Assign) and isinstance(statement.place, Local):
+                variable = statement.place.variable
+                if holds_float(variable.type) or has_float_arithmetic([statement.value]):
+                    found.add(variable.name)
+            elif isinstance(statement, Call):
+                found |= {
+                    r.name
+                    for r in statement.results
+                    if r is not None and (holds_float(r.type) or has_float_arithmetic(statement.args))
+                }
+            elif isinstance(statement, Declare) and holds_float(statement.variable.type):
+                found.add(statement.variable.name)
+        return found - {p.name for p in self.function.params if p.name not in self.written}
+
+    # -- lines -------------------------------------------------------------------------------------------------
+
+    def add(self, text: str, span: Span | None = None) -> None:
+        """Adds a line at the current depth."""
+        self.lines.append(Line("    " * self.indent + text if text else "", span))
+
+    def comment(self, span: Span) -> None:
+        """The Python line as a comment, when it is another than the last one."""
+        key = span.file, span.line
+        if key == self.last_comment:
+            return
+        self.last_comment = key
+        text = python_line(span)
+        if text:
+            self.add(f"// {text}", span)
+
+    def run(self) -> list[Line]:
+        """All lines of the function."""
+        self.add(f"{self._signature()} {{", self.function.span)
+        self.indent = 1
+        prologue = thread_lines(self.shared, self.threads, self.names, self.target, self.is_main)
+        for line in prologue:
+            self.add(line, self.function.span)
+        if prologue and self.function.body:
+            self.add("")
+        self._block(self.function.body, ())
+        self.indent = 0
+        self.add("}", self.function.span)
+        return self.lines
+
+    def _signature(self) -> str:
+        if self.is_main:
+            return "void main()"
+        params = [self._parameter(p) for p in self.function.params]
+        results = self.function.results
+        for name, kind in zip(self.results, results, strict=False):
+            params.append(f"out {self._declaration(kind, name, holds_float(kind))}")
+        result = "void"
+        if len(results) == 1:
+            result = type_text(results[0], self.shared.struct_names)[0]
+            if self.kernel.precise and holds_float(results[0]):
+                result = f"precise {result}"
+        return f"{result} {self.shared.function_names[self.function.name]}({', '.join(params)})"
+
+    def _parameter(self, param: Variable) -> str:
+        is_precise = param.name in self.written and holds_float(param.type)
+        text = self._declaration(param.type, self.local_names[param.name], is_precise)
+        return f"inout {text}" if param.name in self.written else text
+
+    def _declaration(self, kind: Type, name: str, is_precise: bool) -> str:
+        base, suffix = type_text(kind, self.shared.struct_names)
+        qualifier = "precise " if is_precise and self.kernel.precise else ""
+        return f"{qualifier}{base} {name}{suffix}"
+
+    def _declared(self, variable: Variable) -> str:
+        name = self.local_names[variable.name]
+        return self._declaration(variable.type, name, variable.name in self.precise)
+
+    # -- statements --------------------------------------------------------------------------------------------
+
+    def _block(self, block: Block, path: tuple[tuple[int, int], ...]) -> None:
+        self.seen_in_scope.append(set())
+        for index, statement in enumerate(block):
+            self._statement(statement, (path, index))
+        self.seen_in_scope.pop()
+
+    def _statement(self, statement: Stmt, position: Position) -> None:
+        if isinstance(statement, Assert):
+            return
+        if not (isinstance(statement, Declare) and not self._declares(position, statement.variable)):
+            self.comment(statement.span)
+        for variable in self.plan.before.get(position, ()):
+            self.add(f"{self._declared(variable)};", statement.span)
+        if isinstance(statement, Assign):
+            self._assign(statement, position)
+        elif isinstance(statement, If):
+            self._if(statement, position)
+        elif isinstance(statement, For):
+            self._for(statement, position)
+        elif isinstance(statement, While):
+            self.add(f"while ({self.expressions.plain(statement.condition)}) {{", statement.span)
+            self._nested(statement.body, position, 0)
+            self.add("}", statement.span)
+        elif isinstance(statement, Call):
+            self._call(statement, position)
+        elif isinstance(statement, Atomic):
+            self._atomic(statement, position)
+        elif isinstance(statement, Return):
+            self._return(statement)
+        elif isinstance(statement, Declare):
+            if self._declares(position, statement.variable):
+                self.add(f"{self._declared(statement.variable)};", statement.span)
+        elif isinstance(statement, Barrier):
+            self.add(" ".join(statement.fence.glsl), statement.span)
+        else:
+            assert isinstance(statement, (Break, Continue))
+            self.add("break;" if isinstance(statement, Break) else "continue;", statement.span)
+
+    def _declares(self, position: Position, variable: Variable) -> bool:
+        return variable.name in self.plan.initialised.get(position, ())
+
+    def _nested(self, block: Block, position: Position, number: int) -> None:
+        self.indent += 1
+        path, index = position
+        self._block(block, (*path, (index, number)))
+        self.indent -= 1
+
+    def _target(self, variable: Variable, position: Position) -> str:
+        """The left side of an assignment to a whole variable, with its declaration where it begins."""
+        if self._declares(position, variable):
+            return self._declared(variable)
+        return self.expressions.variable(variable)
+
+    def _assign(self, statement: Assign, position: Position) -> None:
+        place, value = statement.place, statement.value
+        text = self._value_text(place)
+        if isinstance(place, Local) and self._declares(position, place.variable):
+            self.add(f"{self._declared(place.variable)} = {text(value)};", statement.span)
+            return
+        if statement.update and isinstance(value, Binary):
+            operator = self.expressions.operator(value)
+            is_kept = isinstance(value.left, Load) and value.left.place == place
+            # What must not be contracted is no operator there, but a function.
+            is_apart = self.kernel.precise and holds_float(value.type) and text != self.expressions.value
+            if operator is not None and is_kept and not is_apart:
+                sign, right = operator
+                left = self.expressions.place(place)
+                self.add(f"{left} {sign}= {text(right)};", statement.span)
+                return
+        self.add(f"{self.expressions.place(place)} = {text(value)};", statement.span)
+
+    def _value_text(self, place: Place) -> Callable[[Expr], str]:
+        """How to print a value for a place: as it stands where the place is ``precise``."""
+        root = root_of(place)
+        if isinstance(root, BufferElement):
+            is_precise = holds_float(self.kernel.buffer(root.buffer).element)
+        elif root.variable.storage == "tile_static":
+            is_precise = holds_float(root.variable.type)
+        else:
+            is_precise = root.variable.name in self.precise
+        return self.expressions.value if is_precise else self.expressions.plain
+
+    def _if(self, statement: If, position: Position) -> None:
+        self.add(f"if ({self.expressions.plain(statement.condition)}) {{", statement.span)
+        self._nested(statement.then, position, 0)
+        path, index = position
+        orelse = statement.orelse
+        while len(orelse) == 1 and isinstance(orelse[0], If):
+            path, index = (*path, (index, 1)), 0
+            inner = orelse[0]
+            if (path, index) in self.plan.before:
+                path, index = path[:-1], path[-1][0]
+                break
+            note = self._branch_comment(inner.span)
+            condition = self.expressions.plain(inner.condition)
+            self.add(f"}} else if ({condition}) {{{note}", inner.span)
+            self._nested(inner.then, (path, index), 0)
+            orelse = inner.orelse
+        if orelse:
+            self.add("} else {", statement.span)
+            self._nested(orelse, (path, index), 1)
+        self.add("}", statement.span)
+
+    def _branch_comment(self, span: Span) -> str:
+        self.last_comment = span.file, span.line
+        text = python_line(span)
+        return f"  // {text}" if text else ""
+
+    # -- loops -------------------------------------------------------------------------------------------------
+
+    def _for(self, statement: For, position: Position) -> None:
+        step = _constant(statement.step)
+        if step == 0:
+            return
+        changed = assigned_in(statement.body)
+        name = self.local_names[statement.variable.name]
+        own = position in self.plan.headers
+        counter = name if own else self.names.give(f"{name}_counter")
+        stop = self._bound(statement.stop, changed, f"{name}_stop", statement.span)
+        kind = type_text(statement.variable.type, {})[0]
+        start = self.expressions.plain(statement.start)
+        if step is None:
+            by = self._bound(statement.step, changed, f"{name}_step", statement.span)
+            condition = self._condition_of_unknown_step(statement, counter, stop, by)
+            advance = f"{counter} += {by}"
+        else:
+            condition = f"{counter} {'<' if step > 0 else '>'} {stop}"
+            advance = _advance(counter, step, "u" if kind == "uint" else "")
+        self.add(f"for ({kind} {counter} = {start}; {condition}; {advance}) {{", statement.span)
+        if not own:
+            self.indent += 1
+            path, index = position
+            target = self._target(statement.variable, ((*path, (index, 0)), BODY_START))
+            self.add(f"{target} = {counter};", statement.span)
+            self.indent -= 1
+        self._nested(statement.body, position, 0)
+        self.add("}", statement.span)
+
+    def _condition_of_unknown_step(self, loop: For, counter: str, stop: str, step: str) -> str:
+        low, high = self.ranges.of(loop.step)
+        if low > 0:
+            return f"{counter} < {stop}"
+        if high < 0:
+            return f"{counter} > {stop}"
+        if low == 0:
+            return f"{step} != {'0u' if loop.step.type.name == 'uint32' else '0'} && {counter} < {stop}"  # type: ignore[union-attr]
+        return f"{step} > 0 ? {counter} < {stop} : {step} < 0 && {counter} > {stop}"
+
+    def _bound(self, bound: Expr, changed: set[str], name: str, span: Span) -> str:
+        """A loop's bound: as it stands if that means the same in each iteration, else a constant before the loop."""
+        text = self.expressions.plain(bound)
+        if _is_simple_and_fixed(bound, changed):
+            return text
+        kind = type_text(bound.type, {})[0]
+        free = self.names.give(name)
+        self.add(f"const {kind} {free} = {text};", span)
+        return free
+
+    # -- calls -------------------------------------------------------------------------------------------------
+
+    def _call(self, statement: Call, position: Position) -> None:
+        callee = self.kernel.function(statement.function)
+        results = statement.results or (None,) * len(callee.results)
+        target = results[0] if len(callee.results) == 1 else None
+        is_precise = target is not None and target.name in self.precise
+        args = []
+        for arg in statement.args:
+            if isinstance(arg, Expr):
+                args.append(self.expressions.value(arg) if is_precise else self.expressions.plain(arg))
+            else:
+                args.append(self.expressions.place(arg))
+        if len(callee.results) > 1:
+            args += self._outputs(callee, results, statement.span)
+        text = f"{self.shared.function_names[callee.name]}({', '.join(args)})"
+        if target is not None:
+            text = f"{self._target(target, position)} = {text}"
+        self.add(f"{text};", statement.span)
+
+    def _outputs(self, callee: Function, results: tuple[Variable | None, ...], span: Span) -> list[str]:
+        """The variables for a call's results; of two results for one variable the last counts."""
+        names = []
+        for number, (variable, kind) in enumerate(zip(results, callee.results, strict=True)):
+            if variable is not None and variable not in results[number + 1 :]:
+                names.append(self.expressions.variable(variable))
+            else:
+                name = self.names.give("unused")
+                self.add(f"{self._declaration(kind, name, False)};", span)
+                names.append(name)
+        return names
+
+    def _return(self, statement: Return) -> None:
+        if len(statement.values) == 1:
+            value = statement.values[0]
+            is_precise = self.kernel.precise and holds_float(value.type)
+            text = self.expressions.value(value) if is_precise else self.expressions.plain(value)
+            self.add(f"return {text};", statement.span)
+            return
+        for name, value in zip(self.results, statement.values, strict=True):
+            text = self.expressions.value(value) if holds_float(value.type) else self.expressions.plain(value)
+            self.add(f"{name} = {text};", statement.span)
+        if statement is not self.function.body[-1]:
+            self.add("return;", statement.span)
+
+    def _atomic(self, statement: Atomic, position: Position) -> None:
+        row = ATOMICS[statement.name]
+        kind = statement.place.type
+        assert isinstance(kind, Scalar)
+        if kind.name not in row.types:
+            raise UnsupportedFeatureError(
+                f"{statement.name} of {kind} needs a device feature that shaders for Vulkan 1.1 do not have",
+                span=statement.span,
+            )
+        place = self.expressions.place(statement.place)
+        args = [self.expressions.plain(a) for a in statement.args]
+        if statement.expected is not None:
+            self._compare_exchange(statement, position, row.glsl_for(kind.name), place, args)
+            return
+        text = row.glsl_for(kind.name).format(place, *args)
+        if statement.result is not None:
+            text = f"{self._target(statement.result, position)} = {text}"
+        self.add(f"{text};", statement.span)
+
+    def _compare_exchange(
+        self, statement: Atomic, position: Position, template: str, place: str, args: list[str]
+    ) -> None:
+        assert statement.expected is not None and isinstance(statement.place.type, Scalar)
+        expected = self.expressions.place(statement.expected)
+        swap = template.format(place, expected, *args)
+        if statement.result is None:
+            self.add(f"{expected} = {swap};", statement.span)
+            return
+        kind = GLSL_TYPES[statement.place.type.name]
+        if kind not in self.seen_names:
+            self.seen_names[kind] = self.names.give("seen")
+        seen = self.seen_names[kind]
+        is_declared = any(kind in scope for scope in self.seen_in_scope)
+        self.seen_in_scope[-1].add(kind)
+        self.add(f"{'' if is_declared else f'{kind} '}{seen} = {swap};", statement.span)
+        self.add(f"{self._target(statement.result, position)} = {seen} == {expected};", statement.span)
+        self.add(f"{expected} = {seen};", statement.span)
+
+
+def _constant(step: Expr) -> int | None:
+    if isinstance(step, Const):
+        return int(step.value)
+    if isinstance(step, Unary) and step.op == "neg" and isinstance(step.operand, Const):
+        return -int(step.operand.value)
+    return None
+
+
+def _advance(counter: str, step: int, suffix: str) -> str:
+    if abs(step) == 1:
+        return f"{'++' if step > 0 else '--'}{counter}"
+    return f"{counter} {'+' if step > 0 else '-'}= {abs(step)}{suffix}"
+
+
+def _is_simple_and_fixed(bound: Expr, changed: set[str]) -> bool:
+    """Whether a loop may evaluate its bound each time: the same value, and cheap."""
+    for node in walk(bound):
+        if isinstance(node, Load):
+            place = node.place
+            if not isinstance(place, Local) or place.variable.storage == "tile_static":
+                return False
+            if place.variable.name in changed:
+                return False
+        elif isinstance(node, (Builtin, Select)) or (isinstance(node, Binary) and node.op in _DIVISIONS):
+            return False
+    return True
+
+
+def function_lines(
+    function: Function, shared: Globals, names: Namer, target: Target, written: frozenset[str] = frozenset()
+) -> list[Line]:
+    """The lines of a device function, or of ``main`` for the kernel's body.
+
+    ``written`` are the array parameters that the function changes.
+    """
+    return _FunctionPrinter(function, shared, names, target, written).run()

@@ -1,0 +1,77 @@
+"""GLSL text -> SPIR-V: glslangValidator as a subprocess, with a cache on disk.
+
+``VKAMP_GLSLANG`` names the compiler, ``VKAMP_CACHE_DIR`` the cache's folder and ``VKAMP_CACHE_SIZE`` its bound in MiB
+(256; 0 turns it off).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+
+from vkamp.spirv.cache import DiskCache, default_cache
+from vkamp.spirv.glslang import OPTIONS, Compiler, GlslError, GlslMessage, find_compiler, run
+
+__all__ = ["GlslError", "GlslMessage", "compile", "compile_many"]
+
+#: Increase when the same text, compiler and options are to give something else.
+_FORMAT = 1
+
+
+def compile(glsl: str, *, name: str = "kernel") -> bytes:
+    """The SPIR-V 1.3 of a compute shader, little-endian words as bytes.
+
+    ``name`` is what errors call the shader.  Compiles with glslangValidator for Vulkan 1.1, or takes the result of an
+    earlier compilation of the same text by the same compiler from the cache on disk.
+
+    Raises :class:`GlslError` if the compiler refuses the text, AmpError if there is no compiler, or if it crashes,
+    hangs or gives something that is no SPIR-V.
+    """
+    return compile_many([glsl], name=name)[0]
+
+
+def compile_many(shaders: Sequence[str], *, name: str = "kernel") -> list[bytes]:
+    """The SPIR-V of several compute shaders, those that are not cached compiled side by side.
+
+    One process each: glslangValidator links all files of a call into one module, and a module has one ``main``.
+    Raises what :func:`compile` raises, for the first shader in order that fails.
+    """
+    compiler, cache = find_compiler(), default_cache()
+    version = _version(compiler, cache)
+    keys = {glsl: _key(glsl, version) for glsl in shaders}
+    done = {glsl: data for glsl, key in keys.items() if (data := cache.get(key)) is not None}
+    missing = [glsl for glsl in keys if glsl not in done]
+
+    def build(glsl: str) -> bytes:
+        data = run(compiler, glsl, name)
+        cache.put(keys[glsl], data)
+        return data
+
+    done.update(zip(missing, _side_by_side(build, missing), strict=True))
+    return [done[glsl] for glsl in shaders]
+
+
+def _side_by_side(build: Callable[[str], bytes], shaders: list[str]) -> list[bytes]:
+    if len(shaders) < 2:
+        return [build(glsl) for glsl in shaders]
+    # Imported here: few processes need it.
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(len(shaders), os.cpu_count() or 1)) as pool:
+        return list(pool.map(build, shaders))
+
+
+def _key(glsl: str, version: str) -> str:
+    text = "\0".join((str(_FORMAT), version, *OPTIONS, glsl))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _version(compiler: Compiler, cache: DiskCache) -> str:
+    """The compiler's version text; asking it takes longer than a cached compilation, so that is remembered too."""
+    key = "version-" + hashlib.sha256("\0".join(compiler.identity()).encode()).hexdigest()
+    known = cache.get(key)
+    if known is None:
+        known = compiler.version().encode()
+        cache.put(key, known)
+    return known.decode()

