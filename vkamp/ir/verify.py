@@ -360,9 +360,7 @@ class _FunctionVerifier:
         kind = place.base.type
         if not isinstance(kind, Array):
             _fail(place.span, f"an element of {kind}")
-        self.expect(
-            isinstance(place.base, (nodes.Local, nodes.FieldOf)), place, "an element of an element"
-        )
+        self.expect(isinstance(place.base, (nodes.Local, nodes.FieldOf)), place, "an element of an element")
         self.indices(place, place.indices, len(kind.shape))
         self.same(place, place.type, kind.element)
 
