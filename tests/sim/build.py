@@ -13,6 +13,7 @@ from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.fences import FENCES
 from vkamp.ir.types import BOOL, FLOAT32, INT32, UINT32, Array, Scalar, Type
+from vkamp.ir.verify import verify
 
 _lines = itertools.count(1)
 
@@ -164,9 +165,7 @@ def function(
     body: Sequence[ir.Stmt],
     variables: Sequence[ir.Variable] = (),
 ) -> ir.Function:
-    return ir.Function(
-        name, name, tuple(params), tuple(results), tuple(variables), tuple(body), at()
-    )
+    return ir.Function(name, name, tuple(params), tuple(results), tuple(variables), tuple(body), at())
 
 
 def kernel(
@@ -177,6 +176,7 @@ def kernel(
     tile: tuple[int, ...] | None = None,
     scalars: Mapping[str, Scalar] | None = None,
     functions: Sequence[ir.Function] = (),
+    checked: bool = True,
 ) -> ir.Kernel:
     """A kernel over these containers (element type and rank); its variables are those that are used."""
     found: dict[str, ir.Variable] = {}
@@ -195,13 +195,17 @@ def kernel(
     ]
     values = tuple(ir.ScalarParam(n, k, at()) for n, k in (scalars or {}).items())
     main = function("kernel", (), (), body, tuple(found.values()))
-    return ir.Kernel(
+    made = ir.Kernel(
         "kernel", rank, tile, "t_idx" if tile else "idx", tuple(params), values,
         tuple(statics.values()), tuple(functions), main, True, (), at(),
     )  # fmt: skip
+    if checked:
+        verify(made)
+    return made
 
 
 def _variables(node: ir.Node) -> list[ir.Variable]:
+    """The variables that a node names; calls' results are locals of the caller too."""
     held = (getattr(node, name, None) for name in ("variable", "result"))
     many = getattr(node, "results", ())
     return [v for v in (*held, *many) if isinstance(v, ir.Variable)]

@@ -221,7 +221,7 @@ def test_builtins(row: BuiltinRow) -> None:
     assert row.samples
     assert len(set(row.params)) == 1, "one class letter per row so far"
     for kind in _types_of(row):
-        result = KINDS[row.result] if row.result in KINDS else kind
+        result = KINDS.get(row.result, kind)
         for sample in row.samples:
             if kind == UINT32 and min(sample) < 0:
                 continue

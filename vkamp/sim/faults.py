@@ -30,9 +30,7 @@ __all__ = [
     "unravel",
 ]
 
-Kind = Literal[
-    "race", "bounds", "divergence", "uninitialised", "division", "assert", "shift", "conversion"
-]
+Kind = Literal["race", "bounds", "divergence", "uninitialised", "division", "assert", "shift", "conversion"]
 Access = Literal["read", "write", "atomic"]
 
 _DONE = {"read": "reads", "write": "writes", "atomic": "updates atomically"}
@@ -49,9 +47,7 @@ class ThreadAt:
     def __str__(self) -> str:
         if self.tile is None or self.local is None:
             return f"thread {_tuple(self.global_)}"
-        return (
-            f"thread {_tuple(self.global_)} (tile {_tuple(self.tile)}, local {_tuple(self.local)})"
-        )
+        return f"thread {_tuple(self.global_)} (tile {_tuple(self.tile)}, local {_tuple(self.local)})"
 
 
 @dataclass(frozen=True)
@@ -248,9 +244,7 @@ class Judge:
         """A read of memory that nothing wrote."""
         site = self.sites[number]
         text, index = self.element(site, word)
-        self._fail(
-            "uninitialised", thread, site, f"{text} is read before it is written", index=index
-        )
+        self._fail("uninitialised", thread, site, f"{text} is read before it is written", index=index)
 
     def unassigned(self, thread: Thread, site: Site) -> NoReturn:
         """A read of a local variable that has no value yet."""
@@ -289,9 +283,7 @@ class Judge:
         span = self.sites[waiting[1]].span
         spans: tuple[Span, ...] = (span,)
         if other[1] is None:
-            text = (
-                f"not all threads of the tile reach this barrier: {first} waits, {second} has ended"
-            )
+            text = f"not all threads of the tile reach this barrier: {first} waits, {second} has ended"
             notes: tuple[Note, ...] = ()
         else:
             text = f"the threads of the tile wait at different barriers: here {first}"
@@ -315,9 +307,7 @@ class Judge:
         notes = (Note(there.span, f"the other access, by {first}{also}"),)
         if same_tile:
             space = "global" if here.is_buffer else "tile_static"
-            help_text = (
-                f"put a barrier whose fence orders {space} memory between them, or use atomics"
-            )
+            help_text = f"put a barrier whose fence orders {space} memory between them, or use atomics"
         else:
             help_text = "let each element have one writer, or use atomics"
         fault = Fault("race", here.variable, index, (second, first), (here.span, there.span))

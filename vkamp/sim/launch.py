@@ -70,8 +70,12 @@ def run(
         try:
             launch.run(main)
         except UnboundLocalError as error:
-            _explain_unassigned(error, program, judge)
-            raise
+            found = _unassigned(error, program)
+            if found is None:
+                raise
+        else:
+            return
+    judge.unassigned(*found)
 
 
 def _program(kernel: Kernel, races: bool) -> Program:
@@ -88,16 +92,12 @@ def _program(kernel: Kernel, races: bool) -> Program:
 
 def _check_domain(kernel: Kernel, domain: tuple[int, ...]) -> None:
     if len(domain) != kernel.rank:
-        raise InvalidComputeDomainError(
-            f"{kernel.name} runs over a domain of rank {kernel.rank}, not {len(domain)}"
-        )
+        raise InvalidComputeDomainError(f"{kernel.name} runs over a domain of rank {kernel.rank}, not {len(domain)}")
     for dim, size in enumerate(domain):
         if size <= 0:
             raise InvalidComputeDomainError(f"dimension {dim} of the domain is {size}")
     if math.prod(domain) > 0xFFFFFFFF:
-        raise InvalidComputeDomainError(
-            f"the domain has {math.prod(domain)} threads, over 2**32 - 1"
-        )
+        raise InvalidComputeDomainError(f"the domain has {math.prod(domain)} threads, over 2**32 - 1")
     for dim, (size, tile) in enumerate(zip(domain, kernel.tile or domain, strict=True)):
         if size % tile:
             raise InvalidComputeDomainError(
@@ -188,18 +188,18 @@ def _scalars(kernel: Kernel, scalars: Mapping[str, int | float | bool]) -> dict[
     return names
 
 
-def _explain_unassigned(error: UnboundLocalError, program: Program, judge: Judge) -> None:
-    """Raises the finding that an unbound variable of the generated code stands for."""
+def _unassigned(error: UnboundLocalError, program: Program) -> tuple[Thread, Site] | None:
+    """The thread and the read that an unbound variable of the generated code stands for."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     if trace is None:
-        return
+        return None
     function = program.function_of(trace.tb_frame.f_code)
     if function is None:
-        return
+        return None
     site = _unassigned_site(function, str(error).split("'")[1::2], trace.tb_lineno)
-    judge.unassigned(trace.tb_frame.f_locals["_t"], site)
+    return trace.tb_frame.f_locals["_t"], site
 
 
 def _unassigned_site(function: Function, names: Sequence[str], line: int) -> Site:
@@ -227,15 +227,11 @@ class _Launch:
         self.global_shadows: list[TileShadow] = []
         self.tile_shadows: list[TileShadow] = []
 
-    def bind_buffers(
-        self, names: dict[str, Any], buffers: Mapping[str, NDArray[Any]], races: bool
-    ) -> None:
+    def bind_buffers(self, names: dict[str, Any], buffers: Mapping[str, NDArray[Any]], races: bool) -> None:
         """Gives the generated code its containers."""
         program = self.program
         clock = self.clock if program.split[0] else None
-        bound, self.global_shadows = bind(
-            program.kernel, buffers, program.written, self.judge, clock, races
-        )
+        bound, self.global_shadows = bind(program.kernel, buffers, program.written, self.judge, clock, races)
         for name, buffer in bound.items():
             names[f"_mem_{name}"] = buffer
             for letter, words in (("f", buffer.f), ("i", buffer.i), ("u", buffer.u)):
@@ -308,9 +304,7 @@ class _Launch:
             thread.global_ = index
             main(thread)
 
-    def _enter_tile(
-        self, number: int, threads: list[Thread], locals_: list[tuple[int, ...]]
-    ) -> None:
+    def _enter_tile(self, number: int, threads: list[Thread], locals_: list[tuple[int, ...]]) -> None:
         assert self.grid.tile is not None
         first = self.grid.thread(number * len(threads))
         origin, tile = first.global_, first.tile or ()
@@ -326,9 +320,7 @@ class _Launch:
         for shadow in (*self.global_shadows, *self.tile_shadows):
             shadow.clear()
 
-    def _run_waiting(
-        self, main: Callable[[Thread], Generator[int, None, None]], threads: list[Thread]
-    ) -> None:
+    def _run_waiting(self, main: Callable[[Thread], Generator[int, None, None]], threads: list[Thread]) -> None:
         """Runs the threads of a tile from barrier to barrier."""
         running = [main(thread) for thread in threads]
         while True:
@@ -343,9 +335,7 @@ class _Launch:
                 return
             self._pass_barrier(threads, waiting, ended)
 
-    def _pass_barrier(
-        self, threads: list[Thread], waiting: dict[int, int], ended: list[int]
-    ) -> None:
+    def _pass_barrier(self, threads: list[Thread], waiting: dict[int, int], ended: list[int]) -> None:
         first = min(waiting)
         site = waiting[first]
         here = (threads[first].number, site)

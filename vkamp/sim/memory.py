@@ -138,9 +138,7 @@ class LaunchShadow:
         self._note(self.atomics, self.atomics_too, thread, site, word)
         return word
 
-    def _note(
-        self, first: memoryview, second: memoryview, thread: Thread, site: int, word: int
-    ) -> None:
+    def _note(self, first: memoryview, second: memoryview, thread: Thread, site: int, word: int) -> None:
         other = first[word]
         if not other:
             first[word] = thread.base + site + 1
@@ -295,17 +293,13 @@ class KernelArray:
         """A new tile begins."""
         self.mem = [None] * len(self.mem)
 
-    def load_struct(
-        self, thread: Thread, site: int, word: int, layout: Layout, words: int
-    ) -> list[Any]:
+    def load_struct(self, thread: Thread, site: int, word: int, layout: Layout, words: int) -> list[Any]:
         """A copy of a struct; members that were never written stay so."""
         for offset, _ in layout:
             self.read(thread, site, word + offset)
         return self.mem[word : word + words]
 
-    def store_struct(
-        self, thread: Thread, site: int, word: int, layout: Layout, value: list[Any]
-    ) -> None:
+    def store_struct(self, thread: Thread, site: int, word: int, layout: Layout, value: list[Any]) -> None:
         """Stores every member."""
         for offset, _ in layout:
             self.mem[self.write(thread, site, word + offset)] = value[offset]
@@ -360,18 +354,14 @@ class Buffer:
         self.write = shadow.write if shadow is not None else _unjudged
         self.atomic = shadow.atomic if shadow is not None else _unjudged
 
-    def load_struct(
-        self, thread: Thread, site: int, word: int, layout: Layout, words: int
-    ) -> list[Any]:
+    def load_struct(self, thread: Thread, site: int, word: int, layout: Layout, words: int) -> list[Any]:
         """A copy of a struct."""
         value: list[Any] = [None] * words
         for offset, letter in layout:
             value[offset] = getattr(self, letter)[self.read(thread, site, word + offset)]
         return value
 
-    def store_struct(
-        self, thread: Thread, site: int, word: int, layout: Layout, value: list[Any]
-    ) -> None:
+    def store_struct(self, thread: Thread, site: int, word: int, layout: Layout, value: list[Any]) -> None:
         """Stores every member; padding keeps what it holds."""
         for offset, letter in layout:
             if value[offset] is None:
@@ -387,9 +377,7 @@ def _check(kernel: Kernel, buffers: Mapping[str, NDArray[Any]], written: frozens
             raise AmpError(f"no array is given for {param.name}")
         words_of(param.element)
         if array.dtype != param.element.dtype:
-            raise AmpError(
-                f"{param.name} has {array.dtype} elements, the kernel wants {param.element.dtype}"
-            )
+            raise AmpError(f"{param.name} has {array.dtype} elements, the kernel wants {param.element.dtype}")
         if array.ndim != param.rank:
             raise AmpError(f"{param.name} has rank {array.ndim}, the kernel wants {param.rank}")
         if param.name in written and not array.flags.writeable:
@@ -442,9 +430,7 @@ def bind(
     home: dict[str, Region] = {}
     for name, array in arrays.items():
         low, high = _span(array)
-        home[name] = next(
-            (r for r in regions if high > low and r.low <= low < r.low + 4 * r.words), empty
-        )
+        home[name] = next((r for r in regions if high > low and r.low <= low < r.low + 4 * r.words), empty)
     shadows: dict[int, TileShadow | LaunchShadow] = {}
     if races:
         for region in {id(home[name]): home[name] for name in sorted(written)}.values():

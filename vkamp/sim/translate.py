@@ -108,7 +108,7 @@ def _split(fences: Sequence[Fence]) -> tuple[bool, bool]:
 
 @lru_cache(maxsize=512)
 def _template(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
+    return ast.parse(f"({text})", mode="eval").body
 
 
 def _quote(text: str, **parts: ast.expr | int | str) -> ast.expr:
@@ -142,9 +142,7 @@ def _fill(node: ast.AST, parts: dict[str, ast.expr]) -> ast.AST:
 
 def _place_at(tree: ast.AST, span: Span) -> None:
     """Gives a tree the source position of an IR node, where it has none yet."""
-    if hasattr(tree, "lineno") or not isinstance(
-        tree, (ast.expr, ast.stmt, ast.arguments, ast.arg)
-    ):
+    if hasattr(tree, "lineno") or not isinstance(tree, (ast.expr, ast.stmt, ast.arguments, ast.arg)):
         return
     if not isinstance(tree, ast.arguments):
         tree.lineno = max(span.line, 1)
@@ -211,9 +209,7 @@ class _Address:
 class _FunctionTranslator:
     """Translates one function."""
 
-    def __init__(
-        self, program: Program, function: ir.Function, waiting: set[str], races: bool
-    ) -> None:
+    def __init__(self, program: Program, function: ir.Function, waiting: set[str], races: bool) -> None:
         self.program = program
         self.kernel = program.kernel
         self.function = function
@@ -263,12 +259,7 @@ class _FunctionTranslator:
 
     def _prologue(self) -> list[ast.stmt]:
         """The thread's indices that are used, and memory for struct variables."""
-        used = {
-            (n.kind, n.dim)
-            for s in self.function.body
-            for n in ir.walk(s)
-            if isinstance(n, ir.ThreadIndex)
-        }
+        used = {(n.kind, n.dim) for s in self.function.body for n in ir.walk(s) if isinstance(n, ir.ThreadIndex)}
         out = [
             self._set(f"{_INDEX_NAMES[kind]}{dim}", _quote(f"_t.{_INDEX_SOURCES[kind]}[I]", I=dim))
             for kind, dim in sorted(used)
@@ -460,9 +451,7 @@ class _FunctionTranslator:
         if not isinstance(word, ast.Constant):
             again = _name(self.temporary("k"))
             word = _quote("T := K", T=again, K=word)
-        value = _quote(
-            "M[K]", M=self._words(address.root), K=self._judged(address, "read", word, site)
-        )
+        value = _quote("M[K]", M=self._words(address.root), K=self._judged(address, "read", word, site))
         return _quote("_v if (_v := X) is not None else _unset(_t, S, K)", X=value, S=site, K=again)
 
     # -- places
@@ -504,9 +493,7 @@ class _FunctionTranslator:
                 address.constant += int(index.value) * stride
             else:
                 checked = self._checked(index, dim, ast.Constant(extent), site)
-                address.terms.append(
-                    checked if stride == 1 else _quote("I * P", I=checked, P=stride)
-                )
+                address.terms.append(checked if stride == 1 else _quote("I * P", I=checked, P=stride))
             stride *= extent
         return address
 
@@ -650,8 +637,7 @@ class _FunctionTranslator:
         at = _name(word)
         args = [self.expr(a) for a in node.args]
         if node.expected is not None:
-            # The expected value is the local's, whether or not the arguments repeat it.
-            args = [self.load_place(node.expected, node.expected.span), args[-1]]
+            args.insert(0, self.load_place(node.expected, node.expected.span))
         self.program.constants[f"_b_{node.name}"] = row.apply
         value: ast.expr = ast.Call(_name(f"_b_{node.name}"), [_name(old), *args], [])
         if kind != FLOAT32:
@@ -660,9 +646,7 @@ class _FunctionTranslator:
         unjudged = _Address(address.root, [at], 0)
         loaded = self._read_back(unjudged, at, kind, site)
         if row.name == "atomic_exchange" and node.result is None:
-            loaded = ast.Constant(
-                None
-            )  # The old value is not looked at: this may be the first write.
+            loaded = ast.Constant(None)  # The old value is not looked at: this may be the first write.
         out = [self._set(word, place), self._set(old, loaded), self._set(new, value)]
         out.append(self._store_back(unjudged, at, kind, _name(new)))
         if node.result is not None:
@@ -683,19 +667,14 @@ class _FunctionTranslator:
         self.races = races
         return value
 
-    def _store_back(
-        self, address: _Address, word: ast.expr, kind: Scalar, value: ast.expr
-    ) -> ast.stmt:
+    def _store_back(self, address: _Address, word: ast.expr, kind: Scalar, value: ast.expr) -> ast.stmt:
         races, self.races = self.races, False
         made = self._store_word(address, word, kind, 0, value)
         self.races = races
         return made
 
     def call(self, node: ir.Call) -> list[ast.stmt]:
-        args = [
-            self._holder(ir.root_of(a)) if isinstance(a, ir.Place) else self.expr(a)
-            for a in node.args
-        ]
+        args = [self._holder(ir.root_of(a)) if isinstance(a, ir.Place) else self.expr(a) for a in node.args]
         value: ast.expr = ast.Call(_name(f"_fn_{node.function}"), [_name("_t"), *args], [])
         if node.function in self.waiting:
             value = ast.YieldFrom(value)
@@ -704,9 +683,7 @@ class _FunctionTranslator:
         targets: list[ast.expr] = [
             ast.Name("_" if r is None else self.local(r.name), ast.Store()) for r in node.results
         ]
-        return [
-            ast.Assign(targets if len(targets) == 1 else [ast.Tuple(targets, ast.Store())], value)
-        ]
+        return [ast.Assign(targets if len(targets) == 1 else [ast.Tuple(targets, ast.Store())], value)]
 
     def assertion(self, node: ir.Assert) -> list[ast.stmt]:
         site = self.site(node.span, text=node.message)
