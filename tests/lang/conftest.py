@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -53,9 +54,7 @@ class FakeStorage:
 class FakeLocation:
     """An accelerator_view."""
 
-    def __init__(
-        self, *, runs_kernels: bool = True, capacity: int = 1 << 30, copies_out: bool = False
-    ) -> None:
+    def __init__(self, *, runs_kernels: bool = True, capacity: int = 1 << 30, copies_out: bool = False) -> None:
         self.runs_kernels = runs_kernels
         self.capacity = capacity
         self.copies_out = copies_out
@@ -152,3 +151,17 @@ def launch_fixture() -> Callable[..., None]:
 def new_location() -> type[FakeLocation]:
     """:class:`FakeLocation`."""
     return FakeLocation
+
+
+@pytest.fixture
+def refused() -> Callable[[type[BaseException], str], Any]:
+    """A context that expects an error of exactly this type with exactly this message."""
+
+    @contextmanager
+    def context(error: type[BaseException], message: str) -> Iterator[None]:
+        with pytest.raises(error) as caught:
+            yield
+        assert str(caught.value) == message
+        assert caught.type is error
+
+    return context

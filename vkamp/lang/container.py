@@ -198,6 +198,14 @@ class Container:
                 self._descriptors[location] = descriptor
         return descriptor
 
+    def _placement(self, location: Location) -> tuple[int, int, bool]:
+        """Where a launch at ``location`` would find the elements, before anything moves: the home's id, the first
+        element's byte in its storage, and whether the elements are dense."""
+        with self._lease as home:
+            copy = home.copies.get(location)
+            origin = home.start if copy is None else copy.origin
+            return home.id, self._layout.offset - origin, self._layout.is_dense
+
     def _describe(self, copy: DeviceCopy, home_id: int) -> Descriptor:
         layout = self._layout
         itemsize = layout.dtype.itemsize

@@ -1,0 +1,449 @@
+"""array_view: construction, host subscripts, sections and the like."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vkamp.errors import AmpError, UnsupportedFeatureError
+from vkamp.lang import (
+    access_type,
+    array,
+    array_view,
+    extent,
+    float32,
+    index,
+    int32,
+    tiled_index,
+    uint32,
+)
+
+POINT = np.dtype([("x", np.float32), ("n", np.int32), ("m", np.float32, (2, 3)), ("q", [("z", np.uint32)])])
+
+
+@pytest.fixture
+def raw():
+    return np.arange(15, dtype=np.float32).reshape(3, 5)
+
+
+class TestConstruction:
+    def test_whole(self, raw, cpu):
+        v = array_view(raw)
+        assert v.extent == (3, 5)
+        assert (v.rank, v.dtype, len(v), v.readonly) == (2, np.dtype(np.float32), 3, False)
+        assert v.source_accelerator_view is cpu
+        assert repr(v) == "array_view(extent(3, 5), float32)"
+        assert repr(array_view(raw, readonly=True)) == ("array_view(extent(3, 5), float32, readonly=True)")
+
+    def test_with_an_extent(self, raw, refused):
+        np.testing.assert_array_equal(np.asarray(array_view(raw, extent(2, 7))), raw.ravel()[:14].reshape(2, 7))
+        assert array_view(raw, extent(3, 5)).extent == (3, 5)
+        assert array_view(raw.ravel(), 4).extent == (4,)
+        assert array_view(raw.T, (5, 3)).extent == (5, 3)
+        with refused(AmpError, "extent(4, 4) has 16 elements, the source only 15"):
+            array_view(raw, extent(4, 4))
+        with refused(
+            TypeError,
+            "a prefix of an ndarray that is not contiguous: write array_view(a) and .section(...)",
+        ):
+            array_view(raw.T, extent(14))
+
+    def test_strided(self, raw):
+        for source in (raw[:, ::2], raw.T, raw[::-1, ::-1], raw[1:, 1], raw[:1]):
+            v = array_view(source)
+            np.testing.assert_array_equal(np.asarray(v), source)
+            v[(0,) * v.rank] = -5
+            assert source[(0,) * source.ndim] == -5
+
+    def test_prefix_of_a_strided_row(self, raw):
+        v = array_view(raw[:, 1], extent(2))
+        np.testing.assert_array_equal(np.asarray(v), [1, 6])
+        np.testing.assert_array_equal(np.asarray(array_view(raw[0, ::2]).view_as((1, 3))), [[0, 2, 4]])
+
+    def test_over_containers(self, raw, location, refused):
+        a = array(extent(3, 5), data=raw)
+        v = array_view(a)
+        assert v.source_accelerator_view is location
+        assert array_view(v).extent == (3, 5)
+        assert array_view(a, extent(7, 2)).extent == (7, 2)
+        r = array_view(v, readonly=True)
+        assert r.readonly
+        assert r.section(0, 0, 1, 1).readonly
+        assert r[0].readonly
+        with refused(
+            TypeError,
+            "array_view(extent(3, 5), float32, readonly=True) is read-only: write array_view(..., readonly=True)",
+        ):
+            array_view(r)
+        with refused(TypeError, "view_as needs rank 1, array_view(extent(3, 5), float32) has rank 2"):
+            v.view_as(15)
+
+    def test_without_a_source(self, cpu, refused):
+        v = array_view(extent(3, 5), float32)
+        assert v.source_accelerator_view is cpu
+        v[2, 4] = 7
+        assert v[2, 4] == 7
+        assert array_view(extent(3), dtype=int32).dtype == np.int32
+        with refused(TypeError, "array_view(extent(3), ...) without a source needs a dtype"):
+            array_view(extent(3))
+        with refused(TypeError, "a read-only view without a source would never hold a value"):
+            array_view(extent(3), int32, readonly=True)
+        with refused(AmpError, "extent(3, 0): component 1 is 0, but those of a container are at least 1"):
+            array_view(extent(3, 0), int32)
+
+    def test_read_only_sources(self, raw, refused):
+        raw.flags.writeable = False
+        with refused(TypeError, "the ndarray is read-only: write array_view(a, readonly=True)"):
+            array_view(raw)
+        v = array_view(raw, readonly=True)
+        assert v[1, 1] == 6
+        with refused(TypeError, "array_view(extent(3, 5), float32, readonly=True) is read-only"):
+            v[1, 1] = 0
+
+    def test_overlapping_elements(self, raw, refused):
+        wide = np.broadcast_to(raw[0], (4, 5))
+        assert array_view(wide, readonly=True)[3, 4] == 4
+        sliding = np.lib.stride_tricks.sliding_window_view(raw.ravel(), 4, writeable=True)
+        assert array_view(sliding, readonly=True)[11, 3] == 14
+        with refused(TypeError, "elements of the ndarray overlap: write array_view(a, readonly=True)"):
+            array_view(sliding)
+
+    def test_wrong_sources(self, raw, refused):
+        with refused(
+            TypeError,
+            "array_view looks into an ndarray, array, array_view or extent, got list: "
+            "write np.array(...) and keep that",
+        ):
+            array_view([1, 2, 3])
+        with refused(TypeError, "dtype goes with an extent alone; elements keep the source's type"):
+            array_view(raw, dtype=int32)
+        with refused(AmpError, "a 0-dimensional ndarray has no extent: write array_view(a.reshape(1))"):
+            array_view(np.array(1.5, np.float32))
+        with refused(AmpError, "extent(0, 4): component 0 is 0, but those of a container are at least 1"):
+            array_view(np.zeros((0, 4), np.float32))
+        with refused(
+            UnsupportedFeatureError,
+            "float64 elements need an engine that enables the device's shaderFloat64; "
+            "the Kompute engine enables none: use float32, that is a.astype(np.float32)",
+        ):
+            array_view(np.zeros(3))
+        with refused(AmpError, "bool is no element type: use int32, or int8 where the device has it"):
+            array_view(np.zeros(3, bool))
+        with refused(
+            TypeError,
+            "array_view of a masked array would lose the mask: write .filled(value)",
+        ):
+            array_view(np.ma.zeros(3, np.float32))
+        with refused(
+            UnsupportedFeatureError,
+            "member 'a': float64 elements need an engine that enables the device's "
+            "shaderFloat64; the Kompute engine enables none: use float32",
+        ):
+            array_view(np.zeros(3, [("a", np.float64)]))
+
+    def test_odd_strides(self, refused):
+        record = np.zeros(4, [("pad", np.float32), ("pair", [("x", np.float32), ("y", np.float32)])])
+        with refused(
+            TypeError,
+            "strides (12,) are no multiples of the element's 8 bytes: write array_view(np.ascontiguousarray(a))",
+        ):
+            array_view(record["pair"])
+        record["pad"][2] = 5
+        assert array_view(record["pad"])[2] == 5
+
+    def test_unaligned_memory(self):
+        memory = np.zeros(41, np.uint8)
+        odd = memory[1:].view(np.float32)
+        odd[:] = range(10)
+        assert array_view(odd)[9] == 9
+
+    def test_subclasses(self, raw):
+        assert array_view(raw.view(type("Grid", (np.ndarray,), {}))).extent == (3, 5)
+        assert array_view(np.zeros(3, POINT).view(np.recarray)).dtype == POINT
+
+
+class TestSubscripts:
+    def test_reading_and_writing(self, raw):
+        v = array_view(raw)
+        assert v[1, 2] == v[index(1, 2)] == v[1][2] == 7
+        assert isinstance(v[1, 2], np.float32)
+        v[1, 2] = 70
+        v[index(0, 0)] = np.float64(1.5)
+        v[2][4] = 9
+        v[tiled_index((2, 0), (0, 0), (0, 0), (0, 0), (1, 1))] = -3
+        assert raw[1, 2] == 70
+        assert raw[0, 0] == 1.5
+        assert raw[2, 4] == 9
+        assert raw[2, 0] == -3
+        v[np.int64(0), np.uint8(1)] = 4
+        assert raw[0, 1] == 4
+
+    def test_rank_1(self, raw):
+        v = array_view(raw[0])
+        assert v[4] == v[index(4)] == v[(4,)] == 4
+        v[0] += 2
+        assert raw[0, 0] == 2
+        assert list(v) == [2, 1, 2, 3, 4]
+        assert [row.extent for row in array_view(raw)] == [(5,)] * 3
+
+    @pytest.mark.parametrize(("key", "shown"), [((0, -1), "(0, -1)"), ((3, 0), "(3, 0)"), (index(0, 5), "(0, 5)")])
+    def test_outside(self, raw, refused, key, shown):
+        v = array_view(raw)
+        with refused(IndexError, f"index {shown} is outside extent(3, 5)"):
+            v[key]
+        with refused(IndexError, f"index {shown} is outside extent(3, 5)"):
+            v[key] = 1
+
+    def test_outside_rank_1(self, raw, refused):
+        with refused(IndexError, "index -1 is outside extent(5)"):
+            array_view(raw[0])[-1]
+
+    @pytest.mark.parametrize("row", [-1, 3])
+    def test_projection_outside(self, raw, refused, row):
+        with refused(AmpError, f"projection {row} is outside dimension 0 of extent(3, 5)"):
+            array_view(raw)[row]
+
+    def test_wrong_subscripts(self, raw, refused):
+        v = array_view(raw)
+        name = "array_view(extent(3, 5), float32)"
+        with refused(TypeError, f"{name} has rank 2 and takes 2 subscripts, got 3"):
+            v[0, 0, 0]
+        with refused(TypeError, f"{name} has rank 2 and takes 2 subscripts, got 1"):
+            v[index(1)]
+        for key in (slice(None), (0, slice(1, 2))):
+            with refused(
+                TypeError,
+                f"{name} takes no slices: write .section(index(...), extent(...)), "
+                f"or np.asarray(...) for numpy's subscripts",
+            ):
+                v[key]
+        for key, kind in ((..., "ellipsis"), ((0, 1.0), "float"), (raw > 1, "ndarray")):
+            with refused(
+                TypeError,
+                f"subscripts of {name} are integers or an index, got {kind}: np.asarray(...) has numpy's subscripts",
+            ):
+                v[key]
+        with refused(TypeError, f"{name} has rank 2 and takes 2 subscripts: write copy(values, v[1])"):
+            v[1] = 0
+
+    def test_values_that_do_not_fit(self, refused):
+        v = array_view(np.zeros(3, np.int32))
+        with refused(TypeError, "a value of type float64 does not convert to int32"):
+            v[0] = 1.5
+        with refused(OverflowError, "2147483648 does not fit int32"):
+            v[0] = 2**31
+        with refused(TypeError, "an element takes one value, got an array of shape (2,)"):
+            v[0] = [1, 2]
+        v[0] = True
+        assert v[0] == 1
+
+
+class TestStructElements:
+    @pytest.fixture
+    def points(self):
+        return np.zeros((2, 3), POINT)
+
+    def test_members(self, points, refused):
+        v = array_view(points)
+        e = v[1, 2]
+        e.x = 1.5
+        e["n"] = 3
+        e.m[1, 2] = 4
+        e.q.z = 5
+        assert points[1, 2]["x"] == 1.5
+        assert points[1, 2]["n"] == 3
+        assert points[1, 2]["m"].tolist() == [[0, 0, 0], [0, 0, 4]]
+        assert points[1, 2]["q"]["z"] == 5
+        assert (e.x, e["n"], e.m[1, 2], e.q.z) == (1.5, 3, 4, 5)
+        v[1, 2].m = np.ones((2, 3))
+        assert points[1, 2]["m"].sum() == 6
+        with refused(AttributeError, "no member 'y' in " + str_of(POINT)):
+            _ = e.y
+        with refused(AttributeError, "no member 'y' in " + str_of(POINT)):
+            e.y = 1
+        with pytest.raises(KeyError):
+            e["y"]
+        with refused(TypeError, "a value of type float64 does not convert to int32"):
+            e.n = 1.5
+        with refused(IndexError, "(2, 0) is outside float32[2, 3]"):
+            e.m[2, 0]
+        with refused(TypeError, "float32[2, 3] takes 2 subscripts"):
+            e.m[1]
+        with refused(TypeError, "subscripts of float32[2, 3] are integers"):
+            e.m[1, 1.0]
+        with refused(TypeError, f"{str_of(POINT)} takes no subscripts"):
+            e[0]
+
+    def test_whole_elements(self, points):
+        v = array_view(points)
+        v[0, 0] = (1.5, 2, np.ones((2, 3)), (7,))
+        v[1, 1] = v[0, 0]
+        v[1, 2] = points[0, 0]
+        assert points[1, 1] == points[0, 0] == points[1, 2]
+        assert v[1, 1] == v[0, 0]
+        assert v[1, 1] != v[0, 1]
+        assert v[1, 1] == points[0, 0]
+        assert np.asarray(v[1, 1].m).shape == (2, 3)
+        assert len(v[1, 1]) == 4
+        assert len(v[1, 1].m) == 2
+        assert repr(v[1, 1]) == repr(points[1, 1])
+        copied = v[1, 1].item()
+        v[1, 1].x = 9
+        assert copied["x"] == 1.5
+
+    def test_read_only(self, points, refused):
+        v = array_view(points, readonly=True)
+        with refused(TypeError, f"{v!r} is read-only"):
+            v[0, 0].x = 1
+
+    def test_writes_reach_the_device(self, points, location, launch):
+        v = array_view(points)
+        launch(location, lambda d: d["x"].fill(2), v)
+        v[0, 1].n = 8
+        launch(location, lambda d: np.add(d["x"], d["n"], out=d["x"]), v)
+        assert v[0, 1].x == 10
+        assert v[1, 1].x == 2
+
+
+def str_of(dtype):
+    from vkamp.lang.dtypes import dtype_name
+
+    return dtype_name(dtype)
+
+
+class TestSection:
+    def test_forms(self, raw):
+        v = array_view(raw)
+        for s in (
+            v.section(index(1, 2), extent(2, 3)),
+            v.section((1, 2), (2, 3)),
+            v.section(index(1, 2)),
+            v.section(1, 2, 2, 3),
+        ):
+            np.testing.assert_array_equal(np.asarray(s), raw[1:, 2:])
+        np.testing.assert_array_equal(np.asarray(v.section(extent(2, 2))), raw[:2, :2])
+        np.testing.assert_array_equal(np.asarray(array_view(raw[0]).section(1, 2)), [1, 2])
+
+    def test_nesting_is_parent_relative(self, raw):
+        s = array_view(raw).section(index(1, 1)).section(1, 1, 1, 2)
+        np.testing.assert_array_equal(np.asarray(s), raw[2:, 2:4])
+        s[0][1] = 77
+        assert raw[2, 3] == 77
+
+    @pytest.mark.parametrize(
+        ("args", "message"),
+        [
+            ((0, 0, 0, 1), "dimension 0: length 0 is below 1"),
+            ((0, 0, 1, -1), "dimension 1: length -1 is below 1"),
+            ((-1, 0, 1, 1), "dimension 0: origin -1 is outside"),
+            ((0, 5, 1, 1), "dimension 1: origin 5 is outside"),
+            ((1, 0, 3, 1), "dimension 0: 1 + 3 is past the end"),
+            ((index(3, 0),), "dimension 0: origin 3 is outside"),
+            ((extent(3, 6),), "dimension 1: 0 + 6 is past the end"),
+            ((0, 1, 1, 2**31 - 1), "dimension 1: 1 + 2147483647 is past the end"),
+        ],
+    )
+    def test_outside(self, raw, refused, args, message):
+        with refused(AmpError, f"section of extent(3, 5), {message}"):
+            array_view(raw).section(*args)
+
+    def test_wrong_arguments(self, raw, refused):
+        v = array_view(raw)
+        with refused(TypeError, "section of rank 2 takes 4 integers, got 2"):
+            v.section(1, 2)
+        with refused(TypeError, "section of extent(3, 5) needs an index and an extent of rank 2"):
+            v.section(index(1))
+        for args, kinds in (((), ""), ((1, extent(2)), "int, extent"), (("a",), "str")):
+            with refused(
+                TypeError,
+                f"section takes (index, extent), (index), (extent) or origin and lengths as integers, got ({kinds})",
+            ):
+                v.section(*args)
+
+
+class TestReinterpret:
+    def test_types(self, raw):
+        v = array_view(raw[0])
+        np.testing.assert_array_equal(np.asarray(v.reinterpret_as(uint32)), raw[0].view(np.uint32))
+        pair = v.section(1, 4).reinterpret_as([("x", np.float32), ("y", np.float32)])
+        assert pair.extent == (2,)
+        pair[1].y = 60
+        assert raw[0, 4] == 60
+        assert array_view(raw[0], readonly=True).reinterpret_as(int32).readonly
+
+    def test_errors(self, raw, refused):
+        pair = [("x", np.float32), ("y", np.float32)]
+        with refused(AmpError, "20 bytes are no whole number of 8-byte elements"):
+            array_view(raw[0]).reinterpret_as(pair)
+        with refused(TypeError, "reinterpret_as needs rank 1, array_view(extent(3, 5), float32) has rank 2"):
+            array_view(raw).reinterpret_as(pair)
+        with refused(AmpError, "reinterpret_as needs elements without gaps: copy them to an array"):
+            array_view(raw[:, 0]).reinterpret_as(int32)
+
+    def test_not_on_an_element_boundary(self, raw, location, refused):
+        v = array_view(raw[0]).section(1, 4).reinterpret_as([("x", np.float32), ("y", np.float32)])
+        array_view(raw[0])  # the home begins at the row
+        with refused(
+            UnsupportedFeatureError,
+            f"{v!r} begins 4 bytes into its memory, which is no multiple of its 8-byte elements: copy it to an array",
+        ):
+            v._acquire(location, read=True, write=False)
+
+    def test_view_as(self, raw, refused):
+        v = array_view(raw.ravel())
+        np.testing.assert_array_equal(np.asarray(v.view_as(extent(5, 3))), raw.reshape(5, 3))
+        np.testing.assert_array_equal(np.asarray(v.view_as(extent(2, 2))), [[0, 1], [2, 3]])
+        with refused(AmpError, "extent(16) has 16 elements, the source only 15"):
+            v.view_as(16)
+
+
+class TestWholeValues:
+    def test_asarray_looks_at_home(self, raw):
+        v = array_view(raw)
+        seen = np.asarray(v)
+        assert np.shares_memory(seen, raw)
+        assert not seen.flags.writeable
+        assert raw.flags.writeable
+        mine = np.array(v)
+        mine[0, 0] = 50
+        assert raw[0, 0] == 0
+        assert np.asarray(v, dtype=np.float64).dtype == np.float64
+        assert v.__array__(copy=False) is not None
+
+    def test_no_copy_in_another_type(self, raw, refused):
+        with refused(ValueError, "an array_view cannot be had as float64 without a copy"):
+            array_view(raw).__array__(np.float64, copy=False)
+
+    def test_numpy_functions(self, raw):
+        v = array_view(raw)
+        assert np.sum(v) == raw.sum()
+        np.testing.assert_array_equal(np.add(v, 1), raw + 1)
+
+    def test_data(self, raw, refused):
+        with refused(TypeError, "data() needs rank 1, array_view(extent(3, 5), float32) has rank 2"):
+            array_view(raw).data()
+        v = array_view(raw)[1].section(1, 3)
+        v.data()[0] = 60
+        assert raw[1, 1] == 60
+        assert not array_view(raw[0], readonly=True).data().flags.writeable
+
+    def test_data_is_stable(self, location, launch):
+        v = array_view(extent(7), int32)
+        first = v.data()
+        first[:] = 5
+        launch(location, lambda d: np.add(d, 1, out=d), v)
+        assert v.data().__array_interface__["data"] == first.__array_interface__["data"]
+        assert first.tolist() == [6] * 7
+
+    def test_get_ref(self, raw, location, launch):
+        v = array_view(raw)
+        launch(location, lambda d: d.fill(9), v)
+        assert v.get_ref(index(1, 1))[()] == 6
+        v.synchronize(access_type.read_write)
+        ref = v.get_ref((1, 1))
+        assert ref[()] == 9
+        ref[...] = 4
+        launch(location, lambda d: np.add(d, 1, out=d), v)
+        assert v[1, 1] == 5
+        assert v[0, 0] == 10
+        assert not array_view(raw, readonly=True).get_ref((0, 0)).flags.writeable

@@ -1,0 +1,176 @@
+"""Element types and conversions to them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vkamp.errors import AmpError, UnsupportedFeatureError
+from vkamp.lang.dtypes import convert, convert_scalar, dtype_name, element_dtype
+
+F, I, U = np.float32, np.int32, np.uint32  # noqa: E741
+POSSIBLE = "elements are float32, int32, uint32 and structured dtypes of these"
+NESTED = np.dtype([("p", [("x", F), ("y", F)]), ("m", I, (2, 3)), ("n", U)])
+
+
+@pytest.mark.parametrize("given", [F, I, U, "f4", "<i4", np.dtype("u4"), np.intc, np.uintc])
+def test_scalars(given):
+    assert element_dtype(given) == np.dtype(given)
+
+
+def test_structs_keep_their_layout():
+    assert element_dtype(NESTED) == NESTED
+    holes = np.dtype({"names": ["a", "b"], "formats": [F, I], "offsets": [4, 12], "itemsize": 20})
+    assert element_dtype(holes).fields == holes.fields
+    assert element_dtype(holes).itemsize == 20
+    record = np.dtype((np.record, [("a", F)]))
+    assert element_dtype(record).type is np.void
+    assert dtype_name(NESTED) == "{p: {x: float32, y: float32}, m: int32[2, 3], n: uint32}"
+
+
+@pytest.mark.parametrize(
+    ("given", "feature", "instead"),
+    [
+        (np.float64, "shaderFloat64", "float32"),
+        (np.int64, "shaderInt64", "int32"),
+        (np.uint64, "shaderInt64", "uint32"),
+        (np.float16, "storageBuffer16BitAccess", "float32"),
+        (np.int16, "storageBuffer16BitAccess", "int32"),
+        (np.uint16, "storageBuffer16BitAccess", "uint32"),
+        (np.int8, "storageBuffer8BitAccess", "int32"),
+        (np.uint8, "storageBuffer8BitAccess", "uint32"),
+    ],
+)
+def test_types_of_some_devices(refused, given, feature, instead):
+    name = np.dtype(given).name
+    message = (
+        f"{name} elements need an engine that enables the device's {feature}; "
+        f"the Kompute engine enables none: use {instead}"
+    )
+    with refused(UnsupportedFeatureError, message):
+        element_dtype(given)
+    with refused(UnsupportedFeatureError, "member 'q.z': " + message):
+        element_dtype([("q", [("z", given)])])
+
+
+def test_bool(refused):
+    advice = "is no element type: use int32, or int8 where the device has it"
+    with refused(AmpError, f"bool {advice}"):
+        element_dtype(bool)
+    with refused(AmpError, f"member 'b': bool {advice}"):
+        element_dtype([("a", F), ("b", np.bool_)])
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        (object, "object"),
+        ("U3", "str96"),
+        ("S4", "bytes32"),
+        (np.complex64, "complex64"),
+        ("M8[s]", "datetime64[s]"),
+        ("m8[s]", "timedelta64[s]"),
+        ("V8", "void64"),
+    ],
+)
+def test_no_element_types(refused, given, name):
+    with refused(TypeError, f"{name} is no element type: {POSSIBLE}"):
+        element_dtype(given)
+
+
+def test_nonsense(refused):
+    with refused(TypeError, f"'no such type' is no element type: {POSSIBLE}"):
+        element_dtype("no such type")
+    with refused(TypeError, "float32[3] is no element type: put the extra dimensions in the extent"):
+        element_dtype((F, (3,)))
+
+
+def test_byte_order(refused):
+    order = ">" if np.little_endian else "<"
+    with refused(
+        TypeError,
+        f"float32 elements of type '{order}f4' are not in native byte order: write a.astype(a.dtype.newbyteorder('='))",
+    ):
+        element_dtype(order + "f4")
+
+
+def test_struct_rules(refused):
+    def struct(names, formats, offsets, itemsize):
+        return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": itemsize})
+
+    with refused(TypeError, "the structured dtype has no members"):
+        element_dtype(np.dtype([]))
+    with refused(TypeError, "member 'b' is at byte 5: members are 4-byte aligned"):
+        element_dtype(struct(["a", "b"], [F, F], [0, 5], 12))
+    with refused(TypeError, "the structured dtype has 10 bytes: the size is a multiple of 4"):
+        element_dtype(struct(["a", "b"], [F, F], [0, 4], 10))
+    apart = "members are in ascending order and apart"
+    with refused(TypeError, f"member 'b' at byte 0 overlaps or precedes 'a': {apart}"):
+        element_dtype(struct(["a", "b"], [F, I], [0, 0], 4))
+    with refused(TypeError, f"member 'b' at byte 0 overlaps or precedes 'a': {apart}"):
+        element_dtype(struct(["a", "b"], [F, I], [4, 0], 8))
+
+
+class TestConvert:
+    def test_an_array_of_the_type_is_not_copied(self):
+        a = np.arange(6, dtype=F)
+        assert convert(a, np.dtype(F)) is a
+        assert convert(a, None).dtype == F
+
+    def test_same_kind(self, refused):
+        assert convert(np.array([1.5, 2.5]), np.dtype(F)).dtype == F
+        assert convert(np.arange(3), np.dtype(I)).tolist() == [0, 1, 2]
+        assert convert(np.arange(3), np.dtype(F)).dtype == F
+        assert convert(np.array([True]), np.dtype(I)).tolist() == [1]
+        with refused(
+            TypeError,
+            "data of type float64 does not convert to int32: write .astype(np.int32)",
+        ):
+            convert(np.array([1.5]), np.dtype(I))
+        with refused(
+            TypeError,
+            "data of type int64 does not convert to uint32: write .astype(np.uint32)",
+        ):
+            convert(np.arange(3, dtype=np.int64), np.dtype(U))
+        with refused(TypeError, "data of type {x: float32} does not convert to {x: int32}"):
+            convert(np.zeros(1, [("x", F)]), np.dtype([("x", I)]))
+
+    def test_range(self, refused):
+        with refused(OverflowError, "5000000000 does not fit int32"):
+            convert(np.array([1, 5_000_000_000]), np.dtype(I))
+        with refused(OverflowError, "-1 does not fit uint32"):
+            convert([1, -1], np.dtype(U))
+        with refused(OverflowError, "2147483648 does not fit int32"):
+            convert([2**31], None)
+
+    def test_plain_numbers_are_weak(self, refused):
+        assert convert([1, 2], None).dtype == I
+        assert convert([[1, 2.5]], None).dtype == F
+        assert convert([1, 2**32 - 1], np.dtype(U)).tolist() == [1, 2**32 - 1]
+        assert convert([1, 2], np.dtype(F)).dtype == F
+        assert convert(iter([1, 2]), np.dtype(I)).tolist() == [1, 2]
+        with refused(TypeError, "data of type float64 does not convert to int32: write .astype(np.int32)"):
+            convert([1.5], np.dtype(I))
+        with refused(TypeError, f"str96 is no element type: {POSSIBLE}"):
+            convert(["abc"], None)
+        with refused(AmpError, "bool is no element type: use int32, or int8 where the device has it"):
+            convert([True], None)
+
+    def test_structs(self):
+        wanted = np.dtype([("x", F), ("n", I)])
+        assert convert([(1.5, 2), (3, 4)], wanted).tolist() == [(1.5, 2), (3.0, 4)]
+
+    def test_masked(self, refused):
+        with refused(TypeError, "data is a masked array: write .filled(value)"):
+            convert(np.ma.zeros(3, F), np.dtype(F))
+
+
+def test_convert_scalar(refused):
+    assert convert_scalar(3, np.dtype(F)) == 3.0
+    assert convert_scalar(np.int64(3), np.dtype(U)).dtype == U
+    with refused(TypeError, "a value of type float64 does not convert to int32"):
+        convert_scalar(1.5, np.dtype(I))
+    with refused(OverflowError, "-1 does not fit uint32"):
+        convert_scalar(-1, np.dtype(U))
+    with refused(TypeError, "an element takes one value, got an array of shape (2,)"):
+        convert_scalar([1, 2], np.dtype(I))
