@@ -110,8 +110,7 @@ class array(Container):
         """A view for host subscripts; AmpError on a device."""
         if self._cpu_access_type == access_type_none:
             raise AmpError(
-                f"{self!r} is on a device and has no host subscripts: "
-                f"use np.asarray(a), copy(a, dest) or array_view(a)"
+                f"{self!r} is on a device and has no host subscripts: use np.asarray(a), copy(a, dest) or array_view(a)"
             )
         return array_view(self)
 
@@ -166,9 +165,7 @@ class array(Container):
 
     def _acquire(self, location: Location, *, read: bool, write: bool) -> Descriptor:
         if location != self._location:
-            raise AmpError(
-                f"{self!r} is on another accelerator_view than the launch: capture array_view(a)"
-            )
+            raise AmpError(f"{self!r} is on another accelerator_view than the launch: capture array_view(a)")
         return super()._acquire(location, read=read, write=write)
 
 
@@ -224,7 +221,5 @@ def _effective_access(location: Location, wanted: access_type) -> access_type:
     if not location.runs_kernels:
         return access_type_read_write
     if wanted not in (access_type_auto, access_type_none):
-        raise AmpError(
-            f"cpu_access_type {wanted.name}: the accelerator shares no memory with the host"
-        )
+        raise AmpError(f"cpu_access_type {wanted.name}: the accelerator shares no memory with the host")
     return access_type_none

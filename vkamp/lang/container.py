@@ -62,8 +62,7 @@ def container_shape(of: ExtentLike, dtype: np.dtype[Any]) -> tuple[int, ...]:
     for dimension, size in enumerate(shape):
         if size <= 0:
             raise AmpError(
-                f"{extent(shape)!r}: component {dimension} is {size}, "
-                f"but those of a container are at least 1"
+                f"{extent(shape)!r}: component {dimension} is {size}, but those of a container are at least 1"
             )
     if len(shape) > _MAX_RANK:
         raise UnsupportedFeatureError(
@@ -73,13 +72,11 @@ def container_shape(of: ExtentLike, dtype: np.dtype[Any]) -> tuple[int, ...]:
     for size in shape:
         nbytes *= size
     if nbytes >= 2**62:
-        raise OutOfMemoryError(
-            f"{extent(shape)!r} of {dtype.itemsize}-byte elements needs {nbytes} bytes"
-        )
+        raise OutOfMemoryError(f"{extent(shape)!r} of {dtype.itemsize}-byte elements needs {nbytes} bytes")
     return shape
 
 
-def position(key: Any, shape: tuple[int, ...], what: str) -> tuple[int, ...]:
+def position(key: Any, shape: tuple[int, ...], what: object) -> tuple[int, ...]:
     """A host subscript as one position; TypeError unless it has the rank of ``shape``, IndexError
     outside.
 
@@ -94,9 +91,7 @@ def position(key: Any, shape: tuple[int, ...], what: str) -> tuple[int, ...]:
                 _refuse_subscript(part, what)
         where = tuple(int(part) for part in parts)
     if len(where) != len(shape):
-        raise TypeError(
-            f"{what} has rank {len(shape)} and takes {len(shape)} subscripts, got {len(where)}"
-        )
+        raise TypeError(f"{what!r} has rank {len(shape)} and takes {len(shape)} subscripts, got {len(where)}")
     for i, n in zip(where, shape, strict=True):
         if not 0 <= i < n:
             inside = extent(shape)
@@ -104,14 +99,14 @@ def position(key: Any, shape: tuple[int, ...], what: str) -> tuple[int, ...]:
     return where
 
 
-def _refuse_subscript(part: object, what: str) -> NoReturn:
+def _refuse_subscript(part: object, what: object) -> NoReturn:
     if isinstance(part, slice):
         raise TypeError(
-            f"{what} takes no slices: write .section(index(...), extent(...)), "
+            f"{what!r} takes no slices: write .section(index(...), extent(...)), "
             f"or np.asarray(...) for numpy's subscripts"
         )
     raise TypeError(
-        f"subscripts of {what} are integers or an index, got {type(part).__name__}: "
+        f"subscripts of {what!r} are integers or an index, got {type(part).__name__}: "
         f"np.asarray(...) has numpy's subscripts"
     )
 
@@ -154,9 +149,7 @@ class Container:
         return self._layout.shape[0]
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            f"{type(self).__name__} cannot be pickled: send np.array(...) of it and make a new one"
-        )
+        raise TypeError(f"{type(self).__name__} cannot be pickled: send np.array(...) of it and make a new one")
 
     # -- values ------------------------------------------------------------------------------------
 
@@ -216,9 +209,7 @@ class Container:
                 f"which is no multiple of its {itemsize}-byte elements: copy it to an array"
             )
         strides = tuple(stride // itemsize for stride in layout.strides)
-        return Descriptor(
-            copy.storage, layout.dtype, offset, layout.shape, strides, layout.is_dense, home_id
-        )
+        return Descriptor(copy.storage, layout.dtype, offset, layout.shape, strides, layout.is_dense, home_id)
 
     def _written(self, location: Location) -> None:
         """A launch that writes this container, acquired for it before, is enqueued at

@@ -83,10 +83,10 @@ def element_dtype(dtype: DTypeLike) -> np.dtype[Any]:
         wanted: np.dtype[Any] = np.dtype(dtype)
     except TypeError:
         raise TypeError(f"{dtype!r} is no element type: elements are {_POSSIBLE}") from None
-    _check(wanted, "")
     for scalar in _SCALARS:
         if wanted == scalar:
             return scalar  # one object per type, whichever C type numpy calls it
+    _check(wanted, "")
     return np.dtype((np.void, wanted)) if wanted.type is np.record else wanted
 
 
@@ -159,8 +159,7 @@ def _fits(values: NDArray[Any], dtype: np.dtype[Any]) -> None:
 
 def _refuse(source: np.dtype[Any], dtype: np.dtype[Any], what: str) -> None:
     raise TypeError(
-        f"{what} of type {dtype_name(source)} does not convert to {dtype_name(dtype)}: "
-        f"write .astype(np.{dtype.name})"
+        f"{what} of type {dtype_name(source)} does not convert to {dtype_name(dtype)}: write .astype(np.{dtype.name})"
         if dtype.names is None
         else f"{what} of type {dtype_name(source)} does not convert to {dtype_name(dtype)}"
     )
@@ -233,9 +232,7 @@ def convert_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
     if values.ndim:
         raise TypeError(f"an element takes one value, got an array of shape {values.shape}")
     if not _weak_converts(values.dtype, dtype):
-        raise TypeError(
-            f"a value of type {dtype_name(values.dtype)} does not convert to {dtype_name(dtype)}"
-        )
+        raise TypeError(f"a value of type {dtype_name(values.dtype)} does not convert to {dtype_name(dtype)}")
     if dtype.kind in "iu":
         _fits(values, dtype)
     return values.astype(dtype)[()]

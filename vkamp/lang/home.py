@@ -236,11 +236,7 @@ class Home:
     def read(self, layout: Layout) -> NDArray[Any]:
         """The newest elements of ``layout`` in a fresh array; the host image stays as it is."""
         region = layout.region
-        owners = [
-            (copy, where)
-            for copy in self.copies.values()
-            if copy.pending and (where := copy.pending & region)
-        ]
+        owners = [(copy, where) for copy in self.copies.values() if copy.pending and (where := copy.pending & region)]
         if not owners:
             return np.array(self.host(layout), order="C")
         start, stop = region.start, region.stop
@@ -274,9 +270,7 @@ class Home:
 
 def _detach(values: NDArray[Any]) -> NDArray[Any]:
     """``values`` in writable, row-major memory of their own."""
-    owned = values.flags.owndata or (
-        isinstance(values.base, np.ndarray) and values.base.flags.owndata
-    )
+    owned = values.flags.owndata or (isinstance(values.base, np.ndarray) and values.base.flags.owndata)
     if owned and values.flags.writeable and values.flags.c_contiguous:
         return values
     return np.array(values, order="C")

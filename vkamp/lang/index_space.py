@@ -37,9 +37,7 @@ def _component(value: object, what: str) -> int:
     try:
         number = operator.index(cast(SupportsIndex, value))
     except TypeError:
-        raise TypeError(
-            f"{what} components are integers, got {type(value).__name__}: {value!r}"
-        ) from None
+        raise TypeError(f"{what} components are integers, got {type(value).__name__}: {value!r}") from None
     if not _LOWEST <= number <= _HIGHEST:
         raise OverflowError(f"{what} component {number} is outside the 32-bit signed range")
     return number
@@ -97,9 +95,7 @@ class _Components:
         try:
             number = operator.index(dimension)
         except TypeError:
-            raise TypeError(
-                f"{self._name} subscripts are integers, got {type(dimension).__name__}"
-            ) from None
+            raise TypeError(f"{self._name} subscripts are integers, got {type(dimension).__name__}") from None
         if not 0 <= number < len(self._values):
             raise IndexError(f"dimension {number} of {self!r}: dimensions are 0 to {self.rank - 1}")
         return number
@@ -135,9 +131,7 @@ class _Components:
         else:
             return NotImplemented
         if len(values) != len(self._values):
-            raise TypeError(
-                f"ranks differ: {self!r} has rank {self.rank}, {other!r} has rank {len(values)}"
-            )
+            raise TypeError(f"ranks differ: {self!r} has rank {self.rank}, {other!r} has rank {len(values)}")
         return self._values == values
 
     def __ne__(self, other: object) -> bool:
@@ -154,9 +148,7 @@ class _Components:
             if symbol not in ("+", "-") or not self._adds(other):
                 self._undefined(symbol, other)
             if other.rank != self.rank:
-                raise TypeError(
-                    f"ranks differ: {self!r} has rank {self.rank}, {other!r} has rank {other.rank}"
-                )
+                raise TypeError(f"ranks differ: {self!r} has rank {self.rank}, {other!r} has rank {other.rank}")
             return other._values
         self._undefined(symbol, other)
 
@@ -182,9 +174,7 @@ class _Components:
         return index(values)
 
     def _forward(self, function: _IntOperator, other: object, symbol: str) -> Any:
-        return self._plain(
-            self._apply(function, self._values, self._operand(other, symbol), symbol)
-        )
+        return self._plain(self._apply(function, self._values, self._operand(other, symbol), symbol))
 
     def _reflected(self, function: _IntOperator, other: object, symbol: str) -> Any:
         if not _is_integer(other):
@@ -337,9 +327,7 @@ class extent(_Components):
         """
         point = index(idx)
         if point.rank != self.rank:
-            raise TypeError(
-                f"ranks differ: {self!r} has rank {self.rank}, {point!r} has rank {point.rank}"
-            )
+            raise TypeError(f"ranks differ: {self!r} has rank {self.rank}, {point!r} has rank {point.rank}")
         return all(0 <= i < n for i, n in zip(point, self._values, strict=True))
 
     def tile(self, *sizes: SupportsIndex | Sequence[int]) -> tiled_extent:
@@ -359,9 +347,7 @@ def _tile_sizes(of: extent, sizes: tuple[Any, ...]) -> tuple[int, ...]:
         sizes = tuple(sizes[0])
     values = tuple([_component(size, "tile") for size in sizes])
     if len(values) != of.rank:
-        raise TypeError(
-            f"{of!r} has rank {of.rank} and needs {of.rank} tile sizes, got {len(values)}"
-        )
+        raise TypeError(f"{of!r} has rank {of.rank} and needs {of.rank} tile sizes, got {len(values)}")
     for size in values:
         if size <= 0:
             raise ValueError(f"tile sizes are at least 1, got {size}")
@@ -376,9 +362,7 @@ class _TileDims:
 
     def _tile_dim(self, dimension: int) -> int:
         if dimension >= len(self._tile):
-            raise AttributeError(
-                f"tile_dim{dimension} does not exist: the tile has rank {len(self._tile)}"
-            )
+            raise AttributeError(f"tile_dim{dimension} does not exist: the tile has rank {len(self._tile)}")
         return self._tile[dimension]
 
     @property
@@ -457,9 +441,7 @@ class tiled_extent(extent, _TileDims):
     def truncate(self) -> tiled_extent:
         """Each dimension rounded down to a multiple of the tile (AMP: ``truncate``); below one tile
         it is 0."""
-        return self._with(
-            [n - _truncated_remainder(n, s) for n, s in zip(self._values, self._tile, strict=True)]
-        )
+        return self._with([n - _truncated_remainder(n, s) for n, s in zip(self._values, self._tile, strict=True)])
 
 
 class tiled_index(_TileDims):

@@ -141,9 +141,7 @@ EMPTY = ByteSet(np.empty(0, np.int64))
 """The set of no bytes."""
 
 
-def scatter(
-    target: NDArray[np.uint8], values: NDArray[np.uint8], where: ByteSet, origin: int
-) -> None:
+def scatter(target: NDArray[np.uint8], values: NDArray[np.uint8], where: ByteSet, origin: int) -> None:
     """Write the bytes ``where`` of ``values`` into ``target``, and no others; both begin at
     position ``origin``."""
     if where.count <= 16:
@@ -236,7 +234,5 @@ class Layout:
     def place(self, memory: NDArray[np.uint8], origin: int) -> NDArray[Any]:
         """The elements in ``memory``, whose first byte is at position ``origin``: a view, no
         copy."""
-        placed: NDArray[Any] = np.ndarray(
-            self.shape, self.dtype, memory, self.offset - origin, self.strides
-        )
+        placed: NDArray[Any] = np.ndarray(self.shape, self.dtype, memory, self.offset - origin, self.strides)
         return placed

@@ -53,9 +53,7 @@ def _check(src: Any, dest: Any) -> None:
         if dest.readonly:
             raise TypeError(f"the destination {dest!r} is read-only")
     elif not isinstance(dest, np.ndarray):
-        raise TypeError(
-            f"copy writes to an array, array_view or ndarray, got {type(dest).__name__}"
-        )
+        raise TypeError(f"copy writes to an array, array_view or ndarray, got {type(dest).__name__}")
     elif not dest.flags.writeable:
         raise TypeError("the destination ndarray is read-only")
     if isinstance(src, Container):
@@ -64,18 +62,14 @@ def _check(src: Any, dest: Any) -> None:
     elif not isinstance(dest, Container):
         raise TypeError("copy needs an array or array_view on one side: numpy has np.copyto")
     elif not isinstance(src, Iterable):
-        raise TypeError(
-            f"copy reads an array, array_view, ndarray or sequence, got {type(src).__name__}"
-        )
+        raise TypeError(f"copy reads an array, array_view, ndarray or sequence, got {type(src).__name__}")
 
 
 def _check_containers(src: Container, dest: Container) -> None:
     if src.rank != dest.rank:
         raise TypeError(f"ranks differ: {src!r} to {dest!r}")
     if src.dtype != dest.dtype:
-        raise TypeError(
-            f"element types differ: {dtype_name(src.dtype)} to {dtype_name(dest.dtype)}"
-        )
+        raise TypeError(f"element types differ: {dtype_name(src.dtype)} to {dtype_name(dest.dtype)}")
     if src.extent != dest.extent:
         raise AmpError(f"extents differ: {src.extent!r} to {dest.extent!r}")
 

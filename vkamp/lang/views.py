@@ -127,9 +127,7 @@ class array_view(Container):
 
     def _over_ndarray(self, source: NDArray[Any], of: ExtentLike | None, readonly: bool) -> None:
         if isinstance(source, np.ma.MaskedArray):
-            raise TypeError(
-                "array_view of a masked array would lose the mask: write .filled(value)"
-            )
+            raise TypeError("array_view of a masked array would lose the mask: write .filled(value)")
         plain = np.asarray(source)
         dtype = _source_dtype(plain)
         if not plain.flags.writeable and not readonly:
@@ -190,17 +188,16 @@ class array_view(Container):
     def __getitem__(self, key: _Subscript) -> Any:
         if self.rank > 1 and is_integer(key):
             return self._projection(key)
-        where = position(key, self._layout.shape, repr(self))
+        where = position(key, self._layout.shape, self)
         node = element_at(self._host_read(), where)
         return resolve(self, (where,), node)
 
     def __setitem__(self, key: _Subscript, value: Any) -> None:
         if self.rank > 1 and is_integer(key):
             raise TypeError(
-                f"{self!r} has rank {self.rank} and takes {self.rank} subscripts: "
-                f"write copy(values, v[{key}])"
+                f"{self!r} has rank {self.rank} and takes {self.rank} subscripts: write copy(values, v[{key}])"
             )
-        where = position(key, self._layout.shape, repr(self))
+        where = position(key, self._layout.shape, self)
         with self._host_write() as elements:
             store(element_at(elements, where), value)
 
@@ -244,7 +241,7 @@ class array_view(Container):
         Nothing is brought home and no write is noticed: ``synchronize(access_type_read_write)``
         first.
         """
-        where = position(idx, self._layout.shape, repr(self))
+        where = position(idx, self._layout.shape, self)
         with self._lease as home:
             element = element_at(self._host_elements(home), where)
         if self._readonly:
@@ -314,9 +311,7 @@ class array_view(Container):
         self._synchronize_writes(access)
         return completion_future._run(lambda: self.synchronize(access))
 
-    def synchronize_to(
-        self, accelerator_view: Location, access: access_type = access_type_read
-    ) -> None:
+    def synchronize_to(self, accelerator_view: Location, access: access_type = access_type_read) -> None:
         """Make this view current at ``accelerator_view`` (AMP: ``synchronize_to``).
 
         With ``access_type_read_write`` or ``access_type_write`` it counts as written there.
@@ -329,10 +324,7 @@ class array_view(Container):
     def _synchronize_writes(self, access: access_type) -> bool:
         """Whether ``access`` announces writes; TypeError for one that this view can't have."""
         if not isinstance(access, access_type) or access not in (1, 2, 3):
-            raise TypeError(
-                f"access is access_type_read, access_type_write or access_type_read_write, "
-                f"got {access!r}"
-            )
+            raise TypeError(f"access is access_type_read, access_type_write or access_type_read_write, got {access!r}")
         writes = bool(access & access_type.write)
         if writes and self._readonly:
             raise TypeError(f"{self!r} is read-only and is synchronized for reading only")
@@ -396,10 +388,7 @@ def _prefix(source: NDArray[Any], layout: Layout, of: ExtentLike) -> Layout:
     """The first elements of an ndarray, in row-major order."""
     if source.ndim > 1:
         if not layout.is_dense:
-            raise TypeError(
-                "a prefix of an ndarray that is not contiguous: "
-                "write array_view(a) and .section(...)"
-            )
+            raise TypeError("a prefix of an ndarray that is not contiguous: write array_view(a) and .section(...)")
         layout = _flat(layout)
     return _view_as(layout, of)
 
@@ -430,9 +419,7 @@ def _reinterpret(layout: Layout, dtype: np.dtype[Any]) -> Layout:
     return Layout.dense(layout.offset, (nbytes // dtype.itemsize,), dtype)
 
 
-def _section_box(
-    args: tuple[Any, ...], shape: tuple[int, ...]
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _section_box(args: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Origin and size of a section of ``shape``."""
     rank = len(shape)
     origin: tuple[int, ...] = (0,) * rank
@@ -450,9 +437,7 @@ def _section_box(
     else:
         _refuse_section(args)
     if len(origin) != rank or (size is not None and len(size) != rank):
-        raise TypeError(
-            f"section of {_extent(shape)!r} needs an index and an extent of rank {rank}"
-        )
+        raise TypeError(f"section of {_extent(shape)!r} needs an index and an extent of rank {rank}")
     if size is None:
         size = tuple(n - i for n, i in zip(shape, origin, strict=True))
     _check_box(origin, size, shape)
@@ -462,8 +447,7 @@ def _section_box(
 def _refuse_section(args: tuple[Any, ...]) -> NoReturn:
     kinds = ", ".join(type(arg).__name__ for arg in args)
     raise TypeError(
-        f"section takes (index, extent), (index), (extent) or origin and lengths as integers, "
-        f"got ({kinds})"
+        f"section takes (index, extent), (index), (extent) or origin and lengths as integers, got ({kinds})"
     )
 
 
