@@ -1,7 +1,44 @@
-"""``parallel_for_each``: from a launch to work on a device."""
+"""``parallel_for_each``: from a launch to work on a device.
 
-from vkamp.dispatch.inspection import Inspection, inspect_kernel
-from vkamp.dispatch.launch import parallel_for_each
+The compiler behind it is loaded by the first launch, not by ``import vkamp``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, overload
+
 from vkamp.dispatch.reference import ReferenceEngine
 
-__all__ = ["Inspection", "ReferenceEngine", "inspect_kernel", "parallel_for_each"]
+if TYPE_CHECKING:
+    from vkamp.dispatch.inspection import Inspection
+    from vkamp.lang.kernel import KernelFunction
+
+__all__ = ["ReferenceEngine", "inspect_kernel", "parallel_for_each"]
+
+
+@overload
+def parallel_for_each(domain: Any, /) -> Callable[[Callable[..., Any]], None]: ...
+@overload
+def parallel_for_each(first: Any, second: Any, /, *args: Any, **constants: Any) -> Any: ...
+def parallel_for_each(*args: Any, **constants: Any) -> Any:
+    """Runs a kernel once for every index of a domain (AMP: ``parallel_for_each``).
+
+    ``parallel_for_each([accelerator_view,] domain, kernel, *args, **constants)``; the domain is an ``extent`` or a
+    ``tiled_extent``.  Without a kernel it is a decorator whose function captures containers by reference and numbers by
+    value and runs at once.  The launch is asynchronous: host accesses to what it writes wait for it.
+
+    Raises ``InvalidComputeDomainError`` for a domain that cannot run, then ``CompileError`` for a wrong kernel and
+    ``UnsupportedFeatureError`` for what the device hasn't, before any effect; ``AmpError`` for containers of several
+    accelerator_views; ``OutOfMemoryError``.
+    """
+    from vkamp.dispatch import launch
+
+    return launch.parallel_for_each(args, constants)
+
+
+def inspect_kernel(domain: Any, kernel: KernelFunction, *args: Any, **constants: Any) -> Inspection:
+    """What stands behind ``kernel.inspect(domain, *args, **constants)``."""
+    from vkamp.dispatch import inspection
+
+    return inspection.inspect_kernel(domain, kernel, *args, **constants)

@@ -167,7 +167,7 @@ def _scalar_type(function: FunctionType, name: str, value: Any) -> Scalar:
 
 def _struct(out: Arguments, function: FunctionType, name: str, value: np.void) -> front.StructType:
     try:
-        kind = from_dtype(value.dtype)
+        kind = from_dtype(value.dtype, front.struct_name(function, value.dtype))
     except ValueError as error:
         raise diagnostic("VKA304", _span(function), type=value.dtype) from error
     assert isinstance(kind, Struct)

@@ -8,10 +8,10 @@ from __future__ import annotations
 import struct
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import FunctionType
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -57,21 +57,8 @@ _cache: OrderedDict[Any, list[Entry]] = OrderedDict()
 _cache_lock = threading.Lock()
 
 
-@overload
-def parallel_for_each(domain: Any, /) -> Callable[[Callable[..., Any]], None]: ...
-@overload
-def parallel_for_each(first: Any, second: Any, /, *args: Any, **constants: Any) -> Any: ...
-def parallel_for_each(*args: Any, **constants: Any) -> Any:
-    """Runs a kernel once for every index of a domain (AMP: ``parallel_for_each``).
-
-    ``parallel_for_each([accelerator_view,] domain, kernel, *args, **constants)``; the domain is an ``extent`` or a
-    ``tiled_extent``.  Without a kernel it is a decorator whose function captures containers by reference and numbers by
-    value and runs at once.  The launch is asynchronous: host accesses to what it writes wait for it.
-
-    Raises ``InvalidComputeDomainError`` for a domain that cannot run, then ``CompileError`` for a wrong kernel and
-    ``UnsupportedFeatureError`` for what the device hasn't, before any effect; ``AmpError`` for containers of several
-    accelerator_views; ``OutOfMemoryError``.
-    """
+def parallel_for_each(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
+    """What stands behind the public function: tells its two forms and the optional accelerator_view apart."""
     view: accelerator_view | None = None
     if args and isinstance(args[0], accelerator_view):
         view, args = args[0], args[1:]
@@ -168,7 +155,7 @@ def _target_view(view: accelerator_view | None, arguments: Arguments) -> acceler
 def _request(
     function: FunctionType, precise: bool, domain: Domain, arguments: Arguments, view: accelerator_view
 ) -> front.Request:
-    types = _buffer_types(arguments, view)
+    types = _buffer_types(function, arguments, view)
 
     def resolve(pairs: list[tuple[str, Any]]) -> tuple[tuple[str, front.ArgType], ...]:
         return tuple((n, types.get(n, t)) for n, t in pairs)
@@ -184,14 +171,14 @@ def _request(
     )
 
 
-def _buffer_types(arguments: Arguments, view: accelerator_view) -> dict[str, front.BufferType]:
+def _buffer_types(function: FunctionType, arguments: Arguments, view: accelerator_view) -> dict[str, front.BufferType]:
     """The containers' types; those of one home get one storage number, in order of appearance."""
     homes: dict[int, int] = {}
     types: dict[str, front.BufferType] = {}
     for name, container in arguments.containers.items():
         home, offset, dense = container._placement(view)
         storage = homes.setdefault(home, len(homes))
-        element = from_dtype(container.dtype, "")
+        element = from_dtype(container.dtype, front.struct_name(function, container.dtype))
         types[name] = front.BufferType(element, container.rank, container.readonly, dense and offset == 0, storage)
     return types
 

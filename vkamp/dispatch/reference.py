@@ -8,16 +8,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vkamp import sim
 from vkamp.artifacts import Executable
 from vkamp.errors import AmpError, OutOfMemoryError
-from vkamp.ir.nodes import Kernel
 from vkamp.lang.container import Descriptor
 from vkamp.run.engine import Buffer, DeviceInfo, Dispatch, Engine, Limits, Program, Queue, Statistics
+
+if TYPE_CHECKING:
+    from vkamp.ir.nodes import Kernel
 
 __all__ = ["ReferenceEngine"]
 
@@ -103,10 +105,12 @@ class _Queue(Queue):
         return _Buffer(nbytes)
 
     def program(self, executable: Executable) -> Program:
-        assert isinstance(executable.module, Kernel)
-        return _Program(executable.module, executable.key)
+        return _Program(cast("Kernel", executable.module), executable.key)
 
     def enqueue(self, dispatch: Dispatch) -> None:
+        # The interpreter is loaded by the first launch that needs it.
+        from vkamp import sim
+
         launch = dispatch.launch
         program = dispatch.program
         assert launch is not None

@@ -12,6 +12,7 @@ from vkamp.front.signature import (
     free_names,
     is_number,
     read_name,
+    struct_name,
 )
 
 __all__ = [
@@ -29,4 +30,5 @@ __all__ = [
     "lower",
     "positional_parameters",
     "read_name",
+    "struct_name",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from functools import lru_cache
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ __all__ = [
     "is_number",
     "local_names",
     "read_name",
+    "struct_name",
 ]
 
 
@@ -132,6 +133,30 @@ def local_names(function: FunctionType) -> frozenset[str]:
 
 _MISSING = object()
 
+_struct_names: dict[tuple[CodeType, int, np.dtype[Any]], str] = {}
+
+
+def struct_name(function: FunctionType, dtype: np.dtype[Any]) -> str:
+    """The name that a kernel's module or closure has for a structured dtype; ``""`` if it has none."""
+    if dtype.names is None:
+        return ""
+    key = (function.__code__, id(function.__globals__), dtype)
+    name = _struct_names.get(key)
+    if name is None:
+        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
+        named = [(n, _contents(c)) for n, c in cells] + list(function.__globals__.items())
+        name = next((n for n, v in named if isinstance(v, np.dtype) and v == dtype), "")
+        _struct_names[key] = name
+    return name
+
+
+def _contents(cell: CellType) -> Any:
+    """What a closure's cell holds, if anything yet."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
 
 def read_name(function: FunctionType, name: str) -> tuple[str, Any] | None:
     """What a free name stands for: ``("closure" | "global" | "builtin", object)``, or ``None``."""
@@ -141,6 +166,7 @@ def read_name(function: FunctionType, name: str) -> tuple[str, Any] | None:
         try:
             return "closure", cell.cell_contents
         except ValueError:
+            # Not yet assigned; None would be a value.
             return None
     value = function.__globals__.get(name, _MISSING)
     if value is not _MISSING:

@@ -15,6 +15,7 @@ from vkamp.front.calls import check_writable, marked_name
 from vkamp.front.context import Context, Slot, contains_load
 from vkamp.front.expressions import binary, element_of, thread_index
 from vkamp.front.functions import flatten, set_body_lowering
+from vkamp.front.signature import struct_name
 from vkamp.front.values import (
     ArrayRef,
     BarrierRef,
@@ -547,8 +548,7 @@ def _element_type(ctx: Context, value: Value, node: ast.expr) -> Type:
     except TypeError:
         ctx.fail("VKA110", node, text=ctx.text(node))
     try:
-        name = node.id if isinstance(node, ast.Name) else ""
-        return from_dtype(dtype, name if dtype.names else "")
+        return from_dtype(dtype, struct_name(ctx.module.stack[0][0], dtype))
     except ValueError:
         ctx.fail("VKA304", node, type=dtype)
 

@@ -153,17 +153,18 @@ def common_type(left: Scalar, right: Scalar) -> Scalar:
 def from_dtype(dtype: np.dtype[np.generic], name: str = "") -> Type:
     """The IR type of a numpy dtype that ``vkamp.lang.dtypes`` has accepted.
 
-    ``name`` names an anonymous structured dtype.  Raises ``ValueError`` for any other dtype.
+    ``name`` names a structured dtype, which has none of its own.  Raises ``ValueError`` for any other dtype.
     """
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return Array(from_dtype(base, name), tuple(shape))
     if dtype.fields is not None and dtype.names is not None:
+        name = name or _struct_name(dtype)
         members = []
         for field_name in dtype.names:
             field_type, offset = dtype.fields[field_name][:2]
             members.append(Field(field_name, from_dtype(field_type, f"{name}_{field_name}"), int(offset)))
-        return Struct(name or _struct_name(dtype), tuple(members), dtype.itemsize)
+        return Struct(name, tuple(members), dtype.itemsize)
     scalar = SCALARS.get(dtype.name)
     if scalar is None or scalar is BOOL:
         raise ValueError(f"{dtype} is no element type")
