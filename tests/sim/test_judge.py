@@ -258,6 +258,17 @@ def test_a_barrier_without_tiles() -> None:
 
 # -- races in a tile
 
+
+def test_a_read_ahead_of_its_writer_is_a_race() -> None:
+    cell, x = static("cell", INT32, 2), var("x")
+    other = element(cell, binary("sub", 1, L))
+    body = [ir.Declare(at(), cell), put(element(cell, L), L), put(x, other)]
+    assert fault(body, tile=2).error_code == "race"
+    assert fault([*body, barrier()], tile=2).error_code == "race"
+    lost = [ir.Declare(at(), cell), put(x, other), barrier(), put(element(cell, L), L)]
+    assert fault(lost, tile=2).error_code == "uninitialised"
+
+
 SPACES = ("global", "tile_static")
 CELL = static("cell", INT32, 8)
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from vkamp.errors import AmpError, InvalidComputeDomainError, UnsupportedFeatureError
 from vkamp.ir.nodes import Function, Kernel, Local, walk
 from vkamp.ir.types import FLOAT32, Scalar, int_range
-from vkamp.sim.faults import Grid, Judge, Site, Thread
+from vkamp.sim.faults import Grid, Judge, KernelError, Site, Thread
 from vkamp.sim.memory import Clock, FencedShadow, KernelArray, TileShadow, bind, words_of
 from vkamp.sim.translate import Program, translate
 
@@ -286,8 +286,7 @@ class _Launch:
             if self.program.waits:
                 self._run_waiting(main, threads)
             else:
-                for i in self.order(len(threads)):
-                    main(threads[i])
+                self._turn([partial(main, thread) for thread in threads])
 
     def _run_untiled(self, main: Callable[[Thread], Any]) -> None:
         """Every thread alone: nothing orders two of them."""
@@ -320,27 +319,44 @@ class _Launch:
         for shadow in (*self.global_shadows, *self.tile_shadows):
             shadow.clear()
 
+    def _turn(self, steps: Sequence[Callable[[], int | None]]) -> dict[int, int]:
+        """Runs each thread of a tile up to its next barrier; returns the sites that threads wait at.
+
+        A thread that reads what nothing wrote may be ahead of the one that writes it: the others run on, and the
+        race between the two is what is reported.
+        """
+        waiting: dict[int, int] = {}
+        unset: KernelError | None = None
+        for i in self.order(len(steps)):
+            try:
+                site = steps[i]()
+            except KernelError as error:
+                if unset is None and error.error_code != "uninitialised":
+                    raise
+                unset = unset or error
+                continue
+            if site is not None:
+                waiting[i] = site
+        if unset is not None:
+            raise unset
+        return waiting
+
     def _run_waiting(self, main: Callable[[Thread], Generator[int, None, None]], threads: list[Thread]) -> None:
         """Runs the threads of a tile from barrier to barrier."""
         running = [main(thread) for thread in threads]
         while True:
-            waiting: dict[int, int] = {}
-            ended: list[int] = []
-            for i in self.order(len(threads)):
-                try:
-                    waiting[i] = next(running[i])
-                except StopIteration:
-                    ended.append(i)
+            waiting = self._turn([partial(next, thread, None) for thread in running])
             if not waiting:
                 return
-            self._pass_barrier(threads, waiting, ended)
+            self._pass_barrier(threads, waiting)
 
-    def _pass_barrier(self, threads: list[Thread], waiting: dict[int, int], ended: list[int]) -> None:
+    def _pass_barrier(self, threads: list[Thread], waiting: dict[int, int]) -> None:
         first = min(waiting)
         site = waiting[first]
         here = (threads[first].number, site)
-        if ended:
-            self.judge.divergence(here, (threads[min(ended)].number, None))
+        ended = next((i for i in range(len(threads)) if i not in waiting), None)
+        if ended is not None:
+            self.judge.divergence(here, (threads[ended].number, None))
         other = next((i for i in sorted(waiting) if waiting[i] != site), None)
         if other is not None:
             self.judge.divergence(here, (threads[other].number, waiting[other]))
