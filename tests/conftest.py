@@ -73,17 +73,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("accelerator", names, indirect=True, scope="session")
 
 
+def _runs_on_a_device(item: pytest.Item) -> bool:
+    return "accelerator" in getattr(item, "fixturenames", ())
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    on_devices = [item for item in items if "accelerator" in getattr(item, "fixturenames", ())]
     # A test for devices that nobody asked for is left out, not skipped: a skip means trouble.
     left_out = [
-        item for item in on_devices if not _names_for(item.get_closest_marker(MARKER), config)
+        item for item in items if _runs_on_a_device(item) and not _names_for(item.get_closest_marker(MARKER), config)
     ]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
-    if len(on_devices) > len(left_out):
-        _require_accelerators(config)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if any(_runs_on_a_device(item) for item in session.items):
+        _require_accelerators(session.config)
 
 
 def _require_accelerators(config: pytest.Config) -> None:
@@ -94,15 +100,16 @@ def _require_accelerators(config: pytest.Config) -> None:
         try:
             amp.accelerator(name)
         except amp.AmpError as error:
-            absent.append(f"  {name}: {error}")
+            absent.append(f"- {name}: {error}")
     if absent:
-        present = [each.description for each in amp.accelerator.get_all()]
         raise pytest.UsageError(
-            "the suite is to run on devices that are not here:\n"
-            + "\n".join(absent)
-            + "\nHere are: "
-            + ", ".join(present)
-            + "\nRun it as 'tools/env pytest', or name others with --vkamp-accelerators."
+            "\n".join(
+                [
+                    "the suite is to run on devices that are not here:",
+                    *absent,
+                    "Run it as 'tools/env pytest', or name others with --vkamp-accelerators.",
+                ]
+            )
         )
 
 
