@@ -204,6 +204,16 @@ class TestTopLevelViews:
         assert b[0, 0] == 7
         assert b[4, 0] == 60
 
+    def test_memory_that_is_not_aligned(self, location, launch):
+        memory = np.zeros(45, np.uint8)
+        a, b = array_view(memory[1:41].view(np.float32)), array_view(memory[3:43].view(np.float32))
+        launch(location, fill(1), a)
+        b.section(9, 1)[0] = 0
+        assert a[8] == 1
+        assert a[9] == 0
+        launch(location, add(1), a)
+        assert a[0] == 2
+
     def test_structs_and_members(self, location, launch):
         points = np.zeros(5, [("x", np.float32), ("y", np.float32)])
         xs, ys = array_view(points["x"]), array_view(points["y"])
@@ -418,6 +428,29 @@ class TestDiscard:
         v.synchronize()
         np.testing.assert_array_equal(raw[:, :4], before[:, :4])
         assert (raw[:, 4:] == -1).all()
+
+    def test_saves_the_upload_of_host_writes(self, raw, location, launch):
+        v = array_view(raw)
+        launch(location, fill(3), v)
+        v[0, 0] = 5
+        v.discard_data()
+        location.moved()
+        launch(location, fill(4), v)
+        assert location.moved() == (0, 0)
+        assert v[0, 0] == 4
+
+    def test_an_array_keeps_what_it_has(self, raw):
+        a = array(extent(7, 10), data=raw)
+        array_view(a).discard_data()
+        np.testing.assert_array_equal(np.asarray(a), raw)
+
+    def test_refresh_makes_it_valid(self, raw, location, launch):
+        v = array_view(raw)
+        v.discard_data()
+        raw[:] = 8
+        v.refresh()
+        launch(location, add(1), v)
+        assert v[3, 3] == 9
 
     def test_a_part(self, raw, location, launch):
         v = array_view(raw)
