@@ -16,13 +16,27 @@ from vkamp import emit, front, spirv
 from vkamp.artifacts import Executable, Target
 from vkamp.check.races import check_certain_races
 from vkamp.check.uniformity import check_uniformity
+from vkamp.emit import choose_target, grid
 from vkamp.errors import RaceWarning
+from vkamp.front import Arguments, Request, collect, make_request
 from vkamp.front.context import Guard
 from vkamp.ir.access import Access, access
 from vkamp.ir.nodes import Kernel
+from vkamp.ir.text import text
 from vkamp.ir.verify import verify
 
-__all__ = ["Compiled", "compile_kernel", "executable"]
+__all__ = [
+    "Arguments",
+    "Compiled",
+    "Request",
+    "choose_target",
+    "collect",
+    "compile_kernel",
+    "executable",
+    "grid",
+    "ir_text",
+    "make_request",
+]
 
 
 @dataclass(frozen=True)
@@ -35,7 +49,7 @@ class Compiled:
     constants: Mapping[str, Any]
 
 
-def compile_kernel(request: front.Request, captured: Mapping[str, Any]) -> Compiled:
+def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
     """Runs the front end and the checks; raises their errors, warns of stores that race."""
     lowered = front.lower(request, captured)
     kernel = lowered.kernel
@@ -52,3 +66,9 @@ def executable(kernel: Kernel, target: Target) -> Executable:
     """The program for a kind of device; its SPIR-V is made when an engine asks for it."""
     shader = emit.emit(kernel, target)
     return Executable(shader, kernel, functools.partial(spirv.compile, name=kernel.name))
+
+
+def ir_text(program: Executable) -> str:
+    """The IR of a program, as text for people."""
+    assert isinstance(program.module, Kernel)
+    return text(program.module)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from vkamp import pipeline
 from vkamp.artifacts import Binding, Executable
 from vkamp.dispatch.domain import domain_of
 from vkamp.dispatch.launch import prepare
-from vkamp.ir.nodes import Kernel
-from vkamp.ir.text import text
 from vkamp.lang.kernel import KernelFunction
 from vkamp.run.accelerators import accelerator_view
 
@@ -33,9 +32,7 @@ class Inspection:
     @property
     def ir(self) -> str:
         """The typed IR as text."""
-        module = self._executable.module
-        assert isinstance(module, Kernel)
-        return text(module)
+        return pipeline.ir_text(self._executable)
 
     @property
     def spirv(self) -> bytes:

@@ -15,12 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from vkamp import emit, front, pipeline
+from vkamp import pipeline
 from vkamp.artifacts import Executable, PushWord, Target
-from vkamp.dispatch.arguments import Arguments, collect
 from vkamp.dispatch.domain import Domain, check_tile, domain_of
 from vkamp.errors import AmpError, UnsupportedFeatureError
-from vkamp.ir.types import from_dtype
 from vkamp.lang.arrays import array
 from vkamp.lang.container import Container, Descriptor
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
@@ -47,7 +45,7 @@ class Prepared:
 
     view: accelerator_view
     domain: Domain
-    arguments: Arguments
+    arguments: pipeline.Arguments
     compiled: pipeline.Compiled
     target: Target
     executable: Executable
@@ -93,7 +91,7 @@ def prepare(
 ) -> Prepared:
     """Everything that comes before the device: target, limits, compilation."""
     function, precise = _function_of(kernel)
-    arguments = collect(function, args, constants)
+    arguments = pipeline.collect(function, args, constants)
     view = _target_view(view, arguments)
     limits = view.accelerator.limits
     if limits is None:
@@ -102,10 +100,10 @@ def prepare(
             "launch on a device, or on amp.accelerator('reference')"
         )
     check_tile(domain, limits, view.accelerator.description)
-    request = _request(function, precise, domain, arguments, view)
+    request = pipeline.make_request(function, precise, domain.rank, domain.tile, arguments, view)
     entry = _compile(request, function, arguments)
     threads = limits.tile_threads
-    target = emit.choose_target(
+    target = pipeline.choose_target(
         domain.rank, domain.tile, domain.shape, limits.tile_count, limits.push_bytes // 4, threads
     )
     executable = entry.executables.get(target)
@@ -129,7 +127,7 @@ def _function_of(kernel: Any) -> tuple[FunctionType, bool]:
 # -- target --------------------------------------------------------------------------------------------------------
 
 
-def _target_view(view: accelerator_view | None, arguments: Arguments) -> accelerator_view:
+def _target_view(view: accelerator_view | None, arguments: pipeline.Arguments) -> accelerator_view:
     """The explicit view, else that of the captured arrays, else the default (AMP's order)."""
     explicit = None if view is None or view.is_auto_selection else view
     chosen, of = explicit, "the launch"
@@ -152,38 +150,7 @@ def _target_view(view: accelerator_view | None, arguments: Arguments) -> acceler
 # -- compilation ---------------------------------------------------------------------------------------------------
 
 
-def _request(
-    function: FunctionType, precise: bool, domain: Domain, arguments: Arguments, view: accelerator_view
-) -> front.Request:
-    types = _buffer_types(function, arguments, view)
-
-    def resolve(pairs: list[tuple[str, Any]]) -> tuple[tuple[str, front.ArgType], ...]:
-        return tuple((n, types.get(n, t)) for n, t in pairs)
-
-    return front.Request(
-        function=function,
-        precise=precise,
-        rank=domain.rank,
-        tile=domain.tile,
-        args=resolve(arguments.args),
-        captures=resolve(arguments.captures),
-        constants=tuple(arguments.constants),
-    )
-
-
-def _buffer_types(function: FunctionType, arguments: Arguments, view: accelerator_view) -> dict[str, front.BufferType]:
-    """The containers' types; those of one home get one storage number, in order of appearance."""
-    homes: dict[int, int] = {}
-    types: dict[str, front.BufferType] = {}
-    for name, container in arguments.containers.items():
-        home, offset, dense = container._placement(view)
-        storage = homes.setdefault(home, len(homes))
-        element = from_dtype(container.dtype, front.struct_name(function, container.dtype))
-        types[name] = front.BufferType(element, container.rank, container.readonly, dense and offset == 0, storage)
-    return types
-
-
-def _key(request: front.Request) -> Any:
+def _key(request: pipeline.Request) -> Any:
     """The identity of a request: closures with one code and one module are one kernel."""
     function = request.function
     constants = tuple((n, type(v), v) for n, v in request.constants)
@@ -199,7 +166,7 @@ def _key(request: front.Request) -> Any:
     )
 
 
-def _compile(request: front.Request, function: FunctionType, arguments: Arguments) -> Entry:
+def _compile(request: pipeline.Request, function: FunctionType, arguments: pipeline.Arguments) -> Entry:
     """The compiled kernel, from the cache if every name it was specialised for still means the same."""
     key = _key(request)
     with _cache_lock:
@@ -253,7 +220,7 @@ def run(prepared: Prepared) -> None:
         buffers, writes = (*buffers, spill), (*writes, False)
     limits = view.accelerator.limits
     assert limits is not None
-    groups = emit.grid(
+    groups = pipeline.grid(
         prepared.domain.rank, prepared.domain.tile, prepared.domain.shape, prepared.target, limits.tile_count
     )
     launch = Launch(prepared.domain.shape, descriptors, arguments.scalars)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,6 @@ from vkamp.artifacts import Executable
 from vkamp.errors import AmpError, OutOfMemoryError
 from vkamp.lang.container import Descriptor
 from vkamp.run.engine import Buffer, DeviceInfo, Dispatch, Engine, Limits, Program, Queue, Statistics
-
-if TYPE_CHECKING:
-    from vkamp.ir.nodes import Kernel
 
 __all__ = ["ReferenceEngine"]
 
@@ -77,7 +74,7 @@ class _Buffer(Buffer):
 class _Program(Program):
     """A kernel's IR."""
 
-    module: Kernel
+    module: Any
     name: str
 
     @property
@@ -105,7 +102,7 @@ class _Queue(Queue):
         return _Buffer(nbytes)
 
     def program(self, executable: Executable) -> Program:
-        return _Program(cast("Kernel", executable.module), executable.key)
+        return _Program(executable.module, executable.key)
 
     def enqueue(self, dispatch: Dispatch) -> None:
         # The interpreter is loaded by the first launch that needs it.

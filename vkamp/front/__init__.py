@@ -1,5 +1,6 @@
 """Python functions to typed IR."""
 
+from vkamp.front.arguments import Arguments, collect, make_request
 from vkamp.front.lower import Lowered, constant_parameters, lower, positional_parameters
 from vkamp.front.signature import (
     ArgType,
@@ -17,6 +18,7 @@ from vkamp.front.signature import (
 
 __all__ = [
     "ArgType",
+    "Arguments",
     "BufferType",
     "IndexType",
     "Lowered",
@@ -24,10 +26,12 @@ __all__ = [
     "Request",
     "ScalarType",
     "StructType",
+    "collect",
     "constant_parameters",
     "free_names",
     "is_number",
     "lower",
+    "make_request",
     "positional_parameters",
     "read_name",
     "struct_name",

@@ -46,7 +46,8 @@ def _python_functions() -> dict[int, BuiltinRow]:
         for spelling in row.python:
             group, _, member = spelling.rpartition(".")
             owner: Any = {"": builtins, "math": math}.get(group)
-            if owner is not None:
+            # Python 3.10 lacks some of math's functions.
+            if owner is not None and hasattr(owner, member):
                 table[id(getattr(owner, member))] = row
         # numpy rounds halves to even and lets NaN win: only what means the same.
         if row.name not in ("round", "min", "max", "pow") and hasattr(np, row.name):

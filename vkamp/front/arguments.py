@@ -14,15 +14,29 @@ from typing import Any
 
 import numpy as np
 
-from vkamp import front
 from vkamp.errors import AmpError, Span, diagnostic
+from vkamp.front.lower import constant_parameters, positional_parameters
+from vkamp.front.signature import (
+    ArgType,
+    BufferType,
+    IndexType,
+    ObjectType,
+    Request,
+    ScalarType,
+    StructType,
+    free_names,
+    is_number,
+    read_name,
+    struct_name,
+)
 from vkamp.front.source import source_of
 from vkamp.ir.types import BOOL, FLOAT32, INT32, SCALARS, UINT32, Scalar, Struct, from_dtype, int_range, scalar_fields
 from vkamp.lang.container import Container
 from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
+from vkamp.lang.storage import Location
 
-__all__ = ["Arguments", "collect"]
+__all__ = ["Arguments", "collect", "make_request"]
 
 
 @dataclass
@@ -51,7 +65,7 @@ def _span(function: FunctionType) -> Span:
 def _parameters_of(
     code: CodeType, function: FunctionType
 ) -> tuple[tuple[inspect.Parameter, ...], tuple[inspect.Parameter, ...]]:
-    return tuple(front.positional_parameters(function)), tuple(front.constant_parameters(function))
+    return tuple(positional_parameters(function)), tuple(constant_parameters(function))
 
 
 def collect(function: FunctionType, args: tuple[Any, ...], constants: dict[str, Any]) -> Arguments:
@@ -100,13 +114,13 @@ def _captures(function: FunctionType) -> Iterator[tuple[str, Any]]:
 
     Numbers of the module, functions, types and modules are part of the program instead.
     """
-    for name in front.free_names(function):
-        found = front.read_name(function, name)
+    for name in free_names(function):
+        found = read_name(function, name)
         if found is None:
             continue
         origin, value = found
         if isinstance(value, (Container, index, extent, np.void)) or (
-            origin == "closure" and front.is_number(value) and not isinstance(value, bool)
+            origin == "closure" and is_number(value) and not isinstance(value, bool)
         ):
             yield name, value
 
@@ -117,34 +131,34 @@ def _constant(function: FunctionType, name: str, value: Any) -> Any:
     raise diagnostic("VKA205", _span(function), name=name, type=type(value).__name__)
 
 
-def _classify(out: Arguments, function: FunctionType, name: str, value: Any, *, captured: bool) -> front.ArgType:
+def _classify(out: Arguments, function: FunctionType, name: str, value: Any, *, captured: bool) -> ArgType:
     """The type of one argument; its value goes where the device finds it."""
     if isinstance(value, Container):
         out.containers[name] = value
-        # The type is known when the memory of all containers is: see describe_buffers.
-        return front.ObjectType(value)
-    if front.is_number(value):
+        # The type is known when the memory of all containers is: see make_request.
+        return ObjectType(value)
+    if is_number(value):
         return _number(out, function, name, value, captured=captured)
     if isinstance(value, (index, extent)):
         for k, part in enumerate(value):
             out.scalars[f"{name}_{k}"] = int(part)
-        return front.IndexType(len(tuple(value)), "extent" if isinstance(value, extent) else "index")
+        return IndexType(len(tuple(value)), "extent" if isinstance(value, extent) else "index")
     if isinstance(value, np.void) and value.dtype.names is not None:
         return _struct(out, function, name, value)
     if isinstance(value, (type, np.dtype, DeviceFunction)):
-        return front.ObjectType(value)
+        return ObjectType(value)
     if isinstance(value, KernelFunction):
         raise diagnostic("VKA219", _span(function), name=value.__name__)
     raise diagnostic("VKA205", _span(function), name=name, type=type(value).__name__)
 
 
-def _number(out: Arguments, function: FunctionType, name: str, value: Any, *, captured: bool) -> front.ScalarType:
+def _number(out: Arguments, function: FunctionType, name: str, value: Any, *, captured: bool) -> ScalarType:
     kind = _scalar_type(function, name, value)
     out.scalars[name] = value.item() if isinstance(value, np.generic) else value
     weak = captured and isinstance(value, (int, float)) and not isinstance(value, (bool, np.generic))
     if weak:
         out.captured[name] = value
-    return front.ScalarType(kind, weak)
+    return ScalarType(kind, weak)
 
 
 def _scalar_type(function: FunctionType, name: str, value: Any) -> Scalar:
@@ -165,13 +179,53 @@ def _scalar_type(function: FunctionType, name: str, value: Any) -> Scalar:
     raise AmpError(f"the argument `{name}` = {value} does not fit int32, the type of a Python int{hint}")
 
 
-def _struct(out: Arguments, function: FunctionType, name: str, value: np.void) -> front.StructType:
+def _struct(out: Arguments, function: FunctionType, name: str, value: np.void) -> StructType:
     try:
-        kind = from_dtype(value.dtype, front.struct_name(function, value.dtype))
+        kind = from_dtype(value.dtype, struct_name(function, value.dtype))
     except ValueError as error:
         raise diagnostic("VKA304", _span(function), type=value.dtype) from error
     assert isinstance(kind, Struct)
     raw = np.array(value).tobytes()
     for path, scalar, offset in scalar_fields(kind):
         out.scalars["_".join((name, *path))] = np.frombuffer(raw, scalar.dtype, 1, offset)[0].item()
-    return front.StructType(kind)
+    return StructType(kind)
+
+
+# -- the request ---------------------------------------------------------------------------------------------------
+
+
+def make_request(
+    function: FunctionType,
+    precise: bool,
+    rank: int,
+    tile: tuple[int, ...] | None,
+    arguments: Arguments,
+    location: Location,
+) -> Request:
+    """What the compiler needs of a launch at a location: types, never values."""
+    types = _buffer_types(function, arguments, location)
+
+    def resolve(pairs: list[tuple[str, Any]]) -> tuple[tuple[str, ArgType], ...]:
+        return tuple((n, types.get(n, t)) for n, t in pairs)
+
+    return Request(
+        function=function,
+        precise=precise,
+        rank=rank,
+        tile=tile,
+        args=resolve(arguments.args),
+        captures=resolve(arguments.captures),
+        constants=tuple(arguments.constants),
+    )
+
+
+def _buffer_types(function: FunctionType, arguments: Arguments, location: Location) -> dict[str, BufferType]:
+    """The containers' types; those of one home get one storage number, in order of appearance."""
+    homes: dict[int, int] = {}
+    types: dict[str, BufferType] = {}
+    for name, container in arguments.containers.items():
+        home, offset, dense = container._placement(location)
+        storage = homes.setdefault(home, len(homes))
+        element = from_dtype(container.dtype, struct_name(function, container.dtype))
+        types[name] = BufferType(element, container.rank, container.readonly, dense and offset == 0, storage)
+    return types
