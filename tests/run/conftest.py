@@ -41,7 +41,7 @@ SOURCES = {
         layout(push_constant) uniform P { uint word; };
         void main() { a[gl_GlobalInvocationID.x] = word; }""",
     "nothing": "void main() {}",
-    # n rounds of work that a compiler can't leave out, at about 10 ns each
+    # rounds of work that a compiler can't leave out (lavapipe ends an invocation's loops after 65535)
     "long": """
         layout(std430, binding = 0) buffer A { uint a[]; };
         layout(push_constant) uniform P { uint outer; uint inner; };
@@ -49,7 +49,8 @@ SOURCES = {
             uint x = a[0];
             for (uint i = 0; i < outer; i++)
                 for (uint j = 0; j < inner; j++) x = x * 1664525u + 1013904223u + (x >> 7) + i;
-            a[0] = x;
+            if (gl_GlobalInvocationID.x == 0) a[0] = x;
+            else if (x == 12345678u) a[1] = x;
         }""",
     "double": """
         layout(std430, binding = 0) buffer A { double a[]; };

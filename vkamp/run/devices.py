@@ -62,12 +62,13 @@ _NO_DEVICE = (
 
 @dataclass
 class _State:
-    """What is known in this process; ``added`` is the SwiftShader manifest that the loader is told
-    of.
+    """What is known in this process; ``added`` is the SwiftShader manifest that the loader is told of, ``only`` the
+    sound driver manifests, if it stumbles over a broken one.
     """
 
     devices: list[DeviceInfo] | None = None
     added: Path | None = None
+    only: list[Path] = field(default_factory=list)
     loader_version: tuple[int, int, int] = (0, 0, 0)
     steps: list[Step] = field(default_factory=list)
 
@@ -138,12 +139,9 @@ def driver_environment() -> Iterator[None]:
     asked for layers. A SwiftShader that was found is added. Child processes see nothing of it.
     """
     with _lock:
-        wanted: dict[str, str] = {}
-        if not os.environ.get("VK_INSTANCE_LAYERS"):
+        wanted = _driver_variables()
+        if not os.environ.get("VK_INSTANCE_LAYERS") and "VK_LOADER_LAYERS_DISABLE" not in os.environ:
             wanted["VK_LOADER_LAYERS_DISABLE"] = "~all~"
-        if _state.added is not None:
-            wanted.update(_driver_variables(_state.added))
-        wanted = {name: value for name, value in wanted.items() if _may_set(name)}
         before = {name: os.environ.get(name) for name in wanted}
         os.environ.update(wanted)
         try:
@@ -156,19 +154,20 @@ def driver_environment() -> Iterator[None]:
                     os.environ[name] = value
 
 
-def _may_set(name: str) -> bool:
-    """Whether the variable is ours to set: a user's word on layers stands, a list of drivers is
-    extended.
-    """
-    return name != "VK_LOADER_LAYERS_DISABLE" or name not in os.environ
-
-
-def _driver_variables(manifest: Path) -> dict[str, str]:
-    if _state.loader_version >= _ADD_DRIVER_FILES_SINCE:
-        before = os.environ.get("VK_ADD_DRIVER_FILES")
-        return {"VK_ADD_DRIVER_FILES": os.pathsep.join(filter(None, (before, str(manifest))))}
+def _driver_variables() -> dict[str, str]:
+    """The variables that tell the loader of the manifests that it doesn't find, or must not read."""
+    can_add = _state.loader_version >= _ADD_DRIVER_FILES_SINCE
+    added = [str(_state.added)] if _state.added is not None else []
+    if _state.only:
+        files = os.pathsep.join([*map(str, _state.only), *added])
+        return {"VK_DRIVER_FILES": files, "VK_ADD_DRIVER_FILES": ""} if can_add else {"VK_ICD_FILENAMES": files}
+    if not added:
+        return {}
+    if can_add:
+        before = [name for name in (os.environ.get("VK_ADD_DRIVER_FILES"),) if name]
+        return {"VK_ADD_DRIVER_FILES": os.pathsep.join([*before, *added])}
     # An older loader can only be given a whole list; it had no device, so nothing is lost.
-    return {"VK_ICD_FILENAMES": str(manifest)}
+    return {"VK_ICD_FILENAMES": added[0]}
 
 
 def _restricted() -> str | None:
@@ -182,6 +181,8 @@ def _restricted() -> str | None:
 def _discover() -> list[DeviceInfo]:
     binding = _binding()
     devices, reason = _ask_loader(binding)
+    if not devices and _leave_out_broken_manifests():
+        devices, reason = _ask_loader(binding)
     if devices:
         return devices
     restricted = _restricted()
@@ -212,6 +213,52 @@ def _add_swiftshader(before: list[DeviceInfo]) -> list[DeviceInfo] | None:
         _record("SwiftShader of a browser", f"{manifest} does not load", ok=False)
     _state.added = None
     return None
+
+
+def _leave_out_broken_manifests() -> bool:
+    """Keeps the loader from driver manifests that are no JSON: some fail as a whole over one. True if there are any."""
+    manifests = _installed_manifests()
+    broken = {path: problem for path in manifests if (problem := _json_problem(path))}
+    sound = [path for path in manifests if path not in broken]
+    for path, problem in broken.items():
+        _record("driver manifests", f"{path} is left out: {problem}", ok=False)
+    _state.only = sound if broken else []
+    return bool(broken and sound)
+
+
+def _json_problem(path: Path) -> str | None:
+    try:
+        json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        return str(error)
+    return None
+
+
+def _installed_manifests() -> list[Path]:
+    """The driver manifests that the loader reads; none on Windows, where the registry names them."""
+    if sys.platform == "win32":
+        return []
+    restricted = _restricted()
+    named = os.environ.get(restricted, "") if restricted else os.environ.get("VK_ADD_DRIVER_FILES", "")
+    places = [Path(name) for name in named.split(os.pathsep) if name]
+    if restricted is None:
+        places += [root / "vulkan" / "icd.d" for root in _data_folders(os.environ, Path.home())]
+    files: list[Path] = []
+    for place in places:
+        files += sorted(place.glob("*.json")) if place.is_dir() else [place] if place.is_file() else []
+    return list(dict.fromkeys(files))
+
+
+def _data_folders(environ: Mapping[str, str], home: Path) -> list[Path]:
+    """Where the loader looks for ``vulkan/icd.d``, in its order."""
+    names = [environ.get("XDG_CONFIG_HOME") or str(home / ".config")]
+    names += (environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(os.pathsep)
+    names += ["/usr/local/etc", "/etc"]
+    names.append(environ.get("XDG_DATA_HOME") or str(home / ".local/share"))
+    names += (environ.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share").split(os.pathsep)
+    if sys.platform == "darwin":
+        names.append("/opt/homebrew/share")
+    return [Path(name) for name in names if name]
 
 
 def find_swiftshader() -> list[Path]:

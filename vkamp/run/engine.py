@@ -9,8 +9,9 @@ imports an engine or a driver.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ __all__ = [
     "Dispatch",
     "Engine",
     "Heap",
+    "Launch",
     "Limits",
     "MemoryType",
     "Program",
@@ -165,6 +167,19 @@ class Program(ABC):
 
 
 @dataclass(frozen=True)
+class Launch:
+    """A launch as the program's author sees it, for an engine that runs the IR instead of a shader.
+
+    ``domain``: threads per dimension. ``containers`` (``lang.container.Descriptor``) and ``scalars``
+    by parameter name.
+    """
+
+    domain: tuple[int, ...]
+    containers: Mapping[str, Any]
+    scalars: Mapping[str, int | float | bool]
+
+
+@dataclass(frozen=True)
 class Dispatch:
     """One run of a program: its buffers at bindings 0, 1, ..., push constants, the grid of tiles
     (x, y, z).
@@ -179,6 +194,7 @@ class Dispatch:
     push: bytes
     groups: tuple[int, int, int]
     writes: tuple[bool, ...]
+    launch: Launch | None = None
 
 
 class Queue(ABC):

@@ -296,6 +296,7 @@ class Device:
         self.budget = Budget(info, lambda: devices.free_memory(info))
         self.pool: Pool[Slot] = Pool(min(_POOL_CAPACITY, self.budget.capacity // 4))
         self._returned: deque[Slot] = deque()
+        self._flags: deque[Slot] = deque()
         self._slots: dict[int, Slot] = {}
         self._pipelines: OrderedDict[Hashable, Pipeline] = OrderedDict()
         self._recordings: OrderedDict[Hashable, _Recording] = OrderedDict()
@@ -352,7 +353,7 @@ class Device:
                 f"out of memory on {self.info.name}: {readable(nbytes)} ({nbytes} bytes) asked for, but {shortage}"
             )
         statistics.allocations += 1
-        return self._create(size, mirrored)
+        return self._create(size, mirrored=mirrored)
 
     def give_back(self, slot: Slot) -> None:
         """Returns memory; called from finalizers, at any time and in any thread, so it only notes
@@ -367,6 +368,25 @@ class Device:
             slot.dirty = slot.stale = False
             for unfit in self.pool.put(slot):
                 self._destroy(unfit)
+
+    def take_flag(self) -> Slot:
+        """A word that is 1 in the device's memory: copied home, it says that the device got that far.
+
+        They are made two at a time and never pooled, since making one waits for the device.
+        """
+        self.check()
+        if not self._flags:
+            made = [self._create(size_class(4, 256), mirrored=True) for _ in range(2)]
+            for flag in made:
+                flag.mirror[:] = 1
+            upload = self.kp.OpTensorSyncDevice([flag.tensor for flag in made])
+            self.manager.sequence().record(upload).eval()
+            self._flags.extend(made)
+        return self._flags.popleft()
+
+    def give_back_flag(self, flag: Slot) -> None:
+        """Returns a flag; called from finalizers."""
+        self._flags.append(flag)
 
     def _make_room(self, size: int, mirrored: bool) -> str | None:
         """Frees until ``size`` bytes fit; why they don't, otherwise."""
@@ -389,7 +409,7 @@ class Device:
         self.collect()
         self._empty_pool()
 
-    def _create(self, size: int, mirrored: bool) -> Slot:
+    def _create(self, size: int, *, mirrored: bool) -> Slot:
         kind = self.kp.TensorTypes.device if mirrored else self.kp.TensorTypes.host
         try:
             tensor = self.manager.tensor_t(np.empty(size // 4, _WORD), kind)

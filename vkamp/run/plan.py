@@ -37,6 +37,8 @@ def levels(accesses: Sequence[Access]) -> list[list[int]]:
     Each goes into the earliest group that its predecessors allow, so that interleaved independent
     chains share groups.
     """
+    if len(accesses) < 2:
+        return [[0]] if accesses else []
     written: dict[int, int] = {}  # block -> first group after its last write
     read: dict[int, int] = {}  # block -> first group after its last read
     groups: list[list[int]] = []

@@ -126,9 +126,7 @@ class Submission:
         self.dispatches = dispatches
         self.uploads = uploads
         self.downloads = downloads
-        reads = {i for d in dispatches for i in d.access.reads} | {s.id for s in downloads}
-        writes = {i for d in dispatches for i in d.access.writes} | {s.id for s in uploads}
-        self.access = Access(frozenset(reads - writes), frozenset(writes))
+        self.access = _joint_access(dispatches, uploads, downloads)
         self.operations: list[Any] | None = None
         self.running: list[Any] = []
         self.flag: list[Any] = []
@@ -168,6 +166,14 @@ def _tiles(each: _Pending) -> int:
     return x * y * z
 
 
+def _joint_access(dispatches: list[_Pending], uploads: list[Slot], downloads: list[Slot]) -> Access:
+    if len(dispatches) == 1 and not uploads and not downloads:
+        return dispatches[0].access
+    reads = {i for d in dispatches for i in d.access.reads}.union(s.id for s in downloads)
+    writes = {i for d in dispatches for i in d.access.writes}.union(s.id for s in uploads)
+    return Access(frozenset(reads - writes), frozenset(writes))
+
+
 def _call(into: list[Any], function: Callable[..., Any], *arguments: Any) -> None:
     """Calls ``function`` and notes that it was called, with no place for a KeyboardInterrupt
     between.
@@ -184,8 +190,10 @@ class KomputeQueue(Queue):
         # one assignment.
         self._work: list[Submission | _Pending] = []
         self._statistics = Statistics()
-        self._flag: Slot | None = None
         self._closed = False
+        with device.lock:
+            self._flag = device.take_flag()
+        weakref.finalize(self, device.give_back_flag, self._flag).atexit = False
 
     @property
     def info(self) -> DeviceInfo:
@@ -418,7 +426,7 @@ class KomputeQueue(Queue):
     def _evaluate(self, submission: Submission) -> None:
         """Runs a submission inside kp, from a recording if the same ran before."""
         device = self.device
-        canary = self._flag_slot() if device.needs_canary else None
+        canary = self._flag if device.needs_canary else None
         key = (
             tuple(s.id for s in submission.uploads),
             tuple((d.pipeline.serial, d.dispatch.push) for d in submission.dispatches),
@@ -472,7 +480,7 @@ class KomputeQueue(Queue):
         finished it.
         """
         device = self.device
-        flag = self._flag_slot()
+        flag = self._flag
         if not head.flag:
             flag.mirror[:] = 0
             operation = device.kp.OpTensorSyncLocal([flag.tensor])
@@ -498,7 +506,7 @@ class KomputeQueue(Queue):
         for sequence in (*head.running, *head.flag):
             if sequence.is_running():
                 sequence.eval_await()
-        if head.flag and not self._flag_slot().mirror[0]:
+        if head.flag and not self._flag.mirror[0]:
             raise device.lose("a submission did not run to its end")
         self._learn(head, time.perf_counter() - head.started)
         for slot in head.uploads:
@@ -529,20 +537,6 @@ class KomputeQueue(Queue):
             else:
                 program.seconds_per_tile = max(rate, known / 4)
             program.runs += 1
-
-    def _flag_slot(self) -> Slot:
-        """The word that a finished device copies home: 1 in its memory, 0 in the host's until
-        then.
-        """
-        if self._flag is None:
-            device = self.device
-            flag = device.take(4, self._statistics, mirrored=True)
-            flag.mirror[:] = 1
-            sequence = device.manager.sequence()
-            sequence.record(device.kp.OpTensorSyncDevice([flag.tensor])).eval()
-            weakref.finalize(self, device.give_back, flag).atexit = False
-            self._flag = flag
-        return self._flag
 
     def _count(self, submission: Submission, submissions: int) -> None:
         numbers = self._statistics

@@ -1,0 +1,73 @@
+"""Programs are looked at before a driver sees them."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+
+import pytest
+
+from vkamp.errors import AmpError, UnsupportedFeatureError
+from vkamp.run.module import read_module
+
+
+def test_declarations(runner):
+    module = read_module(runner.executable("scale").spirv)
+    assert module.features == frozenset()
+    assert module.local_size == (64, 1, 1)
+    assert module.bindings == {0, 1}
+    assert module.sets == {0}
+    assert read_module(runner.executable("double").spirv).features == {"float64"}
+
+
+@pytest.mark.parametrize("text", [b"", b"\0" * 19, b"\0" * 40, b"\x03\x02\x23\x07" + b"\0" * 16])
+def test_what_is_no_module_is_refused(runner, text):
+    bad = dataclasses.replace(runner.executable("add"), spirv=text)
+    with pytest.raises(AmpError, match="SPIR-V"):
+        runner.queue.program(bad)
+
+
+def test_a_damaged_module_is_refused_or_read(runner):
+    good = runner.executable("add").spirv
+    choose = random.Random(3)
+    for _ in range(300):
+        damaged = bytearray(good[: choose.randrange(20, len(good) // 4) * 4])
+        damaged[choose.randrange(20, len(damaged))] ^= 1 << choose.randrange(8)
+        try:
+            read_module(bytes(damaged))
+        except AmpError:
+            continue
+
+
+def test_another_entry_point_is_refused(runner):
+    good = runner.executable("add")
+    bad = dataclasses.replace(good, spirv=good.spirv.replace(b"main", b"niam"))
+    with pytest.raises(AmpError, match='no compute entry point "main"'):
+        runner.queue.program(bad)
+
+
+def test_what_the_engine_cannot_enable_is_refused(runner, info):
+    with pytest.raises(UnsupportedFeatureError, match="float64") as caught:
+        runner.queue.program(runner.executable("double"))
+    assert info.name in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"buffers": 1}, "binds"),
+        ({"buffers": 10_000}, "buffers in a kernel"),
+        ({"push_bytes": 4096}, "push constants"),
+        ({"push_bytes": 7}, "push constants"),
+    ],
+)
+def test_a_program_over_the_limits_is_refused(runner, change, message):
+    with pytest.raises(AmpError, match=message):
+        runner.queue.program(dataclasses.replace(runner.executable("scale"), **change))
+
+
+def test_a_tile_over_the_limit_is_refused(runner, engine, info):
+    limits = dataclasses.replace(info.limits, tile_threads=63)
+    queue = engine.open(dataclasses.replace(info, limits=limits))
+    with pytest.raises(AmpError, match=r"takes no tile of \(64, 1, 1\) threads \(at most 63\)"):
+        queue.program(runner.executable("add"))
