@@ -1,7 +1,7 @@
 """Python functions to typed IR."""
 
 from vkamp.front.arguments import Arguments, collect, make_request
-from vkamp.front.lower import Lowered, constant_parameters, lower, positional_parameters
+from vkamp.front.lower import Lowered, lower
 from vkamp.front.signature import (
     ArgType,
     BufferType,
@@ -27,12 +27,10 @@ __all__ = [
     "ScalarType",
     "StructType",
     "collect",
-    "constant_parameters",
     "free_names",
     "is_number",
     "lower",
     "make_request",
-    "positional_parameters",
     "read_name",
     "struct_name",
 ]

@@ -5,17 +5,15 @@ Source: amp-reference section 9 (what may be captured).
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from vkamp.errors import AmpError, Span, diagnostic
-from vkamp.front.lower import constant_parameters, positional_parameters
+from vkamp.front.lower import parameters_of
 from vkamp.front.signature import (
     ArgType,
     BufferType,
@@ -37,6 +35,8 @@ from vkamp.lang.kernel import DeviceFunction, KernelFunction
 from vkamp.lang.storage import Location
 
 __all__ = ["Arguments", "collect", "make_request"]
+
+_MISSING = object()
 
 
 @dataclass
@@ -61,47 +61,36 @@ def _span(function: FunctionType) -> Span:
     return Span(start.file, start.line, start.column, start.line, start.column + 4 + len(source.name), source.name)
 
 
-@lru_cache(maxsize=1024)
-def _parameters_of(
-    code: CodeType, function: FunctionType
-) -> tuple[tuple[inspect.Parameter, ...], tuple[inspect.Parameter, ...]]:
-    return tuple(positional_parameters(function)), tuple(constant_parameters(function))
-
-
 def collect(function: FunctionType, args: tuple[Any, ...], constants: dict[str, Any]) -> Arguments:
     """Binds a launch's arguments to the kernel's parameters, and finds what it captures.
 
     Raises ``TypeError`` for arguments that do not fit the parameters, ``CompileError`` for objects a kernel can't use.
     """
-    positional, keywords = _parameters_of(function.__code__, function)
+    params = parameters_of(function)
+    defaults = params.defaults(function)
     out = Arguments()
     name = function.__name__
-    if len(args) > len(positional):
+    if len(args) > len(params.positional):
         raise TypeError(
-            f"{name} takes {len(positional)} arguments after its index, {len(args)} given"
-            + (f": {', '.join(p.name for p in positional)}" if positional else "")
+            f"{name} takes {len(params.positional)} arguments after its index, {len(args)} given"
+            + (f": {', '.join(params.positional)}" if params.positional else "")
         )
     left = dict(constants)
-    for k, param in enumerate(positional):
+    for k, param in enumerate(params.positional):
         if k < len(args):
-            if param.name in left:
-                raise TypeError(f"{name} got two values for `{param.name}`")
+            if param in left:
+                raise TypeError(f"{name} got two values for `{param}`")
             value = args[k]
-        elif param.name in left:
-            value = left.pop(param.name)
-        elif param.default is not param.empty:
-            value = param.default
         else:
-            raise TypeError(f"{name} is launched without its argument `{param.name}`")
-        out.args.append((param.name, _classify(out, function, param.name, value, captured=False)))
-    for param in keywords:
-        if param.name in left:
-            value = left.pop(param.name)
-        elif param.default is not param.empty:
-            value = param.default
-        else:
-            raise TypeError(f"{name} is launched without its constant `{param.name}`: write {param.name}=...")
-        out.constants.append((param.name, _constant(function, param.name, value)))
+            value = left.pop(param, defaults.get(param, _MISSING))
+            if value is _MISSING:
+                raise TypeError(f"{name} is launched without its argument `{param}`")
+        out.args.append((param, _classify(out, function, param, value, captured=False)))
+    for param in params.constants:
+        value = left.pop(param, defaults.get(param, _MISSING))
+        if value is _MISSING:
+            raise TypeError(f"{name} is launched without its constant `{param}`: write {param}=...")
+        out.constants.append((param, _constant(function, param, value)))
     if left:
         raise TypeError(f"{name} has no parameter `{next(iter(left))}`")
     for captured_name, value in _captures(function):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from vkamp.errors import Span, diagnostic
@@ -17,8 +16,9 @@ from vkamp.front.signature import Request, local_names
 from vkamp.front.source import Source, source_of
 from vkamp.front.values import Object, ThreadRef, TupleValue, Value
 from vkamp.ir import nodes as ir
+from vkamp.lang.device import constant
 
-__all__ = ["Lowered", "constant_parameters", "lower", "positional_parameters"]
+__all__ = ["Lowered", "Parameters", "lower", "parameters_of"]
 
 
 @dataclass(frozen=True)
@@ -104,34 +104,54 @@ def _assigned_once(node: ast.FunctionDef) -> frozenset[str]:
     return frozenset(n for n in plain if counts[n] == 1)
 
 
-def positional_parameters(function: FunctionType) -> list[inspect.Parameter]:
-    """A kernel's parameters after the index: what a launch gives by position.  Checks the first as well."""
+@dataclass(frozen=True)
+class Parameters:
+    """A kernel's parameters after the index: those that a launch gives by position, and its constants."""
+
+    positional: tuple[str, ...]
+    constants: tuple[str, ...]
+
+    def defaults(self, function: FunctionType) -> dict[str, Any]:
+        """The default values that the function has now."""
+        given = function.__defaults__ or ()
+        # Python gives defaults to the last positional parameters; the index may be one of them.
+        names = ("", *self.positional)[-len(given) :] if given else ()
+        return dict(zip(names, given, strict=True)) | (function.__kwdefaults__ or {})
+
+
+_parameters: dict[CodeType, Parameters] = {}
+
+
+def parameters_of(function: FunctionType) -> Parameters:
+    """A kernel's parameters, checked: an index, no ``*args``, every keyword-only one annotated ``amp.constant``."""
+    found = _parameters.get(function.__code__)
+    if found is None:
+        found = _parameters[function.__code__] = _check_parameters(function)
+    return found
+
+
+def _check_parameters(function: FunctionType) -> Parameters:
     source = source_of(function)
-    params = list(inspect.signature(function).parameters.values())
-    span = source.span(source.node.args.args[0] if source.node.args.args else source.node)
-    for param in params:
-        if param.kind in (param.VAR_POSITIONAL, param.VAR_KEYWORD):
-            raise diagnostic("VKA106", span, name=source.name, param=param.name)
-    positional = [p for p in params if p.kind is not p.KEYWORD_ONLY]
+    arguments = source.node.args
+    for rest in (arguments.vararg, arguments.kwarg):
+        if rest is not None:
+            raise diagnostic("VKA106", source.span(rest), name=source.name, param=rest.arg)
+    positional = [*arguments.posonlyargs, *arguments.args]
     if not positional:
-        raise diagnostic("VKA115", span, name=source.name)
-    return positional[1:]
+        start = source.span(source.node)
+        head = Span(start.file, start.line, start.column, start.line, start.column + 4 + len(source.name), source.name)
+        raise diagnostic("VKA115", head, name=source.name)
+    for arg in arguments.kwonlyargs:
+        if not _is_constant(function, arg):
+            raise diagnostic("VKA116", source.span(arg), name=arg.arg)
+    return Parameters(tuple(a.arg for a in positional[1:]), tuple(a.arg for a in arguments.kwonlyargs))
 
 
-def constant_parameters(function: FunctionType) -> list[inspect.Parameter]:
-    """A kernel's keyword-only parameters; each must be annotated ``amp.constant``."""
-    source = source_of(function)
-    nodes = {a.arg: a for a in source.node.args.kwonlyargs}
-    out = []
-    for param in inspect.signature(function).parameters.values():
-        if param.kind is not param.KEYWORD_ONLY:
-            continue
-        annotation = param.annotation
-        text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
-        if text.split(".")[-1] != "constant":
-            raise diagnostic("VKA116", source.span(nodes[param.name]), name=param.name)
-        out.append(param)
-    return out
+def _is_constant(function: FunctionType, arg: ast.arg) -> bool:
+    """Whether a parameter is annotated as a constant, also where annotations are not evaluated."""
+    if function.__annotations__.get(arg.arg) is constant:
+        return True
+    return arg.annotation is not None and ast.unparse(arg.annotation).strip("'\"").split(".")[-1] == "constant"
 
 
 def _declare_parameters(ctx: Context, request: Request, source: Source) -> None:

@@ -115,6 +115,21 @@ def _scalar(module: Module, name: str, kind: ScalarType, span: Span) -> ir.Expr:
     return ir.ScalarValue(span, kind.type, name)
 
 
+def _kernel_reader(name: str) -> Callable[[FunctionType], Any]:
+    """Reads a name of the kernel that is launched; holds no kernel, whose closure may hold containers."""
+
+    def read(kernel: FunctionType) -> Any:
+        found = read_name(kernel, name)
+        return None if found is None else found[1]
+
+    return read
+
+
+def _reader(function: FunctionType, name: str) -> Callable[[FunctionType], Any]:
+    """Reads a name of a device function."""
+    return lambda _: _kernel_reader(name)(function)
+
+
 def outside_lookup(
     module: Module, function: FunctionType, span: Span, captures: dict[str, ArgType], *, is_kernel: bool
 ) -> Callable[[str], Value | None]:
@@ -136,11 +151,7 @@ def outside_lookup(
             return None
         value = found[1]
 
-        def read(kernel: FunctionType) -> Any:
-            now = read_name(kernel if is_kernel else function, name)
-            return None if now is None else now[1]
-
-        module.guards.append(Guard(name, read, value))
+        module.guards.append(Guard(name, _kernel_reader(name) if is_kernel else _reader(function, name), value))
         return wrap(value, span)
 
     return lookup

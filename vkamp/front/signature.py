@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from vkamp.front.source import source_of
+from vkamp.front.source import source_of_code
 from vkamp.ir.types import Scalar, Struct, Type
 
 __all__ = [
@@ -98,9 +98,12 @@ class Request:
     constants: tuple[tuple[str, Any], ...]
 
 
+# Caches are keyed by code alone: a function would keep the containers of its closure alive.
+
+
 @lru_cache(maxsize=1024)
-def _names_of_code(code: CodeType, function: FunctionType) -> tuple[tuple[str, ...], frozenset[str]]:
-    node = source_of(function).node
+def _names_of_code(code: CodeType) -> tuple[tuple[str, ...], frozenset[str]]:
+    node = source_of_code(code).node
     bound = _bound_names(node)
     free: dict[str, None] = {}
     for statement in node.body:
@@ -123,12 +126,12 @@ def _bound_names(node: ast.FunctionDef) -> frozenset[str]:
 
 def free_names(function: FunctionType) -> tuple[str, ...]:
     """The names a function takes from outside, in the order of their first use."""
-    return _names_of_code(function.__code__, function)[0]
+    return _names_of_code(function.__code__)[0]
 
 
 def local_names(function: FunctionType) -> frozenset[str]:
     """The parameters and assigned names of a function."""
-    return _names_of_code(function.__code__, function)[1]
+    return _names_of_code(function.__code__)[1]
 
 
 _MISSING = object()

@@ -11,7 +11,7 @@ from types import CodeType, FunctionType
 
 from vkamp.errors import Span, diagnostic
 
-__all__ = ["Source", "source_of"]
+__all__ = ["Source", "source_of", "source_of_code"]
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,12 @@ class Source:
 
 def source_of(function: FunctionType) -> Source:
     """The syntax tree of a function; raises VKA102 if its source can't be found or it is no plain function."""
-    return _source_of_code(function.__code__)
+    return source_of_code(function.__code__)
 
 
 @lru_cache(maxsize=1024)
-def _source_of_code(code: CodeType) -> Source:
+def source_of_code(code: CodeType) -> Source:
+    """The same, of a function's code."""
     start = Span(code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 1 << 20)
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise diagnostic("VKA107", start, what="A generator or coroutine")
