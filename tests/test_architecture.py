@@ -149,9 +149,7 @@ def test_rooms_import_only_what_the_table_allows() -> None:
 
 def test_table_and_imports_have_no_cycle() -> None:
     graphlib.TopologicalSorter(MAY_IMPORT).prepare()
-    graphlib.TopologicalSorter(
-        {room: set(others) for room, others in room_imports().items()}
-    ).prepare()
+    graphlib.TopologicalSorter({room: set(others) for room, others in room_imports().items()}).prepare()
 
 
 def modules_outside(rooms: set[str]) -> list[Module]:
@@ -183,10 +181,7 @@ def opened_for_writing(allowed: set[str]) -> list[str]:
             if isinstance(node, ast.Call) and called_name(node).split(".")[-1] == "open":
                 words = [*node.args, *(keyword.value for keyword in node.keywords)]
                 modes = [word.value for word in words if isinstance(word, ast.Constant)]
-                if any(
-                    isinstance(mode, str) and re.fullmatch(r"[rwaxbt+]*[wax+][rwaxbt+]*", mode)
-                    for mode in modes
-                ):
+                if any(isinstance(mode, str) and re.fullmatch(r"[rwaxbt+]*[wax+][rwaxbt+]*", mode) for mode in modes):
                     found.append(f"{module.where(node)}: opens a file for writing")
     return found
 
@@ -209,9 +204,7 @@ def test_only_few_rooms_write_files() -> None:
 def test_import_loads_neither_vulkan_nor_the_compiler() -> None:
     late = ["kp", "vulkan", "vkamp.front", "vkamp.emit", "vkamp.spirv", "vkamp.sim"]
     program = f"import sys, vkamp; print([name for name in {late} if name in sys.modules])"
-    result = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
-    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert result.stdout.strip() == "[]"
 
 
