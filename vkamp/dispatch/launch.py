@@ -223,7 +223,8 @@ def run(prepared: Prepared) -> None:
     groups = pipeline.grid(
         prepared.domain.rank, prepared.domain.tile, prepared.domain.shape, prepared.target, limits.tile_count
     )
-    launch = Launch(prepared.domain.shape, descriptors, arguments.scalars)
+    extents = {name: _shape(container) for name, container in arguments.containers.items()}
+    launch = Launch(prepared.domain.shape, descriptors, arguments.scalars, extents)
     _enqueue(view, Dispatch(program, buffers, push, groups, writes, launch))
     for name in descriptors:
         if prepared.compiled.access[name].changes:

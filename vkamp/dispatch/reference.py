@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from vkamp.artifacts import Executable
 from vkamp.errors import AmpError, OutOfMemoryError
 from vkamp.lang.container import Descriptor
-from vkamp.run.engine import Buffer, DeviceInfo, Dispatch, Engine, Limits, Program, Queue, Statistics
+from vkamp.run.engine import Buffer, DeviceInfo, Dispatch, Engine, Launch, Limits, Program, Queue, Statistics
 
 __all__ = ["ReferenceEngine"]
 
@@ -114,7 +114,8 @@ class _Queue(Queue):
         assert isinstance(program, _Program)
         with self._lock:
             self._statistics.dispatches += 1
-            sim.run(program.module, launch.domain, _views(launch.containers), launch.scalars)
+            arrays = _views(launch.containers) | _never_accessed(program.module, launch)
+            sim.run(program.module, launch.domain, arrays, launch.scalars)
 
     def flush(self) -> None:
         """Nothing waits here."""
@@ -140,6 +141,15 @@ def _views(containers: Mapping[str, Descriptor]) -> dict[str, NDArray[np.generic
             tuple(s * itemsize for s in found.strides_elements),
         )
     return out
+
+
+def _never_accessed(kernel: Any, launch: Launch) -> dict[str, NDArray[np.generic]]:
+    """The containers that the kernel uses for their extent alone: arrays of that shape and one element of memory."""
+    return {
+        param.name: np.broadcast_to(np.zeros((), param.element.dtype), launch.extents[param.name])
+        for param in kernel.buffers
+        if param.name not in launch.containers
+    }
 
 
 class ReferenceEngine(Engine):

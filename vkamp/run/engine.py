@@ -170,13 +170,15 @@ class Program(ABC):
 class Launch:
     """A launch as the program's author sees it, for an engine that runs the IR instead of a shader.
 
-    ``domain``: threads per dimension. ``containers`` (``lang.container.Descriptor``) and ``scalars``
-    by parameter name.
+    ``domain``: threads per dimension. ``containers`` (``lang.container.Descriptor``; those whose
+    elements the kernel accesses) and ``scalars`` by parameter name. ``extents``: those of all
+    containers.
     """
 
     domain: tuple[int, ...]
     containers: Mapping[str, Any]
     scalars: Mapping[str, int | float | bool]
+    extents: Mapping[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
