@@ -26,6 +26,7 @@ from vkamp.ir.nodes import (
     transform,
     walk_statements,
 )
+from vkamp.ir.types import Array
 
 __all__ = ["bind_arrays", "written_arrays"]
 
@@ -51,7 +52,7 @@ class _Binder:
             params = tuple(p for p in function.params if p.name not in bound)
             body = self.block(_substitute(function.body, bound) if bound else function.body)
             self.done[key] = new_name
-            python_name = function.python_name if not bound else new_name
+            python_name = "_".join((function.python_name, *(v.name for v in bound.values())))
             self.functions.append(
                 dataclasses.replace(function, name=new_name, python_name=python_name, params=params, body=body)
             )
@@ -125,5 +126,6 @@ def written_arrays(kernel: Kernel) -> dict[str, frozenset[str]]:
                 for param, arg in zip(params, statement.args, strict=True):
                     if isinstance(arg, Local) and param.name in table[statement.function]:
                         written.add(arg.variable.name)
-        table[function.name] = frozenset(p.name for p in function.params if p.name in written)
+        arrays = {p.name for p in function.params if isinstance(p.type, Array)}
+        table[function.name] = frozenset(arrays & written)
     return table

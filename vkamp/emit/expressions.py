@@ -398,18 +398,22 @@ def _in_parentheses(text: Text, least: int) -> str:
 
 def _operand(text: Text, level: int, sign: str, is_right: bool) -> str:
     """An operand of a binary operator, with the parentheses that grammar and readers need."""
-    needed = text.level < level or (is_right and text.level == level)
     if text.level == level and sign in ("&&", "||"):
-        needed = False
-    elif not needed and text.level < _UNARY:
-        if level in _BITWISE:
-            needed = text.level != level or f" {sign} " not in text.glsl
-        elif level in _COMPARISONS:
-            needed = text.level in (*_BITWISE, *_COMPARISONS)
-        elif level in (_LOR, _LXOR):
-            needed = text.level == _LAND
-        elif level == _MUL:
-            needed = text.level == _MUL and (sign == "%" or " % " in text.glsl or (sign == "/" and " / " in text.glsl))
-    if is_right and text.level == _UNARY and text.glsl.startswith("-"):
+        return text.glsl
+    needed = text.level < level or (is_right and text.level == level)
+    if is_right and sign in ("+", "-") and text.glsl.startswith("-"):
         needed = True
-    return f"({text.glsl})" if needed else text.glsl
+    return f"({text.glsl})" if needed or _is_confusing(text, level, sign) else text.glsl
+
+
+def _is_confusing(text: Text, level: int, sign: str) -> bool:
+    """Whether readers mix up the precedences of an operand and its operator, although the grammar is clear."""
+    if text.level >= _UNARY:
+        return False
+    if level in _BITWISE:
+        return text.level != level or f" {sign} " not in text.glsl
+    if level in _COMPARISONS:
+        return text.level in (*_BITWISE, *_COMPARISONS)
+    if level == _MUL:
+        return sign == "%" or " % " in text.glsl or (sign == "/" and " / " in text.glsl)
+    return level in (_LOR, _LXOR) and text.level == _LAND

@@ -13,6 +13,7 @@ from vkamp.emit.layout import Block, storage_blocks, struct_members, structs_of
 from vkamp.emit.names import Namer
 from vkamp.emit.statements import Line, function_lines, holds_float, type_text
 from vkamp.emit.threads import LAUNCH_NAMES, grid_word
+from vkamp.emit.tidy import direct_results
 from vkamp.errors import Span
 from vkamp.ir.access import Access, access
 from vkamp.ir.nodes import Kernel
@@ -29,7 +30,7 @@ def emit(kernel: Kernel, target: Target) -> Shader:
     Pure and deterministic: equal kernels and targets give equal text (the comments are the lines of the Python
     source as it is now).  UnsupportedFeatureError for a struct that GLSL cannot lay out, or an atomic that it hasn't.
     """
-    return _Shader(bind_arrays(kernel), target).shader()
+    return _Shader(direct_results(bind_arrays(kernel)), target).shader()
 
 
 @dataclass(frozen=True)

@@ -239,10 +239,21 @@ class _FunctionPrinter:
     def _statement(self, statement: Stmt, position: Position) -> None:
         if isinstance(statement, Assert):
             return
-        if not (isinstance(statement, Declare) and not self._declares(position, statement.variable)):
-            self.comment(statement.span)
         for variable in self.plan.before.get(position, ()):
             self.add(f"{self._declared(variable)};", statement.span)
+        if isinstance(statement, Declare) and not self._declares(position, statement.variable):
+            return
+        first = len(self.lines)
+        self.comment(statement.span)
+        self._print(statement, position)
+        if (
+            len(self.lines) == first + 2
+            and self.lines[first + 1].text == self.lines[first].text.replace("// ", "") + ";"
+        ):
+            # Python and GLSL say it in the same words.
+            del self.lines[first]
+
+    def _print(self, statement: Stmt, position: Position) -> None:
         if isinstance(statement, Assign):
             self._assign(statement, position)
         elif isinstance(statement, If):
@@ -260,8 +271,7 @@ class _FunctionPrinter:
         elif isinstance(statement, Return):
             self._return(statement)
         elif isinstance(statement, Declare):
-            if self._declares(position, statement.variable):
-                self.add(f"{self._declared(statement.variable)};", statement.span)
+            self.add(f"{self._declared(statement.variable)};", statement.span)
         elif isinstance(statement, Barrier):
             self.add(" ".join(statement.fence.glsl), statement.span)
         else:
@@ -447,7 +457,7 @@ class _FunctionPrinter:
         if statement.expected is not None:
             self._compare_exchange(statement, position, row.glsl_for(kind.name), place, args)
             return
-        text = row.glsl_for(kind.name).format(place, *args)
+        text = _filled(row.glsl_for(kind.name), place, *args)
         if statement.result is not None:
             text = f"{self._target(statement.result, position)} = {text}"
         self.add(f"{text};", statement.span)
@@ -457,7 +467,7 @@ class _FunctionPrinter:
     ) -> None:
         assert statement.expected is not None and isinstance(statement.place.type, Scalar)
         expected = self.expressions.place(statement.expected)
-        swap = template.format(place, expected, *args)
+        swap = _filled(template, place, expected, *args)
         if statement.result is None:
             self.add(f"{expected} = {swap};", statement.span)
             return
@@ -478,6 +488,16 @@ def _constant(step: Expr) -> int | None:
     if isinstance(step, Unary) and step.op == "neg" and isinstance(step.operand, Const):
         return -int(step.operand.value)
     return None
+
+
+def _filled(template: str, *parts: str) -> str:
+    """A row's GLSL with its arguments; a word or a number needs no parentheses around it."""
+    for number, part in enumerate(parts):
+        if part.isidentifier() or part.isalnum():
+            template = template.replace(f"-({{{number}}})", f"-{{{number}}}").replace(
+                f"- ({{{number}}})", f"- {{{number}}}"
+            )
+    return template.format(*parts)
 
 
 def _advance(counter: str, step: int, suffix: str) -> str:

@@ -1,0 +1,461 @@
+"""The kernels of the golden shaders: small programs that use every part of the printer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp import front
+from vkamp.artifacts import Target
+from vkamp.front import ArgType, BufferType, ObjectType, Request, ScalarType
+from vkamp.ir.nodes import Kernel
+from vkamp.ir.types import BOOL, FLOAT32, INT32, UINT32, Type, from_dtype
+
+PIXEL = np.dtype([("r", "f4"), ("g", "f4"), ("b", "f4")])
+# Holes, a member that is an array, a member that is a struct, and names that GLSL keeps for itself.
+RECORD = np.dtype(
+    {
+        "names": ["in", "matrix", "pixel", "count"],
+        "formats": ["<i4", ("<f4", (2, 3)), PIXEL, "<u4"],
+        "offsets": [0, 8, 32, 52],
+        "itemsize": 64,
+    }
+)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A kernel with everything that its shader depends on."""
+
+    function: Callable[..., Any]
+    rank: int
+    tile: tuple[int, ...] | None
+    args: tuple[tuple[str, ArgType], ...]
+    precise: bool = False
+    constants: tuple[tuple[str, Any], ...] = ()
+    target: Target = field(default_factory=Target)
+
+    def kernel(self) -> Kernel:
+        """The kernel in IR."""
+        assert isinstance(self.function, FunctionType)
+        request = Request(self.function, self.precise, self.rank, self.tile, self.args, (), self.constants)
+        return front.lower(request, {}).kernel
+
+
+def buffers(**elements: tuple[Type, int] | tuple[Type, int, dict[str, Any]]) -> tuple[tuple[str, ArgType], ...]:
+    """Container parameters ``name=(element, rank, traits)``, each on memory of its own unless told otherwise."""
+    out: list[tuple[str, ArgType]] = []
+    for number, (name, (element, rank, *rest)) in enumerate(elements.items()):
+        traits = {"readonly": False, "dense": True, "storage": number, **(rest[0] if rest else {})}
+        out.append((name, BufferType(element, rank, **traits)))
+    return tuple(out)
+
+
+def scalars(**types: Any) -> tuple[tuple[str, ArgType], ...]:
+    return tuple((name, ScalarType(kind)) for name, kind in types.items())
+
+
+STRIDED = {"dense": False}
+READONLY = {"readonly": True}
+
+
+# -- the programs ------------------------------------------------------------------------------------------------
+
+
+def tile_average(t_idx, matrix, averages):
+    tile_values = amp.tile_static(t_idx.tile_extent, amp.float32)
+    tile_values[t_idx.local] = matrix[t_idx]  # t_idx stands for t_idx.global_
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    if t_idx.local == (0, 0):
+        total = 0.0
+        for row in range(t_idx.tile_dim0):
+            for col in range(t_idx.tile_dim1):
+                total += tile_values[row, col]
+        averages[t_idx.tile] = total / (t_idx.tile_dim0 * t_idx.tile_dim1)
+
+
+def tiled_product(t_idx, a, b, c, *, tile: amp.constant):
+    a_tile = amp.tile_static((tile, tile), amp.float32)
+    b_tile = amp.tile_static((tile, tile), amp.float32)
+    row, col = t_idx.local
+    total = 0.0
+    for k in range(0, a.extent[1], tile):
+        a_tile[row, col] = a[t_idx.global_[0], k + col]
+        b_tile[row, col] = b[k + row, t_idx.global_[1]]
+        t_idx.barrier.wait()
+        for i in range(tile):
+            total += a_tile[row, i] * b_tile[i, col]
+        t_idx.barrier.wait()
+    c[t_idx] = total
+
+
+def records(idx, source, destination):
+    record = source[idx]
+    record.pixel.g = record.pixel.r * 2.0
+    record.matrix[1, 2] += 1.0
+    destination[idx] = record
+    destination[idx].count = source[idx].count + 1
+    in_ = count_of(record)
+    destination[idx].matrix[0, in_ % 3] = record.matrix[1, 1]
+
+
+@amp.func
+def count_of(record):
+    return record.count
+
+
+def shift_in_place(t_idx, left, right, bits):
+    """``left`` and ``right`` are views of one memory, ``bits`` the same memory as integers."""
+    i = t_idx.global_[0]
+    value = right[i]
+    t_idx.barrier.wait_with_global_memory_fence()
+    left[i] = value
+    if bits[i] & 0x80000000:
+        left[i] = -value
+
+
+def copy_1(idx, source, destination):
+    destination[idx] = source[idx]
+
+
+def copy_2(idx, source, destination):
+    i, j = idx
+    if (i + j) % 2 == 0:
+        destination[idx] = source[i, j]
+
+
+def copy_3(idx, source, destination):
+    destination[idx] = source[idx[0], idx[1], idx[2]]
+
+
+def copy_5(idx, source, destination):
+    destination[idx] = source[idx] + idx[0] + idx[3]
+
+
+def axpy(idx, x, y, a, b, wanted):
+    if wanted:
+        y[idx] = a * x[idx] + b
+
+
+@amp.func
+def divided(a, b):
+    return a // b, a % b
+
+
+@amp.func
+def clamped(x, low, high):
+    if x < low:
+        return low
+    if x > high:
+        return high
+    return x
+
+
+@amp.func
+def sum_of(values, count):
+    total = 0
+    for i in range(count):
+        total += values[i]
+        values[i] = 0
+    return total
+
+
+@amp.func
+def add_all(into, values):
+    for i in range(4):
+        into[i] += values[i]
+
+
+@amp.func
+def own_row(t_idx, values):
+    return values[t_idx.local[0]]
+
+
+def functions(t_idx, a):
+    shared_values = amp.tile_static(4, amp.int32)
+    own_values = amp.private(4, amp.int32)
+    shared_values[t_idx.local[0]] = a[t_idx]
+    t_idx.barrier.wait()
+    for i in range(4):
+        own_values[i] = shared_values[i]
+    quotient, rest = divided(a[t_idx], 3)
+    _, other = divided(rest, 2)
+    add_all(own_values, shared_values)
+    add_all(own_values, own_values)
+    total = sum_of(own_values, 4)
+    a[t_idx] = clamped(quotient + other, 0, 100) + total + own_row(t_idx, shared_values)
+
+
+def control_flow(idx, a, n, step):
+    i = idx[0]
+    x = a[i]
+    if i % 3 == 0:
+        x += 1
+        scale = 2
+    elif i % 4 == 1:
+        x -= i // 7
+        scale = 3
+    else:
+        x = -x // 5
+        scale = x if x > 0 else ~x
+    k = n
+    while k > 0:
+        k -= 1
+        if x > 100000:
+            break
+        for j in range(k):
+            if j & 1:
+                continue
+            x = max(x, j * (i - 3) % 5)
+    while True:
+        x //= 2
+        if x < 10 and not (x == 3 or x == 5):
+            break
+    for j in range(n, 0, -2):
+        x ^= j << 2
+    for k in range(n):
+        # Changing the variable has no effect on the iteration.
+        k *= 2
+        n_squared = k * k
+        x += n_squared
+    for m in range(0, n, step):
+        x += m
+    for m in range(x % 5):
+        x += m
+    if x < 0:
+        return
+    a[i] = x * scale
+
+
+def unsigned_loop(idx, a, n):
+    total = n - n
+    for i in range(n):
+        total += i >> 1
+    a[idx] = total
+
+
+def atomics(t_idx, values, bins, extremes):
+    local_bins = amp.tile_static(8, amp.uint32)
+    i = t_idx.local[0]
+    if i < 8:
+        local_bins[i] = 0
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    value = values[t_idx]
+    old = amp.atomic_fetch_add(local_bins[value % 8], 1)
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    if i < 8:
+        amp.atomic_fetch_add(bins[i], local_bins[i])
+    amp.atomic_fetch_max(extremes[0], value)
+    amp.atomic_fetch_min(extremes[1], value)
+    amp.atomic_fetch_sub(extremes[2], value)
+    amp.atomic_fetch_inc(extremes[3])
+    amp.atomic_fetch_dec(extremes[4])
+    if old == 0:
+        previous = amp.atomic_exchange(extremes[5], value)
+        amp.atomic_fetch_xor(extremes[6], previous)
+
+
+def compare_exchange(idx, cells, wanted):
+    expected = amp.int32(0)
+    while True:
+        done = amp.atomic_compare_exchange(cells[0], expected, expected + wanted[idx])
+        if done:
+            break
+    if amp.atomic_compare_exchange(cells[1], expected, 5):
+        cells[2] = 1
+
+
+@amp.func
+def polynomial(x, y):
+    return x * y + 1.0, x * x - y * y
+
+
+@amp.func
+def shifted(x):
+    x = x * 3.0 + 0.1
+    return x * x + x
+
+
+def exact(t_idx, x, y, out, bits):
+    shared_products = amp.tile_static(4, amp.float32)
+    i = t_idx.local[0]
+    a = x[t_idx]
+    b = y[t_idx]
+    shared_products[i] = a * b + 0.5
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    first, second = polynomial(a * b + 2.0, b)
+    total = first
+    total += shared_products[3 - i] * second
+    if a * b + total > 0.0:
+        total = shifted(total * a - b)
+    bits[t_idx] = int(a * b + 3.0)
+    out[t_idx] = total * a + b
+
+
+def rounding(idx, a, b, c, x, y):
+    i = idx[0]
+    c[i, 0] = a[i] // b[i]
+    c[i, 1] = a[i] % b[i]
+    c[i, 2] = a[i] // 8
+    c[i, 3] = a[i] % 8
+    c[i, 4] = a[i] // 7
+    c[i, 5] = i // 7 + i % 7
+    c[i, 6] = amp.tdiv(a[i], b[i])
+    c[i, 7] = amp.trem(a[i], b[i])
+    c[i, 8] = (i * 4) // b.extent[0]
+    c[i, 9] = (abs(a[i]) % 16 + 3) % 5
+    y[i, 0] = x[i] // 0.75
+    y[i, 1] = x[i] % 0.75
+
+
+def operators(idx, a, u, f):
+    i = idx[0]
+    x = a[i]
+    v = u[i]
+    y = f[i]
+    a[i] = (x & 3 | 4) ^ (x << 2) + (x >> 1) - -x * (x - (3 - x)) - (~x if x != -2147483648 else 7)
+    u[i] = v - (v >> 3) + (v << 1 & 255) + 4294967295 % (v + 1)
+    f[i] = y - (y - 1.5) * -2.0 / (y / 3.0) + (1e-20 if (y > 0.0 and not y < 1.0) or i == 3 else 0.1)
+    flag = (x > 3) == (y > 0.5)
+    if flag & (x != 2) | (v == 1):
+        a[i] += 1
+
+
+def names(idx, input, sample, output_):
+    # Words that GLSL has taken.
+    half = input[idx]
+    float_ = sample[idx]
+    dot = half + float_
+    length__2 = dot
+    gl_x = length__2 * 0.5
+    output_[idx] = gl_x
+    input_buffer = gl_x
+    output_[idx] += input_buffer
+
+
+def fences(t_idx, a):
+    mine = amp.tile_static((), amp.int32)
+    barrier = t_idx.barrier
+    if t_idx.local == (0,):
+        mine[()] = a[t_idx]
+    barrier.wait()
+    barrier.wait_with_all_memory_fence()
+    barrier.wait_with_global_memory_fence()
+    barrier.wait_with_tile_static_memory_fence()
+    amp.all_memory_fence(barrier)
+    amp.global_memory_fence(barrier)
+    amp.tile_static_memory_fence(barrier)
+    a[t_idx] += mine[()]
+
+
+def mathematics(idx, x, y):
+    i = idx[0]
+    v = x[idx]
+    y[i, 0] = max(v, 0.0) + min(v, 1.0)
+    y[i, 1] = amp.fast_math.pow(v, 2.0) + amp.fast_math.fmod(v, 3.0)
+    y[i, 2] = round(v) + amp.fast_math.tanh(v) + amp.fast_math.log10(abs(v) + 1.0)
+    if amp.fast_math.isfinite(v):
+        y[i, 3] = amp.fast_math.rsqrt(abs(v) + 1.0)
+
+
+def origins(t_idx, a):
+    a[t_idx.tile_origin] = t_idx.tile[2] + t_idx.local[0] + t_idx.global_[1]
+
+
+MATRICES = buffers(matrix=(FLOAT32, 2, {"readonly": True, "dense": False}), averages=(FLOAT32, 2))
+PRODUCT = buffers(a=(FLOAT32, 2, READONLY), b=(FLOAT32, 2, READONLY), c=(FLOAT32, 2))
+RECORD_TYPE = from_dtype(RECORD, "Record")
+_FOLDED = Target(folded=True)
+
+
+def copies(rank: int, kind: Type = INT32) -> tuple[tuple[str, ArgType], ...]:
+    return buffers(source=(kind, rank, READONLY), destination=(kind, rank))
+
+
+PROGRAMS = {
+    "tile_average": Program(tile_average, 2, (2, 3), MATRICES),
+    "tile_average_folded": Program(tile_average, 2, (2, 3), MATRICES, target=_FOLDED),
+    "tiled_product": Program(tiled_product, 2, (16, 16), PRODUCT, constants=(("tile", 16),)),
+    "records": Program(
+        records, 1, None, buffers(source=(RECORD_TYPE, 1, READONLY), destination=(RECORD_TYPE, 1))
+    ),
+    "aliases": Program(
+        shift_in_place,
+        1,
+        (8,),
+        buffers(
+            left=(FLOAT32, 1, {"dense": False, "storage": 0}),
+            right=(FLOAT32, 1, {"dense": False, "storage": 0}),
+            bits=(UINT32, 1, {"dense": False, "storage": 0, "readonly": True}),
+        ),
+    ),
+    "untiled_1": Program(copy_1, 1, None, copies(1), target=Target(group=(256, 1, 1))),
+    "untiled_2": Program(copy_2, 2, None, copies(2), target=Target(group=(32, 8, 1))),
+    "untiled_3": Program(copy_3, 3, None, copies(3), target=Target(group=(32, 8, 1))),
+    "untiled_5": Program(copy_5, 5, None, copies(5), target=Target(group=(4, 4, 4))),
+    "untiled_1_folded": Program(
+        copy_1, 1, None, copies(1), target=Target(folded=True, group=(256, 1, 1))
+    ),
+    "untiled_5_folded": Program(
+        copy_5, 5, None, copies(5), target=Target(folded=True, group=(64, 1, 1))
+    ),
+    "push_spill": Program(
+        axpy,
+        1,
+        None,
+        buffers(x=(FLOAT32, 1, STRIDED), y=(FLOAT32, 1, STRIDED))
+        + scalars(a=FLOAT32, b=FLOAT32, wanted=BOOL),
+        target=Target(push_words=4),
+    ),
+    "functions": Program(functions, 1, (4,), buffers(a=(INT32, 1))),
+    "functions_folded": Program(functions, 1, (4,), buffers(a=(INT32, 1)), target=_FOLDED),
+    "control_flow": Program(
+        control_flow, 1, None, buffers(a=(INT32, 1)) + scalars(n=INT32, step=INT32)
+    ),
+    "unsigned_loop": Program(unsigned_loop, 1, None, buffers(a=(UINT32, 1)) + scalars(n=UINT32)),
+    "atomics": Program(
+        atomics, 1, (32,), buffers(values=(UINT32, 1, READONLY), bins=(UINT32, 1), extremes=(UINT32, 1))
+    ),
+    "compare_exchange": Program(
+        compare_exchange, 1, None, buffers(cells=(INT32, 1), wanted=(INT32, 1, READONLY))
+    ),
+    "exact": Program(
+        exact,
+        1,
+        (4,),
+        buffers(x=(FLOAT32, 1, READONLY), y=(FLOAT32, 1, READONLY), out=(FLOAT32, 1), bits=(INT32, 1)),
+        precise=True,
+    ),
+    "rounding": Program(
+        rounding,
+        1,
+        None,
+        buffers(
+            a=(INT32, 1, READONLY),
+            b=(INT32, 1, READONLY),
+            c=(INT32, 2),
+            x=(FLOAT32, 1, READONLY),
+            y=(FLOAT32, 2),
+        ),
+    ),
+    "operators": Program(operators, 1, None, buffers(a=(INT32, 1), u=(UINT32, 1), f=(FLOAT32, 1))),
+    "names": Program(
+        names,
+        1,
+        None,
+        buffers(input=(FLOAT32, 1, READONLY), sample=(FLOAT32, 1, READONLY), output_=(FLOAT32, 1)),
+    ),
+    "fences": Program(fences, 1, (8,), buffers(a=(INT32, 1))),
+    "mathematics": Program(
+        mathematics, 1, None, buffers(x=(FLOAT32, 1, READONLY), y=(FLOAT32, 2))
+    ),
+    "origins": Program(origins, 3, (2, 3, 4), buffers(a=(INT32, 3))),
+    "origins_folded": Program(origins, 3, (2, 3, 4), buffers(a=(INT32, 3)), target=_FOLDED),
+}  # fmt: skip
+
+__all__ = ["PROGRAMS", "ObjectType", "Program"]

@@ -1,0 +1,265 @@
+"""The golden shaders at work: on every device they give what the reference gives."""
+
+from __future__ import annotations
+
+import dataclasses
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.emit.programs import PROGRAMS, RECORD, Program
+from vkamp import sim, spirv
+from vkamp.artifacts import Executable, PushWord, Shader, Target
+from vkamp.emit import choose_target, emit, grid, tile_counts
+from vkamp.ir.nodes import Kernel
+from vkamp.run.engine import Dispatch, Queue
+
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A launch of a program; arrays may be views of common memory."""
+
+    program: str
+    domain: tuple[int, ...]
+    arrays: Arrays
+    scalars: Mapping[str, Any]
+    tolerance: float = 0.0
+
+
+def _root(array: NDArray[Any]) -> NDArray[Any]:
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def _address(array: NDArray[Any]) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def cloned(arrays: Arrays) -> Arrays:
+    """The same views of a copy of the memory."""
+    copies = {id(_root(a)): _root(a).copy() for a in arrays.values()}
+    return {
+        name: np.ndarray(
+            a.shape, a.dtype, copies[id(_root(a))].view(np.uint8).reshape(-1).data,
+            _address(a) - _address(_root(a)), a.strides,
+        )
+        for name, a in arrays.items()
+    }  # fmt: skip
+
+
+class Launch:
+    """One launch of a shader through an engine's queue."""
+
+    def __init__(self, kernel: Kernel, case: Case, target: Target) -> None:
+        self.kernel = kernel
+        self.case = case
+        self.target = target
+        self.shader: Shader = emit(kernel, target)
+
+    def word(self, word: PushWord) -> int | float:
+        """The value of a launch word."""
+        if word.kind == "scalar":
+            value = self.case.scalars[word.name]
+            return float(value) if word.type == "float32" else int(value)
+        if word.kind == "domain":
+            return self.case.domain[word.dim]
+        if word.kind == "tiles":
+            kernel = self.kernel
+            return tile_counts(kernel.rank, kernel.tile, self.case.domain, self.target)[word.dim]
+        array = self.case.arrays[word.name]
+        if word.kind == "extent":
+            return int(array.shape[word.dim])
+        if word.kind == "stride":
+            return int(array.strides[word.dim]) // array.itemsize
+        return (_address(array) - _address(_root(array))) // array.itemsize
+
+    def run(self, queue: Queue, max_groups: tuple[int, int, int]) -> Arrays:
+        """The arrays after the launch."""
+        shader, arrays = self.shader, self.case.arrays
+        memory = {id(_root(a)): self._upload(queue, _root(a)) for a in arrays.values()}
+        buffers = [memory[id(_root(arrays[b.params[0]]))] for b in shader.bindings]
+        writes = [b.writes for b in shader.bindings]
+        formats = {"int32": "i", "uint32": "I", "float32": "f"}
+        words = struct.pack("=" + "".join(formats[w.type] for w in shader.push), *map(self.word, shader.push))
+        if shader.push_binding is not None:
+            buffers.append(self._upload(queue, np.frombuffer(words, np.uint8)))
+            writes.append(False)
+            words = b""
+        executable = Executable(shader, self.kernel, spirv.compile)
+        groups = grid(self.kernel.rank, self.kernel.tile, self.case.domain, self.target, max_groups)
+        program = queue.program(executable)
+        queue.enqueue(Dispatch(program, tuple(buffers), words, groups, tuple(writes)))
+        results = cloned(arrays)
+        for name, array in arrays.items():
+            root = _root(results[name])
+            data = memory[id(_root(array))].download(0, root.nbytes)
+            root.view(np.uint8).reshape(-1)[:] = data
+        return results
+
+    @staticmethod
+    def _upload(queue: Queue, array: NDArray[Any]) -> Any:
+        data = np.ascontiguousarray(array).view(np.uint8).reshape(-1)
+        buffer = queue.allocate(data.nbytes)
+        buffer.upload(0, data)
+        return buffer
+
+
+def _same(actual: NDArray[Any], expected: NDArray[Any], tolerance: float) -> None:
+    if expected.dtype.names:
+        for name in expected.dtype.names:
+            _same(actual[name], expected[name], tolerance)
+    elif tolerance:
+        np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance)
+    else:
+        np.testing.assert_array_equal(actual, expected)
+
+
+def _ints(*shape: int, low: int = -1000, high: int = 1000, dtype: Any = np.int32) -> NDArray[Any]:
+    return np.random.default_rng(5).integers(low, high, shape).astype(dtype)
+
+
+def _floats(*shape: int) -> NDArray[Any]:
+    return np.random.default_rng(6).uniform(-4, 4, shape).astype(np.float32)
+
+
+def _zeros(*shape: int, dtype: Any = np.int32) -> NDArray[Any]:
+    return np.zeros(shape, dtype)
+
+
+def _records(count: int) -> NDArray[Any]:
+    records = np.zeros(count, RECORD)
+    records["in"], records["count"] = np.arange(count), np.arange(count) * 3
+    records["matrix"] = _floats(count, 2, 3)
+    for name in "rgb":
+        records["pixel"][name] = _floats(count)
+    return records
+
+
+def _overlapping() -> Arrays:
+    """Three views of one memory: ``bits`` are those of ``left``."""
+    memory = _floats(90)
+    return {
+        "left": memory[3:35:2],
+        "right": memory[80:48:-2],
+        "bits": memory.view(np.uint32)[3:35:2],
+    }
+
+
+def _odd_values() -> NDArray[Any]:
+    edges = [0, 1, -1, 7, -7, 8, -8, 15, 2**31 - 1, -(2**31) + 1, -(2**31), 12345]
+    return np.array(edges * 9, np.int32)
+
+
+def _divisors() -> NDArray[Any]:
+    return np.repeat(np.array([1, 3, -3, 8, -8, 7, 2**31 - 1, -(2**31), 100], np.int32), 12)
+
+
+def _strided(rows: int, cols: int) -> NDArray[Any]:
+    """The interior of a larger matrix, its rows backwards."""
+    return _floats(rows + 3, cols + 5)[1:-2, 2:-3][::-1]
+
+
+_MATRICES = {"a": _floats(48, 80), "b": _floats(80, 32), "c": _zeros(48, 32, dtype=np.float32)}
+_ROUNDING = {
+    "a": _odd_values(), "b": _divisors(), "c": _zeros(108, 11),
+    "x": _floats(108), "y": _zeros(108, 2, dtype=np.float32),
+}  # fmt: skip
+
+
+def _copies(*shape: int) -> Arrays:
+    return {"source": _ints(*shape), "destination": _zeros(*shape)}
+
+
+def _axpy() -> Arrays:
+    return {"x": _floats(90)[::2], "y": _floats(50)[49:4:-1]}
+
+
+CASES = [
+    Case("tile_average", (14, 27), {"matrix": _strided(14, 27), "averages": _zeros(7, 9, dtype=np.float32)}, {}, 1e-6),
+    Case("tiled_product", (48, 32), _MATRICES, {}, 1e-4),
+    Case("records", (77,), {"source": _records(77), "destination": _records(77)[::-1].copy()}, {}),
+    Case("aliases", (16,), _overlapping(), {}),
+    Case("untiled_1", (1013,), _copies(1013), {}),
+    Case("untiled_2", (37, 51), _copies(37, 51), {}),
+    Case("untiled_2", (301, 3), _copies(301, 3), {}),
+    Case("untiled_3", (5, 11, 33), _copies(5, 11, 33), {}),
+    Case("untiled_5", (3, 2, 5, 7, 9), _copies(3, 2, 5, 7, 9), {}),
+    Case("push_spill", (45,), _axpy(), {"a": 2.0, "b": 0.5, "wanted": True}),
+    Case("push_spill", (45,), _axpy(), {"a": 2.0, "b": 0.5, "wanted": False}),
+    Case("functions", (52,), {"a": _ints(52)}, {}),
+    Case("control_flow", (201,), {"a": _ints(201, high=60000)}, {"n": 9, "step": 2}),
+    Case("control_flow", (201,), {"a": _ints(201, high=60000)}, {"n": 9, "step": 4}),
+    Case("control_flow", (65,), {"a": _ints(65, high=60000)}, {"n": -3, "step": -2}),
+    Case("unsigned_loop", (7,), {"a": _zeros(7, dtype=np.uint32)}, {"n": 19}),
+    Case(
+        "rounding", (108,), _ROUNDING, {},
+    ),
+    Case(
+        "operators", (100,),
+        {"a": _ints(100), "u": _ints(100, low=0, dtype=np.uint32), "f": _floats(100)}, {}, 1e-5,
+    ),
+    Case("names", (33,), {n: _floats(33) for n in ("input", "sample", "output_")}, {}),
+    # Equal values, so that no order of the threads shows.
+    Case(
+        "atomics", (96,),
+        {
+            "values": np.full(96, 5, np.uint32), "bins": _zeros(8, dtype=np.uint32),
+            "extremes": _ints(7, low=3, dtype=np.uint32),
+        },
+        {},
+    ),
+    Case("compare_exchange", (75,), {"cells": np.array([0, 10**9, 0], np.int32), "wanted": _ints(75, low=1)}, {}),
+    Case("fences", (24,), {"a": _ints(24)}, {}),
+    Case("mathematics", (60,), {"x": _floats(60), "y": _floats(60, 4)}, {}, 5e-3),
+    Case("origins", (4, 9, 12), {"a": _ints(4, 9, 12)}, {}),
+    Case(
+        "exact", (60,),
+        {"x": _floats(60), "y": _floats(60)[::-1].copy(), "out": _floats(60), "bits": _ints(60)}, {},
+    ),
+]  # fmt: skip
+
+
+def _expected(case: Case, kernel: Kernel) -> Arrays:
+    arrays = cloned(case.arrays)
+    # What a program does on purpose (every thread of a tile stores one element) is no concern here.
+    sim.run(kernel, case.domain, arrays, case.scalars, races=False)
+    return arrays
+
+
+def _targets(program: Program, case: Case) -> dict[str, tuple[Target, tuple[int, int, int]]]:
+    """The targets to try: as it comes, folded into a small grid, and without push constants."""
+    plain = (65535, 65535, 65535)
+    small = (5, 3, 1 << 20)
+    threads = 64
+    chosen = choose_target(program.rank, program.tile, case.domain, plain, 32, threads)
+    folded = choose_target(program.rank, program.tile, case.domain, small, 32, threads)
+    return {
+        "golden": (program.target, plain),
+        "chosen": (chosen, plain),
+        "folded": (dataclasses.replace(folded, folded=True), small),
+        "spilled": (dataclasses.replace(chosen, push_words=0), plain),
+    }
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.program}-{case.domain}")
+@pytest.mark.accelerators("swiftshader", "llvmpipe")
+def test_shaders_agree_with_the_reference(case: Case, accelerator: Any) -> None:
+    program = PROGRAMS[case.program]
+    kernel = program.kernel()
+    expected = _expected(case, kernel)
+    view = accelerator.create_view()
+    for name, (target, max_groups) in _targets(program, case).items():
+        actual = Launch(kernel, case, target).run(view._queue, max_groups)
+        for array in case.arrays:
+            try:
+                _same(actual[array], expected[array], case.tolerance)
+            except AssertionError as error:
+                raise AssertionError(f"{array}, with the {name} target: {error}") from None
