@@ -14,7 +14,6 @@ ROOT = Path(__file__).resolve().parents[1]
 # Each is written so that it does not find itself here.
 FORBIDDEN = {
     "a path of one person's machine": r"(?<![\w.~}$])/(?:root|home/\w+|Users/\w+|work)" + r"/\w",
-    "a path of one person's Windows machine": r"\b[A-Z]:\\+Users" + r"\\",
     "a merge conflict": r"^(?:<{7}|>{7}) " + r"\S",
     "a private key": r"-----BEGIN [A-Z ]*PRIVATE" + r" KEY-----",
     "a carriage return": "\r",
