@@ -29,6 +29,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="the accelerators to run on, each named as VKAMP_ACCELERATOR names one; "
         "'all': the default ones and every further device of this machine (default: %(default)s)",
     )
+    parser.addoption(
+        "--vkamp-accept",
+        dest="vkamp_accept",
+        action="store_true",
+        help="rewrite the golden files with what the tests find; review the difference",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
