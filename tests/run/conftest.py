@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import os
@@ -163,6 +164,14 @@ def engine(request) -> KomputeEngine:
 def runner(info, engine):
     """A fresh queue on each device with each kind of memory."""
     queue = engine.open(info)
+    yield Runner(queue)
+    queue.close()
+
+
+@pytest.fixture
+def card(info):
+    """A fresh queue on each device as if it were a graphics card, which can be lost."""
+    queue = KomputeEngine().open(dataclasses.replace(info, kind="discrete", uuid="a card"))
     yield Runner(queue)
     queue.close()
 

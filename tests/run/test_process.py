@@ -14,6 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from vkamp.errors import AcceleratorRemovedError
+from vkamp.run import kompute
+from vkamp.run.engine import Dispatch
 from vkamp.run.kompute import KomputeEngine
 
 N = 777
@@ -339,3 +342,42 @@ def test_closing_an_engine_twice_and_opening_again(info):
     queue.close()
     queue.close()
     assert KomputeEngine().open(info).allocate(5).nbytes == 5
+
+
+def test_a_card_works_and_its_memory_is_mirrored(card):
+    assert card.queue.device.mirrored
+    assert card.queue.device.needs_canary
+    for number in range(3):
+        _work_of_a_thread(card, number)
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["polled", "evaluated"])
+def test_a_lost_device_is_noticed(card, known):
+    """A word that does not come home says that the device was lost: here it never was 1."""
+    queue, device = card.queue, card.queue.device
+    a = card.buffer([1, 2])
+    for _ in range(2 * known):
+        card.launch("add", [a], [1])
+        card.read(a)
+    program = queue.program(card.executable("add"))
+    program.seconds_per_tile = 1e-6 if known else None
+    queue._flag.mirror[:] = 0
+    upload = device.kp.OpTensorSyncDevice([queue._flag.tensor])
+    device.manager.sequence().record(upload).eval()
+    card.launch("add", [a], [1])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("vkamp.run.submission._POLL_LIMIT", 0.2)
+        with pytest.raises(AcceleratorRemovedError, match="was lost") as caught:
+            queue.wait()
+    assert caught.value.reason
+    for use in (
+        lambda: card.read(a),
+        lambda: queue.allocate(4),
+        lambda: queue.enqueue(Dispatch(program, (a,), b"", (1, 1, 1), (True,))),
+        queue.flush,
+    ):
+        with pytest.raises(AcceleratorRemovedError, match="its data are gone"):
+            use()
+    key = next(k for k, d in kompute._library.devices.items() if d is device)
+    del kompute._library.devices[key]
+    device.close()

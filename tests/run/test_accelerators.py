@@ -1,0 +1,232 @@
+"""Accelerators and their views, as users see them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from vkamp.lang.storage import default_location, host_location
+from vkamp.run.accelerators import accelerator, accelerator_view
+
+
+@pytest.mark.parametrize(
+    ("path", "description"),
+    [
+        ("swiftshader", "SwiftShader"),
+        ("LLVMpipe", "llvmpipe"),
+        (" llvm ", "llvmpipe"),
+        ("reference", "reference"),
+        ("cpu", "CPU accelerator"),
+    ],
+)
+def test_an_accelerator_is_found_by_name(path, description):
+    found = accelerator(path)
+    assert description in found.description
+    assert accelerator(found.device_path) == found
+    assert hash(accelerator(found)) == hash(found)
+    assert description in repr(found)
+
+
+def test_an_accelerator_is_found_by_index(info):
+    assert accelerator(str(info.index)).description == info.name
+    assert accelerator(f"vulkan:{info.index}").description == info.name
+
+
+def test_get_all_has_every_kind():
+    found = accelerator.get_all()
+    paths = [a.device_path for a in found]
+    assert len(paths) == len(set(paths))
+    assert {"reference", "cpu", "vulkan:0", "vulkan:1"} <= set(paths)
+    assert accelerator() in found
+
+
+@pytest.mark.parametrize("path", ["nonsense", "99", "-1", "", "vulkan:99", "reference:3", "cpu:0"])
+def test_an_unknown_name_lists_what_there_is(path):
+    with pytest.raises(amp.AmpError) as caught:
+        accelerator(path)
+    text = str(caught.value)
+    assert text.startswith(f"accelerator({path!r}) names no accelerator: ")
+    for part in ("SwiftShader", "llvmpipe", '"reference"', '"cpu"'):
+        assert part in text
+
+
+def test_an_ambiguous_name_lists_what_there_is():
+    with pytest.raises(amp.AmpError, match=r"accelerator\('e'\) is ambiguous"):
+        accelerator("e")
+
+
+def test_a_path_of_another_type():
+    with pytest.raises(TypeError):
+        accelerator(0)
+
+
+def test_properties(info):
+    found = accelerator(info.name)
+    assert found.is_emulated
+    assert not found.is_debug
+    assert not found.has_display
+    assert found.version >> 16 == 1
+    assert found.dedicated_memory == 0
+    assert not found.supports_double_precision  # not while Kompute enables no features
+    assert not found.supports_limited_double_precision
+    assert found.supports_cpu_shared_memory
+    assert found.limits == info.limits
+    assert found != accelerator("cpu")
+    assert found != "cpu"
+    assert accelerator("cpu").limits is None
+
+
+def test_views(info):
+    owner = accelerator(info.name)
+    view = owner.default_view
+    assert view == owner.default_view == accelerator_view(view)
+    assert hash(view) == hash(owner.default_view)
+    assert view.accelerator == owner
+    assert view.queuing_mode is amp.queuing_mode_automatic
+    assert not view.is_auto_selection
+    assert (view.version, view.is_debug) == (owner.version, owner.is_debug)
+    other = owner.create_view()
+    assert other != view
+    assert other != owner.create_view()
+    assert other.queuing_mode is amp.queuing_mode_automatic
+    immediate = owner.create_view(amp.queuing_mode_immediate)
+    assert immediate.queuing_mode is amp.queuing_mode_immediate
+    assert immediate._queue.immediate
+    assert info.name not in repr(view)
+    assert owner.device_path in repr(view)
+
+
+def test_an_accelerator_view_is_not_made_from_nothing():
+    with pytest.raises(TypeError):
+        accelerator_view("cpu")
+
+
+def test_the_auto_selection_view():
+    view = accelerator.get_auto_selection_view()
+    assert view.is_auto_selection
+    assert view == accelerator().default_view
+    assert not accelerator().default_view.is_auto_selection
+
+
+@pytest.mark.parametrize("path", ["swiftshader", "llvmpipe", "reference", "cpu"])
+def test_memory_of_a_view(path):
+    view = accelerator(path).default_view
+    storage = view.allocate(10)
+    storage.upload(0, np.arange(10, dtype=np.uint8))
+    storage.upload(3, np.full(2, 77, np.uint8))
+    assert storage.nbytes == 10
+    assert storage.download(2, 4).tolist() == [2, 77, 77, 5]
+    view.flush()
+    view.wait()
+
+
+def test_cpu_runs_no_kernel():
+    view = accelerator("cpu").create_view()
+    assert not view.runs_kernels
+    with pytest.raises(amp.UnsupportedFeatureError, match="stores data and runs no kernel"):
+        _ = view._queue
+    with pytest.raises(amp.AmpError, match="the memory has 4"):
+        view.allocate(4).download(2, 3)
+    assert host_location() == accelerator("cpu").default_view
+
+
+def test_the_default_location_is_the_default_view():
+    assert default_location() == accelerator().default_view
+
+
+def test_a_marker_waits_for_the_launches_before_it(runner):
+    view = accelerator(runner.queue.info.name).create_view()
+    other = type(runner)(view._queue)
+    a = other.buffer([1, 2])
+    other.launch("add", [a], [1])
+    marker = view.create_marker()
+    assert marker.valid
+    marker.wait()
+    assert view._queue.statistics.dispatches == 1
+    marker.get()
+    assert not marker.valid
+    with pytest.raises(amp.AmpError, match="taken before"):
+        marker.get()
+
+
+def default_of(script, **environment):
+    return script(
+        """
+        import vkamp as amp
+        try:
+            print(amp.accelerator().description)
+            print(amp.accelerator("default") == amp.accelerator())
+        except amp.AmpError as error:
+            print(error)
+        """,
+        **environment,
+    ).stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, "SwiftShader Device (Subzero)"),
+        ("", "SwiftShader Device (Subzero)"),
+        ("default", "SwiftShader Device (Subzero)"),
+        ("llvmpipe", "llvmpipe"),
+        ("SWIFT", "SwiftShader Device (Subzero)"),
+        ("reference", "reference"),
+        ("cpu", "CPU accelerator"),
+    ],
+)
+def test_the_variable_names_the_default(script, value, expected):
+    lines = default_of(script, VKAMP_ACCELERATOR=value)
+    assert lines[0].startswith(expected)
+    assert lines[1] == "True"
+
+
+@pytest.mark.parametrize("value", ["nvidia h9000", "77"])
+def test_a_wrong_variable_lists_what_there_is(script, value):
+    lines = default_of(script, VKAMP_ACCELERATOR=value)
+    assert lines[0].startswith(f"VKAMP_ACCELERATOR={value} names no accelerator")
+    assert any("SwiftShader" in line for line in lines)
+    assert any('"reference"' in line for line in lines)
+
+
+def test_set_default_works_once(script):
+    done = script(
+        """
+        import vkamp as amp
+        try:
+            amp.accelerator.set_default("nonsense")
+        except amp.AmpError:
+            print("refused")
+        amp.accelerator()
+        print(amp.accelerator.set_default("llvmpipe"), amp.accelerator.set_default("reference"))
+        print(amp.accelerator().description[:8])
+        """,
+        VKAMP_ACCELERATOR=None,
+    )
+    assert done.stdout == "refused\nTrue False\nllvmpipe\n"
+
+
+def test_without_a_driver_the_default_stores_and_a_launch_says_what_to_install(script):
+    done = script(
+        """
+        import vkamp as amp
+        print([a.device_path for a in amp.accelerator.get_all()], amp.accelerator().device_path)
+        try:
+            amp.accelerator().default_view._queue
+        except amp.UnsupportedFeatureError as error:
+            print(error)
+        try:
+            amp.accelerator("swiftshader")
+        except amp.AmpError as error:
+            print(error)
+        """,
+        VK_ADD_DRIVER_FILES=None,
+        VK_DRIVER_FILES="/nonexistent",
+        VKAMP_ACCELERATOR=None,
+    )
+    first, second, third = done.stdout.splitlines()
+    assert first == "['reference', 'cpu'] cpu"
+    assert "runs no kernel, and no other was found: there is no Vulkan device" in second
+    assert "mesa-vulkan-drivers" in second
+    assert third.startswith("there is no Vulkan device on this machine")
