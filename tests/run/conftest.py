@@ -61,6 +61,14 @@ PUSH_WORDS = {"add": 2, "scale": 2, "word": 1, "long": 2}
 BUFFERS = {"scale": 2, "nothing": 0}
 
 
+SETTINGS = {
+    "khronos_validation.debug_action": "VK_DBG_LAYER_ACTION_LOG_MSG",
+    "khronos_validation.report_flags": "error,warn",
+    "khronos_validation.enables": "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT,"
+    "VALIDATION_CHECK_ENABLE_SYNCHRONIZATION_VALIDATION_QUEUE_SUBMIT",
+}
+
+
 def _glslang() -> tuple[str, dict[str, str]]:
     prefix = Path(sysconfig.get_path("purelib"), "cmeel.prefix")
     environment = {**os.environ, "LD_LIBRARY_PATH": str(prefix / "lib")}
@@ -128,19 +136,18 @@ class Runner:
     def read(buffer):
         return buffer.download(0, buffer.nbytes).view(np.uint32)
 
-    def launch(self, name, buffers, push=(), *, groups=None, writes=None):
+    def launch(self, name, buffers, push=(), *, groups=None):
+        """Runs a program over all of its buffers."""
         count = max((b.nbytes // 4 for b in buffers), default=1)
         if name in ("add", "scale"):
             push = (count, *push)
-        self.queue.enqueue(
-            Dispatch(
-                self.queue.program(executable(name)),
-                tuple(buffers),
-                words(*push),
-                groups or (-(-count // 64), 1, 1),
-                writes or (*[False] * (len(buffers) - 1), True)[: len(buffers)],
-            )
-        )
+        self.launch_words(name, buffers, push, groups=groups or (-(-count // 64), 1, 1))
+
+    def launch_words(self, name, buffers, push, *, groups):
+        """Runs a program with just these push words; it writes its last buffer."""
+        writes = tuple(b is buffers[-1] for b in buffers)
+        program = self.queue.program(executable(name))
+        self.queue.enqueue(Dispatch(program, tuple(buffers), words(*push), groups, writes))
 
 
 def device(name: str) -> DeviceInfo:
@@ -197,5 +204,25 @@ def script(tmp_path_factory) -> Callable[..., subprocess.CompletedProcess[str]]:
         if check:
             assert done.returncode == 0, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
+
+    return run
+
+
+@pytest.fixture
+def validated(script, tmp_path):
+    """Runs a script under the validation layers with synchronisation checks; gives what they say."""
+    (tmp_path / "vk_layer_settings.txt").write_text(
+        "".join(f"{name} = {value}\n" for name, value in SETTINGS.items()), encoding="utf-8"
+    )
+
+    def run(text):
+        output = script(
+            text,
+            VK_LAYER_SETTINGS_PATH=str(tmp_path / "vk_layer_settings.txt"),
+            VK_INSTANCE_LAYERS="VK_LAYER_KHRONOS_validation",
+            VK_LOADER_LAYERS_DISABLE=None,
+        ).stdout
+        assert output.endswith("end\n")
+        return output
 
     return run

@@ -253,12 +253,6 @@ def test_logging_is_left_alone(script):
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
-SETTINGS = {
-    "khronos_validation.debug_action": "VK_DBG_LAYER_ACTION_LOG_MSG",
-    "khronos_validation.report_flags": "error,warn",
-    "khronos_validation.enables": "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT,"
-    "VALIDATION_CHECK_ENABLE_SYNCHRONIZATION_VALIDATION_QUEUE_SUBMIT",
-}
 HAZARD = """
     import kp
     from conftest import *
@@ -303,26 +297,6 @@ DEPENDENT = """
             runner.read(d)
     print("end")
     """
-
-
-@pytest.fixture
-def validated(script, tmp_path):
-    """Runs a script under the validation layers with synchronisation checks; gives what they say."""
-    (tmp_path / "vk_layer_settings.txt").write_text(
-        "".join(f"{name} = {value}\n" for name, value in SETTINGS.items()), encoding="utf-8"
-    )
-
-    def run(text):
-        output = script(
-            text,
-            VK_LAYER_SETTINGS_PATH=str(tmp_path / "vk_layer_settings.txt"),
-            VK_INSTANCE_LAYERS="VK_LAYER_KHRONOS_validation",
-            VK_LOADER_LAYERS_DISABLE=None,
-        ).stdout
-        assert output.endswith("end\n")
-        return output
-
-    return run
 
 
 def test_the_validation_layers_see_a_missing_barrier(validated):

@@ -1,0 +1,85 @@
+"""Random work against numpy: launches, uploads, downloads, flushes and freed buffers in any order."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+
+def _work(runner, seed, steps=120):
+    choose = random.Random(seed)
+    sizes = [choose.choice([1, 63, 64, 65, 1000]) for _ in range(4)]
+    state = {}
+    for step in range(steps):
+        slot = choose.randrange(6)
+        if slot not in state:
+            values = np.random.default_rng(step).integers(0, 2**32, choose.choice(sizes), np.uint32)
+            state[slot] = (runner.buffer(values), values.copy())
+        buffer, expected = state[slot]
+        action = choose.randrange(9)
+        if action < 3:
+            word = choose.randrange(1, 4)
+            runner.launch("add", [buffer], [word])
+            expected += np.uint32(word)
+        elif action < 5:
+            other, other_expected = state[choose.choice(sorted(state))]
+            count = min(len(expected), len(other_expected))
+            push = (count, 3)
+            runner.launch_words("scale", [buffer, other], push, groups=(-(-count // 64), 1, 1))
+            other_expected[:count] = expected[:count] * np.uint32(3)
+        elif action == 5:
+            begin = choose.randrange(len(expected))
+            part = np.arange(begin, len(expected), dtype=np.uint32)[: choose.randrange(1, 30)]
+            buffer.upload(4 * begin, part.view(np.uint8))
+            expected[begin : begin + len(part)] = part
+        elif action == 6:
+            np.testing.assert_array_equal(runner.read(buffer), expected)
+        elif action == 7:
+            runner.queue.flush()
+        else:
+            del state[slot], buffer
+    for buffer, expected in state.values():
+        np.testing.assert_array_equal(runner.read(buffer), expected)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_work(runner, seed):
+    _work(runner, seed)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_work_on_an_immediate_queue(runner, seed):
+    runner.queue.immediate = True
+    _work(runner, seed)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_work_on_a_card(card, seed):
+    _work(card, seed)
+
+
+def test_random_work_polled(runner, monkeypatch):
+    monkeypatch.setattr("vkamp.run.submission._SHORT", -1.0)
+    _work(runner, 99)
+
+
+def test_random_work_is_valid(validated):
+    output = validated(
+        """
+        from conftest import *
+        from test_random_work import _work
+        from vkamp.run import submission
+        info = device("llvmpipe")
+        for engine in (KomputeEngine(mirrored=False), KomputeEngine(mirrored=True)):
+            for short in (submission._SHORT, -1.0):
+                submission._SHORT = short
+                for seed in range(3):
+                    runner = Runner(engine.open(info))
+                    runner.queue.immediate = seed == 2
+                    _work(runner, seed)
+        print("end")
+        """
+    )
+    assert output == "end\n"
