@@ -12,7 +12,7 @@ import numpy as np
 import vkamp as amp
 from vkamp import front
 from vkamp.artifacts import Target
-from vkamp.front import ArgType, BufferType, ObjectType, Request, ScalarType
+from vkamp.front import ArgType, BufferType, Request, ScalarType
 from vkamp.ir.nodes import Kernel
 from vkamp.ir.types import BOOL, FLOAT32, INT32, UINT32, Type, from_dtype
 
@@ -457,5 +457,3 @@ PROGRAMS = {
     "origins": Program(origins, 3, (2, 3, 4), buffers(a=(INT32, 3))),
     "origins_folded": Program(origins, 3, (2, 3, 4), buffers(a=(INT32, 3)), target=_FOLDED),
 }  # fmt: skip
-
-__all__ = ["PROGRAMS", "ObjectType", "Program"]
