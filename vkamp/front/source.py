@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import textwrap
 from dataclasses import dataclass
 from functools import lru_cache
@@ -56,7 +57,7 @@ def source_of_code(code: CodeType) -> Source:
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise diagnostic("VKA107", start, what="A generator or coroutine")
     try:
-        lines, first = inspect.getsourcelines(code)
+        lines, first = _source_lines(code)
     except (OSError, TypeError) as error:
         raise diagnostic("VKA102", None, name=code.co_name, reason=error) from error
     text = "".join(lines)
@@ -70,3 +71,12 @@ def source_of_code(code: CodeType) -> Source:
     if found is None:
         raise diagnostic("VKA107", start, what="A lambda")
     return Source(found, code.co_filename, first, shift, code.co_name)
+
+
+def _source_lines(code: CodeType) -> tuple[list[str], int]:
+    """What ``inspect.getsourcelines`` gives, which looks through all loaded modules first: 7 ms more."""
+    linecache.checkcache(code.co_filename)
+    lines, first = linecache.getlines(code.co_filename), code.co_firstlineno
+    if first > len(lines):
+        return inspect.getsourcelines(code)
+    return inspect.getblock(lines[first - 1 :]), first
