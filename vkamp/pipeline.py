@@ -16,7 +16,7 @@ from vkamp import emit, front, spirv
 from vkamp.artifacts import Executable, Target
 from vkamp.check.races import check_certain_races
 from vkamp.check.uniformity import check_uniformity
-from vkamp.emit import choose_target, grid
+from vkamp.emit import choose_target, grid, tile_counts
 from vkamp.errors import RaceWarning
 from vkamp.front import Arguments, Request, collect, make_request
 from vkamp.front.context import Guard
@@ -36,6 +36,7 @@ __all__ = [
     "grid",
     "ir_text",
     "make_request",
+    "tile_counts",
 ]
 
 

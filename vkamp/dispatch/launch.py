@@ -275,9 +275,8 @@ def _word(word: PushWord, prepared: Prepared, descriptors: Mapping[str, Descript
     if word.kind == "domain":
         return prepared.domain.shape[word.dim]
     if word.kind == "tiles":
-        tile = prepared.domain.tile
-        assert tile is not None
-        return prepared.domain.shape[word.dim] // tile[word.dim]
+        domain = prepared.domain
+        return pipeline.tile_counts(domain.rank, domain.tile, domain.shape, prepared.target)[word.dim]
     if word.kind == "extent":
         return _shape(prepared.arguments.containers[word.name])[word.dim]
     found = descriptors[word.name]

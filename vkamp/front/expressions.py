@@ -347,7 +347,8 @@ def _ifexp(ctx: Context, node: ast.IfExp) -> Value:
     if isinstance(then, TupleValue) or isinstance(orelse, TupleValue):
         return _select_tuple(ctx, node, test, then, orelse, then_block, else_block)
     a, b, weak = _meet(ctx, then, orelse, node)
-    if not then_block and not else_block:
+    is_struct = isinstance(a.type, Struct)
+    if not then_block and not else_block and not is_struct:
         return Number(ir.Select(span, a.type, test, a, b), weak)
     variable = ctx.new_variable("chosen", a.type, span)
     place = ir.Local(span, a.type, variable)
@@ -358,7 +359,7 @@ def _ifexp(ctx: Context, node: ast.IfExp) -> Value:
             (*else_block, ir.Assign(b.span, place, b)),
         )
     )  # fmt: skip
-    return Number(ir.Load(span, a.type, place))
+    return Element(place) if is_struct else Number(ir.Load(span, a.type, place))
 
 
 def _meet(ctx: Context, then: Value, orelse: Value, node: ast.IfExp) -> tuple[ir.Expr, ir.Expr, bool]:
