@@ -88,6 +88,9 @@ def test_reading_an_input_waits_for_nothing(runner):
     before = runner.queue.statistics
     np.testing.assert_array_equal(runner.read(a), np.arange(N))
     assert runner.queue.statistics.dispatches == before.dispatches
+    runner.queue.flush()
+    np.testing.assert_array_equal(runner.read(a), np.arange(N))
+    np.testing.assert_array_equal(runner.read(b), 2 * np.arange(N))
 
 
 def test_upload_comes_after_launches_enqueued_before_it(runner):

@@ -142,8 +142,8 @@ class Submission:
         return self.operations is not None and len(self.running) == len(self.operations)
 
     def changes(self, slot: Slot) -> bool:
-        """Whether the host's or the device's bytes of ``slot`` are others after it."""
-        return slot.id in self.access.writes or slot in self.downloads
+        """Whether ``slot`` holds something else after it, for the device or for the host."""
+        return slot in self.downloads or any(slot.id in d.access.writes for d in self.dispatches)
 
     def seconds(self) -> float:
         """How long it will take, from how long it took before; infinite if a program never ran."""
@@ -332,7 +332,7 @@ class KomputeQueue(Queue):
         for level in levels([each.access for each in pending]):
             made += self._submissions([pending[i] for i in level], on_their_way)
         if wanted is not None and wanted.mirrored:
-            last = next((s for s in reversed(made) if wanted.id in s.access.writes), None)
+            last = next((s for s in reversed(made) if s.changes(wanted)), None)
             if last is not None:
                 last.downloads.append(wanted)
             elif not any(wanted in s.downloads for s in planned):
