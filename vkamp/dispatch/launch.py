@@ -95,10 +95,8 @@ def prepare(
     view = _target_view(view, arguments)
     limits = view.accelerator.limits
     if limits is None:
-        raise UnsupportedFeatureError(
-            f"{view.accelerator.description} stores data and runs no kernels: "
-            "launch on a device, or on amp.accelerator('reference')"
-        )
+        # A view that only stores has no queue; its error says why, and what to install.
+        limits = view._queue.info.limits
     check_tile(domain, limits, view.accelerator.description)
     request = pipeline.make_request(function, precise, domain.rank, domain.tile, arguments, view)
     entry = _compile(request, function, arguments)
