@@ -233,7 +233,7 @@ def test_augmented_targets_are_evaluated_once(accelerator_view):
 
 @amp.kernel
 def names_that_glsl_reserves(i, buffer, uniform, out):
-    float = buffer[i]  # noqa: A001
+    float = buffer[i]
     sampler = float * 2
     main, gl_x, double, output, layout = 1, 2, 3, 4, 5
     switch = main + gl_x + double + output + layout
