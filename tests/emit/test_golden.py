@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sysconfig
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,8 @@ from vkamp.emit import emit
 from vkamp.ir.verify import verify
 
 GOLDEN = Path(__file__).with_name("golden")
-PREFIX = Path(sysconfig.get_paths()["purelib"], "cmeel.prefix")
+# Wherever the package lies: in site-packages, or in a folder on PYTHONPATH.
+PREFIX = next(prefix for folder in sys.path if (prefix := Path(folder, "cmeel.prefix")).is_dir())
 
 
 def validate(binary: bytes, folder: Path) -> None:

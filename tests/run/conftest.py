@@ -8,7 +8,6 @@ import hashlib
 import os
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import textwrap
 from collections.abc import Callable
@@ -70,7 +69,7 @@ SETTINGS = {
 
 
 def _glslang() -> tuple[str, dict[str, str]]:
-    prefix = Path(sysconfig.get_path("purelib"), "cmeel.prefix")
+    prefix = next(prefix for folder in sys.path if (prefix := Path(folder, "cmeel.prefix")).is_dir())
     environment = {**os.environ, "LD_LIBRARY_PATH": str(prefix / "lib")}
     return str(prefix / "bin" / "glslangValidator"), environment
 
