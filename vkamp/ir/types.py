@@ -5,6 +5,7 @@ Source: amp-reference section 4 (element types).  Sizes and offsets are bytes an
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from dataclasses import dataclass
@@ -76,9 +77,12 @@ class Field:
 
 @dataclass(frozen=True)
 class Struct:
-    """A structured dtype: fields at ascending offsets, ``size`` bytes from element to element."""
+    """A structured dtype: fields at ascending offsets, ``size`` bytes from element to element.
 
-    name: str
+    Equal fields make equal structs, as equal dtypes do: the name is for people.
+    """
+
+    name: str = dataclasses.field(compare=False)
     fields: tuple[Field, ...]
     size: int
 

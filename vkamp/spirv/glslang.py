@@ -24,6 +24,10 @@ OPTIONS = ("--target-env", "vulkan1.1", "-S", "comp")
 #: Seconds until a compiler counts as hanging.
 TIME_LIMIT = 60.0
 
+_LOCAL_SIZE = re.compile(r"\blocal_size_([xyz]) = (\d+)")
+#: The threads of a tile that glslang takes unless a file says otherwise.
+_LARGEST_TILE = {"x": 1024, "y": 1024, "z": 64}
+
 _MAGIC = b"\x03\x02\x23\x07"
 _HEADER_BYTES = 20
 _PROGRAMS = ("glslangValidator", "glslang")
@@ -131,7 +135,8 @@ def run(compiler: Compiler, glsl: str, name: str) -> bytes:
     with _workplace() as folder:
         source, output = Path(folder, "shader.comp"), Path(folder, "shader.spv")
         _write(source, glsl)
-        status, text = _execute(compiler, [*OPTIONS, "-o", str(output), str(source)], folder)
+        arguments = [*OPTIONS, *_limits(compiler, glsl, folder), "-o", str(output), str(source)]
+        status, text = _execute(compiler, arguments, folder)
         if status != 0:
             raise _refusal(compiler, status, text, glsl, name)
         try:
@@ -143,6 +148,21 @@ def run(compiler: Compiler, glsl: str, name: str) -> bytes:
     if len(data) < _HEADER_BYTES or len(data) % 4 or not data.startswith(_MAGIC):
         raise AmpError(f"what {compiler.path} wrote for {name} is no SPIR-V ({len(data)} bytes)")
     return data
+
+
+def _limits(compiler: Compiler, glsl: str, folder: str) -> list[str]:
+    """The option for a tile that some devices take, and that is larger than glslang takes by itself."""
+    sizes = {axis: int(size) for axis, size in _LOCAL_SIZE.findall(glsl)}
+    if all(size <= _LARGEST_TILE[axis] for axis, size in sizes.items()):
+        return []
+    # A file of limits has to name all of them.
+    _, text = _execute(compiler, ["-c"], folder)
+    for axis, size in sizes.items():
+        most = max(size, _LARGEST_TILE[axis])
+        text = re.sub(rf"^(MaxComputeWorkGroupSize{axis.upper()}) \d+", rf"\g<1> {most}", text, flags=re.MULTILINE)
+    path = Path(folder, "limits.conf")
+    _write(path, text + "\n")
+    return [str(path)]
 
 
 def _workplace() -> tempfile.TemporaryDirectory[str]:
