@@ -1,0 +1,72 @@
+"""The benchmarks run, check their results, and write what was measured where; how fast is not asked here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import vkamp as amp
+from tools.bench.__main__ import main
+from tools.bench.measure import Measurement, alternately, check
+
+
+def test_launches_are_measured(
+    accelerator: amp.accelerator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "results" / "mine.json"
+    arguments = ["--runs", "1", "--groups", "launch", "--accelerators", accelerator.device_path, "--json", str(output)]
+    assert main(arguments) == 0
+    table = capsys.readouterr().out
+    assert table.startswith(accelerator.description)
+    report = json.loads(output.read_text(encoding="utf-8"))
+    assert report["command"].startswith("tools/env python -m tools.bench --runs 1 --groups launch")
+    assert report["accelerators"][accelerator.device_path]["name"] == accelerator.description
+    names = [row["name"] for row in report["measurements"]]
+    assert "launch + wait" in names
+    assert all(f"  {name} " in table for name in names)
+    assert all(row["median_seconds"] > 0 and row["target_seconds"] is None for row in report["measurements"])
+
+
+def test_compilation_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    # The status says whether the target was met, which is not this test's matter.
+    assert main(["--runs", "1", "--groups", "compile", "--accelerators", "reference"]) in (0, 1)
+    assert "matrix_product, SPIR-V cached" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--groups", "speed"], "no group 'speed': there are startup, compile, launch, example"),
+        (["--runs", "0"], "--runs is 1 or more"),
+        (["--accelerators", "abacus"], "accelerator('abacus') names no accelerator"),
+    ],
+)
+def test_wrong_arguments(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_wrong_result_ends_the_run() -> None:
+    with pytest.raises(SystemExit, match=r"tools\.bench: wrong result: the sum"):
+        check(1 == 2, "the sum")
+
+
+def test_works_are_measured_in_turn() -> None:
+    order: list[str] = []
+
+    def work(name: str) -> float:
+        order.append(name)
+        return float(len(order))
+
+    assert alternately(2, lambda: work("a"), lambda: work("b")) == [(3.0, 5.0), (4.0, 6.0)]
+    assert order == ["a", "b"] * 3
+
+
+def test_targets() -> None:
+    assert Measurement("g", "n", (1.0, 9.0, 2.0), target=2.0).met is True
+    assert Measurement("g", "n", (1.0, 9.0, 2.1), target=2.0).met is False
+    assert Measurement("g", "n", (1.0,)).met is None

