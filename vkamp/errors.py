@@ -134,6 +134,10 @@ class RaceWarning(UserWarning):
 # -- rendering ---------------------------------------------------------------------------------------------------
 
 
+#: Columns of source that a message shows.
+_WIDEST = 120
+
+
 def _snippet(span: Span, margin: int) -> list[str]:
     """The source line with carets under the span; nothing if the source cannot be read."""
     text = linecache.getline(span.file, span.line).rstrip("\n")
@@ -150,6 +154,11 @@ def _snippet(span: Span, margin: int) -> list[str]:
     stop = len(raw[:end].decode(errors="replace"))
     indent = len(text) - len(text.lstrip())
     start, stop = max(start, indent), max(stop, start + 1)
+    if stop - indent > _WIDEST:
+        # A long line: what stands at the carets, and a little before.
+        first = max(indent, min(start - _WIDEST // 4, len(text) - _WIDEST))
+        text, start, stop = text[: first + _WIDEST], start - first + indent, min(stop - first, _WIDEST) + indent
+        text = text[:indent] + text[first:]
     gutter = " " * (margin + 1)
     lines.append(f"{gutter}|")
     lines.append(f"{span.line:>{margin}} | {text[indent:]}")
@@ -224,78 +233,68 @@ MESSAGES: dict[str, Message] = {
     "VKA101": Message(_C, "the kernel language has no {what}", "{advice}"),
     "VKA102": Message(
         _C,
-        "the source of `{name}` cannot be read ({reason}), and a kernel is compiled from its source",
+        "the source of `{name}` cannot be read, and a kernel is compiled from its source",
         "define it in a file or a notebook cell, not in text given to exec() or the plain interactive prompt",
     ),
-    "VKA103": Message(
+    "VKA103": Message(_C, "`{text}` has no effect", "{advice}"),
+    "VKA104": Message(_C, "a `for` loop runs over range(...) or amp.static_range(...) only", "{advice}"),
+    "VKA105": Message(
         _C,
-        "`{text}` has no effect",
-        "call it, `...()`, if it is a function; assign it if its value is meant",
+        "a `{name}` loop has no `else`",
+        "set a bool variable before the `break`, and test it after the loop",
     ),
-    "VKA104": Message(
-        _C,
-        "a `for` loop runs over range(...) or amp.static_range(...) only, and these stand in a `for` loop only",
-        "write `for i in range(n):` and use `i` as a subscript",
-    ),
-    "VKA105": Message(_C, "a `{name}` loop has no `else`", "set a bool variable before the `break` and test it"),
     "VKA106": Message(
         _C,
-        "`{name}` takes any number of arguments (`{param}`)",
-        "name every parameter: a kernel's are fixed",
+        "`{name}` takes any number of arguments (`{param}`), and a device needs to know how many",
+        "name every parameter",
     ),
-    "VKA107": Message(_C, "{what} cannot be a kernel", "define it with `def`, as a function of its own"),
+    "VKA107": Message(_C, "{what} is no kernel", "{advice}"),
     "VKA108": Message(
         _C,
         "`{name}` in a loop that is unrolled",
         "use range(...) instead of amp.static_range(...), or guard the rest of the body by an `if`",
     ),
-    "VKA109": Message(_C, "a type is declared with a value only", "write `name: amp.float32 = value`"),
+    "VKA109": Message(_C, "{what}", "{advice}"),
     "VKA110": Message(
         _C,
-        "`{text}` is no type of a kernel",
+        "`{text}` is no type of the kernel language",
         "use amp.float32, amp.int32, amp.uint32 or a structured numpy dtype of these",
     ),
     "VKA111": Message(_C, "the target of a `for` loop is one name", "write `for i in range(n):`"),
     "VKA112": Message(_C, "the step of a range is 0", "use a step other than 0"),
     "VKA113": Message(
         _C,
-        "this loop would be unrolled {count} times; {limit} is the limit",
-        "use range(...) instead",
+        "this loop would be unrolled {count} times, and {limit} is the limit",
+        "use range(...) instead of amp.static_range(...)",
     ),
-    "VKA114": Message(_C, "`{text}` is {given}: a range has whole numbers", "write `int(...)` around it"),
+    "VKA114": Message(_C, "`{text}` is {given}, and a range needs whole numbers", "{advice}"),
     "VKA115": Message(
         _C,
         "the kernel `{name}` has no parameter for its index",
-        "write `def {name}(t_idx, ...)`: the first parameter is the thread's index",
+        "write `def {name}(idx):`, the first parameter is the thread's index",
     ),
     "VKA116": Message(
         _C,
         "the keyword-only parameter `{name}` of a kernel is not annotated as a constant",
         "write `{name}: amp.constant`, or put it before the `*`",
     ),
+    "VKA117": Message(_C, "`{text}` stands in a `for` loop only", "write `for i in {text}:`"),
+    "VKA118": Message(_C, "this is nested too deeply", "assign parts of it to variables first"),
     # -- 2xx: names and calls
-    "VKA201": Message(_C, "the name `{name}` is not defined", "define it before the kernel is launched"),
+    "VKA201": Message(_C, "the name `{name}` is not defined", "{advice}"),
     "VKA202": Message(
         _C,
         "`{name}` may have no value here: not every way to this line assigns it",
-        "assign it before the branch or loop",
+        "{advice}",
     ),
-    "VKA203": Message(_C, "`{name}` is a function of plain Python, which a device cannot call", "{advice}"),
+    "VKA203": Message(_C, "`{name}` is {kind} of plain Python, which a device cannot call", "{advice}"),
     "VKA204": Message(_C, "`{name}` calls itself ({chain}), and a device has no recursion", "write it as a loop"),
-    "VKA205": Message(
-        _C,
-        "`{name}` is a {type} of the host, which a kernel cannot use",
-        "pass numbers, amp.array or amp.array_view (over a numpy array), an index, or an @amp.func",
-    ),
-    "VKA206": Message(_C, "{owner} has no `{name}`", "see the index of names in the documentation"),
-    "VKA207": Message(_C, "`{name}` takes {expected} argument{s}, {given} given", "give it as many as it takes"),
-    "VKA208": Message(_C, "`{name}` belongs to the host", "call it outside the kernel"),
-    "VKA209": Message(
-        _C,
-        "`{text}` cannot be assigned: what a launch hands over by value is read-only",
-        "copy it to a variable of another name, or store into a container",
-    ),
-    "VKA210": Message(_C, "`{text}` is {what}, not a function", "subscripts are written with [ ]"),
+    "VKA205": Message(_C, "`{name}` is {what}, which a kernel cannot use", "{advice}"),
+    "VKA206": Message(_C, "{owner} has no `{name}`", "{advice}"),
+    "VKA207": Message(_C, "`{name}` takes {expected} argument{s}, and {given} {are} given", "{advice}"),
+    "VKA208": Message(_C, "`{name}` belongs to the host", "call it before or after the launch"),
+    "VKA209": Message(_C, "`{text}` cannot be assigned: {why}", "{advice}"),
+    "VKA210": Message(_C, "`{text}` is {what}, not a function", "{advice}"),
     "VKA211": Message(
         _C,
         "`{name}` returns a value on one way and none on another",
@@ -306,7 +305,7 @@ MESSAGES: dict[str, Message] = {
         "`{text}` is {what}, which a function cannot return",
         "return numbers, indices, structs or tuples of them",
     ),
-    "VKA213": Message(_C, "a kernel returns no value", "store the result in a container"),
+    "VKA213": Message(_C, "a kernel returns no value", "store the result in a container: `{advice}`"),
     "VKA216": Message(
         _C,
         "`{name}` makes a view in a kernel, which is not supported yet",
@@ -319,70 +318,46 @@ MESSAGES: dict[str, Message] = {
     ),
     "VKA218": Message(
         _C,
-        "`{name}` returns values of different kinds",
+        "`{name}` returns {given} here, and {other} elsewhere",
         "return the same number and kinds of values everywhere",
     ),
     "VKA219": Message(
         _C,
         "`{name}` is a kernel, and a kernel launches no kernel",
-        "make the shared part an @amp.func",
+        "make what both need an @amp.func, and call that",
     ),
     "VKA220": Message(_C, "`{text}` takes no keyword arguments", "write its arguments by position"),
     "VKA221": Message(_C, "`{name}` takes the barrier", "write `amp.{name}(t_idx.barrier)`"),
-    "VKA222": Message(_C, "the arguments do not fit `{name}`: {reason}", "compare with its definition"),
+    "VKA222": Message(_C, "the arguments do not fit `{name}`: {reason}", "it is defined as `{definition}`"),
     "VKA223": Message(_C, "`{text}` gives no value", "call it as a statement of its own"),
     # -- 3xx: types
-    "VKA301": Message(
-        _C,
-        "{given} value cannot be stored in {what}, which is {type}",
-        "write the conversion: `{advice}`",
-    ),
-    "VKA302": Message(
-        _C,
-        "`{op}` does not work on {left} and {right}",
-        "convert the operands to a type that has it",
-    ),
-    "VKA303": Message(
-        _C,
-        "{value} does not fit {type} ({low} to {high})",
-        "use a value in that range, or convert the other operand",
-    ),
+    "VKA301": Message(_C, "{given} value cannot be stored in {what}, which is {type}", "{advice}"),
+    "VKA302": Message(_C, "`{op}` does not work on {what}", "{advice}"),
+    "VKA303": Message(_C, "{value} does not fit {type}, which holds {range}", "{advice}"),
     "VKA304": Message(
         _U,
-        "{type} needs a device feature that no engine enables: int32, uint32 and float32 work on every accelerator",
-        "convert the data on the host, `.astype(np.float32)` or `.astype(np.int32)`, and use these types in the kernel",
+        "{type} needs an engine that enables the device's {feature}, and the Kompute engine enables none",
+        "{advice}",
     ),
     "VKA305": Message(
         _C,
         "bool is no element type: its size differs between host and device",
         "use amp.int32 with 0 and 1",
     ),
-    "VKA308": Message(
-        _C,
-        "{what} must be known at compile time, and `{text}` is not",
-        "use a number, a global of the module, or a keyword-only parameter annotated `amp.constant`",
-    ),
+    "VKA308": Message(_C, "{what} must be {kind} known at compile time, and `{text}` is not", "{advice}"),
     "VKA309": Message(_C, "{left} and {right} differ in rank", "use as many components on both sides"),
     "VKA310": Message(_C, "division by zero", "use a divisor that is not 0"),
-    "VKA311": Message(_C, "`{text}` is {what}, and a number is needed here", "subscript it, or take one component"),
-    "VKA312": Message(_C, "the struct {struct} has no field `{name}`", "its fields are {known}"),
-    "VKA313": Message(
-        _C,
-        "{what} has rank {rank}, and {given} subscript{s} given",
-        "give one subscript per dimension; a single one projects on the first dimension",
-    ),
-    "VKA314": Message(_C, "`{text}` is {given}: a subscript is a whole number", "write `int(...)` around it"),
-    "VKA315": Message(_C, "`{name}` takes {accepts}, not {given}", "convert the argument"),
+    "VKA311": Message(_C, "`{text}` is {what}, and a number is needed here", "{advice}"),
+    "VKA312": Message(_C, "the struct has no field `{name}`", "{advice}"),
+    "VKA313": Message(_C, "{what} has rank {rank}, and {given} subscript{s} {are} given", "{advice}"),
+    "VKA314": Message(_C, "`{text}` is {given}, and a subscript is a whole number", "{advice}"),
+    "VKA315": Message(_C, "`{name}` takes {accepts}, not {given}", "convert the argument: `{advice}`"),
     "VKA316": Message(
         _C,
         "`{name}` cannot become {new}: a name stands for one kind of thing in the whole function",
-        "use another name",
+        "{advice}",
     ),
-    "VKA317": Message(
-        _C,
-        "{what} holds a struct {type}, and {given} is given",
-        "assign a struct of that type, or its fields one by one",
-    ),
+    "VKA317": Message(_C, "{what} is {type}, and {given} is given", "assign its fields one by one: `{advice}`"),
     "VKA318": Message(_C, "a shift by {count} bits is not defined", "shift by 0 to 31 bits"),
     "VKA319": Message(
         _C,
@@ -391,16 +366,12 @@ MESSAGES: dict[str, Message] = {
     ),
     "VKA320": Message(
         _C,
-        "a call or atomic in the later part of a chained comparison",
-        "put its result in a variable first, or write `a < b and b < c`",
+        "`{text}` would be evaluated only where the comparisons before it hold, which a chain cannot do yet",
+        "put it in a variable first, or write `a < b and b < c`",
     ),
-    "VKA321": Message(_C, "indices have no order", "compare their components"),
-    "VKA322": Message(
-        _C,
-        "there is no `{op}` of {left} and {right}",
-        "AMP has index + - index, extent + - extent, extent + - index, and + - * / % with an int",
-    ),
-    "VKA323": Message(_C, "`{text}` is {what}, which has no elements", "subscript containers, arrays and indices"),
+    "VKA321": Message(_C, "indices and tuples have no order", "compare their components, `idx[0] < n`"),
+    "VKA322": Message(_C, "there is no `{op}` of {left} and {right}", "{advice}"),
+    "VKA323": Message(_C, "`{text}` is {what}, which has no elements", "{advice}"),
     "VKA324": Message(
         _C,
         "the subscript {index} is outside dimension {dim} of size {size}",
@@ -408,22 +379,22 @@ MESSAGES: dict[str, Message] = {
     ),
     "VKA325": Message(
         _C,
-        "`{text}` has {size} components, and [{index}] is none of them",
-        "components are numbered from 0; negative numbers do not wrap",
+        "`{text}` has {size} component{s}, and [{index}] is none of them",
+        "components are numbered from 0, and negative numbers do not wrap",
     ),
     "VKA326": Message(
         _C,
         "the loop variable `{name}` would be {type} here",
-        "use another name, or make both loops count in one type",
+        "use another name, or let both be of one type",
     ),
-    "VKA327": Message(_C, "`{text}` cannot be computed: {reason}", "use arguments for which it is defined"),
+    "VKA327": Message(_C, "`{text}` is not defined", "use arguments for which it is defined"),
     "VKA328": Message(_C, "`{text}` is {what}, which cannot be unpacked", "unpack a tuple or an index"),
-    "VKA329": Message(_C, "{values} values for {targets} names", "use as many names as there are values"),
-    "VKA330": Message(_C, "`{text}` is {what}, and only elements are assigned", "subscript it down to one element"),
+    "VKA329": Message(_C, "{values} value{s} for {targets} name{t}", "use as many names as there are values"),
+    "VKA330": Message(_C, "`{text}` is {what}, and only elements are assigned", "{advice}"),
     "VKA331": Message(
         _C,
         "the tuple `{name}` holds {what}",
-        "a tuple variable holds numbers; give the other thing a name of its own",
+        "a tuple variable holds numbers; give the other things names of their own",
     ),
     # -- 4xx: memory
     "VKA401": Message(
@@ -434,7 +405,7 @@ MESSAGES: dict[str, Message] = {
     "VKA402": Message(
         _C,
         "a tile_static array inside a branch or loop: it exists once per tile",
-        "declare it at the top level of the function",
+        "declare it before, at the top level of the function",
     ),
     "VKA403": Message(
         _C,
@@ -453,21 +424,25 @@ MESSAGES: dict[str, Message] = {
     ),
     "VKA406": Message(
         _C,
-        "`{name}` needs an element of a container or tile_static array, and `{text}` is none",
-        "write the element itself as the first argument: `amp.{name}(counts[i], ...)`",
+        "`{name}` needs an element of a container or tile_static array, and `{text}` is {what}",
+        "{advice}",
     ),
-    "VKA407": Message(_C, "`{name}` works on {accepts}, and the element is {given}", "use an integer element"),
-    "VKA408": Message(_C, "a {name} array of size {size}", "sizes are 1 or more"),
+    "VKA407": Message(
+        _C,
+        "`{name}` works on {accepts}, and the element is {given}",
+        "use a container or tile_static array of integers",
+    ),
+    "VKA408": Message(_C, "a {name} array cannot have the size {size}", "sizes are 1 or more"),
     "VKA409": Message(
         _C,
-        "the expected value, `{text}`, must be a local variable of type {type}: it gets the value read",
-        "assign the expected value to a variable first, `expected = amp.{type}(...)`",
+        "the expected value, `{text}`, must be a local variable of type {type}: it gets the value that was read",
+        "assign it to a variable first: `expected = amp.{type}({advice})`",
     ),
     # -- 5xx: tiles
     "VKA501": Message(
         _C,
-        "`{name}` belongs to a tiled launch, and this domain has no tiles",
-        "launch over `extent.tile(...)`; the index of an untiled domain is used by itself",
+        "`{text}` needs tiles, and the domain of this launch has none",
+        "launch over `extent.tile(...)`, or use `{index}` by itself, the thread's index",
     ),
 }
 
@@ -478,20 +453,17 @@ MESSAGES.update(
         "VKA600": Message(
             _C,
             "a kernel without tiles has no barrier",
-            "launch it over a tiled domain, `extent.tile(...)`: "
-            "a barrier is for the threads of a tile",
+            "launch it over a tiled domain, `extent.tile(...)`: a barrier is for the threads of a tile",
         ),
         "VKA601": Message(
             _C,
             _MISSED,
-            "move the barrier out of the `if`, so that every thread waits, "
-            "and guard only the loads and stores",
+            "move the barrier out of the `if`, so that every thread waits, and guard only the loads and stores",
         ),
         "VKA602": Message(
             _C,
             _MISSED,
-            "let all threads of the tile repeat the loop equally often, "
-            "and guard the loads and stores in it",
+            "let all threads of the tile repeat the loop equally often, and guard the loads and stores in it",
         ),
         "VKA603": Message(
             _C,
@@ -508,8 +480,7 @@ MESSAGES.update(
         "VKA605": Message(
             _C,
             "some threads of the tile may miss this barrier: `{function}` is called {place}",
-            "call `{function}` where all threads of the tile are, "
-            "and guard only the loads and stores in it",
+            "call `{function}` where all threads of the tile are, and guard only the loads and stores in it",
         ),
         "VKA610": Message(
             _C,

@@ -20,6 +20,7 @@ from vkamp.emit import choose_target, grid, tile_counts
 from vkamp.errors import RaceWarning
 from vkamp.front import Arguments, Request, collect, make_request
 from vkamp.front.context import Guard
+from vkamp.front.source import CodeKey
 from vkamp.ir.access import Access, access
 from vkamp.ir.nodes import Kernel
 from vkamp.ir.text import text
@@ -27,6 +28,7 @@ from vkamp.ir.verify import verify
 
 __all__ = [
     "Arguments",
+    "CodeKey",
     "Compiled",
     "Request",
     "choose_target",

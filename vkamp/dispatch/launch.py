@@ -139,8 +139,8 @@ def _target_view(view: accelerator_view | None, arguments: pipeline.Arguments) -
             chosen, of = home, f"`{name}`"
         elif chosen != home:
             raise AmpError(
-                f"`{name}` lives on {home!r}, and {of} on {chosen!r}: "
-                "the arrays of a launch live on one accelerator_view; copy it there, or use an array_view, which moves"
+                f"the array `{name}` lives on one accelerator_view ({home.accelerator.description}), and {of} on "
+                f"another ({chosen.accelerator.description}): copy it there, or use an array_view, which moves"
             )
     return chosen if chosen is not None else accelerator().default_view
 
@@ -153,7 +153,7 @@ def _key(request: pipeline.Request) -> Any:
     function = request.function
     constants = tuple((n, type(v), v) for n, v in request.constants)
     return (
-        function.__code__,
+        pipeline.CodeKey(function.__code__),
         id(function.__globals__),
         request.precise,
         request.rank,

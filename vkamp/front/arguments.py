@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from vkamp.errors import AmpError, Span, diagnostic
+from vkamp.front import advice
 from vkamp.front.lower import parameters_of
 from vkamp.front.signature import (
     ArgType,
@@ -55,10 +56,22 @@ class Arguments:
     constants: list[tuple[str, Any]] = field(default_factory=list)
 
 
-def _span(function: FunctionType) -> Span:
+def _span(function: FunctionType, name: str) -> Span:
+    """The parameter of a name, or else the kernel's head."""
     source = source_of(function)
+    arguments = source.node.args
+    for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        if arg.arg == name:
+            start = source.span(arg)
+            # The name alone, without its annotation.
+            return Span(start.file, start.line, start.column, start.line, start.column + len(name), source.name)
     start = source.span(source.node)
     return Span(start.file, start.line, start.column, start.line, start.column + 4 + len(source.name), source.name)
+
+
+def _host_object(function: FunctionType, name: str, value: Any) -> AmpError:
+    help_text = advice.host_advice(value, name, captured=False)
+    return diagnostic("VKA205", _span(function, name), name=name, what=advice.host_object(value), advice=help_text)
 
 
 def collect(function: FunctionType, args: tuple[Any, ...], constants: dict[str, Any]) -> Arguments:
@@ -72,8 +85,9 @@ def collect(function: FunctionType, args: tuple[Any, ...], constants: dict[str, 
     name = function.__name__
     if len(args) > len(params.positional):
         raise TypeError(
-            f"{name} takes {len(params.positional)} arguments after its index, {len(args)} given"
-            + (f": {', '.join(params.positional)}" if params.positional else "")
+            f"{name} takes {len(params.positional)} argument{'s' * (len(params.positional) != 1)} after its index"
+            + (f" ({', '.join(params.positional)})" if params.positional else "")
+            + f", and {len(args)} are given"
         )
     left = dict(constants)
     for k, param in enumerate(params.positional):
@@ -92,7 +106,9 @@ def collect(function: FunctionType, args: tuple[Any, ...], constants: dict[str, 
             raise TypeError(f"{name} is launched without its constant `{param}`: write {param}=...")
         out.constants.append((param, _constant(function, param, value)))
     if left:
-        raise TypeError(f"{name} has no parameter `{next(iter(left))}`")
+        wrong = next(iter(left))
+        close = advice.near(wrong, (*params.positional, *params.constants))
+        raise TypeError(f"{name} has no parameter `{wrong}`" + (f": did you mean `{close}`?" if close else ""))
     for captured_name, value in _captures(function):
         out.captures.append((captured_name, _classify(out, function, captured_name, value, captured=True)))
     return out
@@ -117,7 +133,7 @@ def _captures(function: FunctionType) -> Iterator[tuple[str, Any]]:
 def _constant(function: FunctionType, name: str, value: Any) -> Any:
     if isinstance(value, (bool, int, float, type, np.dtype, DeviceFunction, np.bool_, np.number)):
         return value
-    raise diagnostic("VKA205", _span(function), name=name, type=type(value).__name__)
+    raise _host_object(function, name, value)
 
 
 def _classify(out: Arguments, function: FunctionType, name: str, value: Any, *, captured: bool) -> ArgType:
@@ -137,8 +153,8 @@ def _classify(out: Arguments, function: FunctionType, name: str, value: Any, *, 
     if isinstance(value, (type, np.dtype, DeviceFunction)):
         return ObjectType(value)
     if isinstance(value, KernelFunction):
-        raise diagnostic("VKA219", _span(function), name=value.__name__)
-    raise diagnostic("VKA205", _span(function), name=name, type=type(value).__name__)
+        raise diagnostic("VKA219", _span(function, name), name=value.__name__)
+    raise _host_object(function, name, value)
 
 
 def _number(out: Arguments, function: FunctionType, name: str, value: Any, *, captured: bool) -> ScalarType:
@@ -156,7 +172,7 @@ def _scalar_type(function: FunctionType, name: str, value: Any) -> Scalar:
     if isinstance(value, np.generic):
         found = SCALARS.get(value.dtype.name)
         if found is None:
-            raise diagnostic("VKA304", _span(function), type=value.dtype.name)
+            raise advice.refused_dtype(value.dtype, _span(function, name), value.dtype.name)
         return found
     if isinstance(value, float):
         return FLOAT32
@@ -172,7 +188,7 @@ def _struct(out: Arguments, function: FunctionType, name: str, value: np.void) -
     try:
         kind = from_dtype(value.dtype, struct_name(function, value.dtype))
     except ValueError as error:
-        raise diagnostic("VKA304", _span(function), type=value.dtype) from error
+        raise advice.refused_dtype(value.dtype, _span(function, name), name) from error
     assert isinstance(kind, Struct)
     raw = np.array(value).tobytes()
     for path, scalar, offset in scalar_fields(kind):

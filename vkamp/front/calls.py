@@ -5,19 +5,20 @@ from __future__ import annotations
 import ast
 import builtins
 import math
-from types import BuiltinFunctionType, FunctionType
-from typing import Any
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any, NoReturn
 
 import numpy as np
 
 from vkamp.errors import Span
-from vkamp.front import convert
+from vkamp.front import advice, convert
 from vkamp.front.context import Context, expression
 from vkamp.front.expressions import thread_index
 from vkamp.front.functions import call_function
 from vkamp.front.values import (
     ArrayRef,
     BarrierRef,
+    BufferRef,
     Constant,
     Element,
     FieldMethod,
@@ -35,8 +36,9 @@ from vkamp.ir.types import BOOL, FLOAT32, INT32, SCALARS, UINT32, Array, Scalar
 from vkamp.lang.device import MARK, MathFunction
 from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
+from vkamp.lang.views import array_view
 
-__all__ = ["check_writable", "marked_name"]
+__all__ = ["NUMPY_TYPES", "check_writable", "marked_name", "wrong_count"]
 
 
 def _python_functions() -> dict[int, BuiltinRow]:
@@ -77,7 +79,7 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     if isinstance(callee, FieldMethod):
         return _method(ctx, callee, node)
     if not isinstance(callee, Object):
-        ctx.fail("VKA210", node.func, text=ctx.text(node.func), what=ctx.describe(callee))
+        _no_function(ctx, callee, node)
     target = callee.value
     if isinstance(target, DeviceFunction):
         return call_function(ctx, target, node)
@@ -90,32 +92,38 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     row = _PYTHON_FUNCTIONS.get(id(target))
     if row is not None:
         return _python_builtin(ctx, target, row, node)
-    if isinstance(target, type):
+    if isinstance(target, type) and target is not range:
         return _type_call(ctx, target, node)
     if isinstance(target, KernelFunction):
         ctx.fail("VKA219", node, name=target.__name__)
-    if target is print:
-        ctx.fail(
-            "VKA203",
-            node,
-            name="print",
-            advice="store the value in a container and print it on the host",
-        )
-    if target is builtins.range:
-        ctx.fail("VKA104", node)
-    name = getattr(target, "__name__", repr(target))
-    if isinstance(target, (BuiltinFunctionType, np.ufunc)):
-        ctx.fail(
-            "VKA203",
-            node,
-            name=name,
-            advice="use the functions of amp.fast_math or an @amp.func of your own",
-        )
+    if target is range:
+        ctx.fail("VKA117", node, text=ctx.text(node))
+    if not callable(target) or isinstance(target, ModuleType):
+        _no_function(ctx, callee, node)
     if isinstance(target, FunctionType) and (target.__module__ or "").split(".")[0] == "vkamp":
-        ctx.fail("VKA208", node, name=f"amp.{name}")
-    if isinstance(target, FunctionType):
-        ctx.fail("VKA203", node, name=name, advice=f"decorate `{name}` with @amp.func")
-    ctx.fail("VKA210", node.func, text=ctx.text(node.func), what=f"a {type(target).__name__}")
+        ctx.fail("VKA208", node, name=ctx.text(node.func))
+    if not isinstance(target, (FunctionType, BuiltinFunctionType)) and not getattr(target, "__name__", ""):
+        ctx.host_object(target, node.func)
+    _plain_python(ctx, target, "a function", node)
+
+
+def _plain_python(ctx: Context, target: Any, kind: str, node: ast.Call) -> NoReturn:
+    first = ctx.text(node.args[0]) if node.args else ""
+    ctx.fail("VKA203", node, name=ctx.text(node.func), kind=kind, advice=advice.plain_call(target, first))
+
+
+def _no_function(ctx: Context, value: Value, node: ast.Call) -> NoReturn:
+    """Something is called that is no function."""
+    text = ctx.text(node.func)
+    arguments = ", ".join(map(ctx.text, node.args))
+    help_text = "call a function"
+    if isinstance(value, (BufferRef, ArrayRef, TupleValue, ThreadRef)):
+        help_text = f"subscripts are written with [ ]: `{text}[{arguments}]`"
+    elif isinstance(value, (Number, Constant, Element)):
+        help_text = f"a product is written with *: `{text} * ({arguments})`"
+    elif isinstance(value, Object) and isinstance(value.value, ModuleType):
+        help_text = f"call one of its functions: `{text}.name({arguments})`"
+    ctx.fail("VKA210", node.func, text=text, what=ctx.describe(value), advice=help_text)
 
 
 def _no_keywords(ctx: Context, node: ast.Call) -> None:
@@ -123,16 +131,18 @@ def _no_keywords(ctx: Context, node: ast.Call) -> None:
         ctx.fail("VKA220", node, text=ctx.text(node.func))
 
 
-def _arity(ctx: Context, node: ast.Call, expected: int, name: str) -> None:
+def _arity(ctx: Context, node: ast.Call, expected: int, name: str, usage: str = "") -> None:
     if len(node.args) != expected:
-        ctx.fail(
-            "VKA207",
-            node,
-            name=name,
-            expected=expected,
-            given=len(node.args),
-            s="" if expected == 1 else "s",
-        )
+        wrong_count(ctx, node, name, expected, usage)
+
+
+def wrong_count(ctx: Context, node: ast.Call, name: str, expected: int | str, usage: str = "") -> NoReturn:
+    """Raises the error for a wrong number of arguments; ``usage`` is how to write the call."""
+    given = len(node.args) + len(node.keywords)
+    s, are = "" if expected == 1 else "s", "is" if given == 1 else "are"
+    help_text = f"write `{usage}`" if usage else "give it as many as it takes"
+    number = "no" if expected == 0 else expected
+    ctx.fail("VKA207", node, name=name, expected=number, given=given, s=s, are=are, advice=help_text)
 
 
 # -- casts ---------------------------------------------------------------------------------------------------------
@@ -142,11 +152,9 @@ def _type_call(ctx: Context, target: type, node: ast.Call) -> Value:
     if target is index or target is extent:
         return _index_object(ctx, target, node)
     kind = _TYPES.get(target)
-    if kind is None and issubclass(target, np.generic):
-        ctx.fail("VKA304", node, type=np.dtype(target).name)
     if kind is None:
-        ctx.fail("VKA210", node.func, text=ctx.text(node.func), what=f"the class {target.__name__}")
-    _arity(ctx, node, 1, ctx.text(node.func))
+        _no_cast(ctx, target, node)
+    _arity(ctx, node, 1, ctx.text(node.func), f"{ctx.text(node.func)}(x)")
     (value,) = ctx.operands(*node.args)
     found = convert.number(ctx, value, node.args[0])
     span = ctx.span(node)
@@ -156,7 +164,14 @@ def _type_call(ctx: Context, target: type, node: ast.Call) -> Value:
             try:
                 return Constant(target(found.value))
             except (OverflowError, ValueError):
-                ctx.fail("VKA303", node, value=found.value, type=kind, low="whole numbers", high="only")
+                ctx.fail(
+                    "VKA303",
+                    node,
+                    value=found.value,
+                    type=kind,
+                    range=advice.phrase(kind),
+                    advice="use a finite number",
+                )
         if kind == BOOL:
             return Constant(bool(found.value))
         raw = (
@@ -170,6 +185,24 @@ def _type_call(ctx: Context, target: type, node: ast.Call) -> Value:
     return Number(convert.cast(found.expr, kind, span))
 
 
+def _no_cast(ctx: Context, target: type, node: ast.Call) -> NoReturn:
+    """Raises the error for a class that is no type of the language."""
+    text = ctx.text(node.func)
+    if target in NUMPY_TYPES:
+        raise advice.refused_dtype(np.dtype(target), ctx.span(node.func), text)
+    if issubclass(target, np.generic):
+        ctx.fail("VKA110", node.func, text=text)
+    if issubclass(target, array_view):
+        ctx.fail("VKA216", node, name=text)
+    if (target.__module__ or "").split(".")[0] == "vkamp":
+        ctx.fail("VKA208", node, name=text)
+    _plain_python(ctx, target, "a class", node)
+
+
+#: The concrete types of numpy; a dtype of an abstract one would be some other type.
+NUMPY_TYPES = frozenset(np.dtype(code).type for code in np.typecodes["All"] if code not in "OSUVMm")
+
+
 def _index_object(ctx: Context, target: type, node: ast.Call) -> Value:
     kind = "index" if target is index else "extent"
     values = ctx.operands(*node.args)
@@ -178,7 +211,7 @@ def _index_object(ctx: Context, target: type, node: ast.Call) -> Value:
     if len(values) == 1 and isinstance(values[0], TupleValue):
         values = list(values[0].items)
     if not values:
-        ctx.fail("VKA207", node, name=f"amp.{kind}", expected="one or more", given=0, s="s")
+        wrong_count(ctx, node, ctx.text(node.func), "one or more", f"{ctx.text(node.func)}(i, j)")
     items: list[Value] = []
     for k, value in enumerate(values):
         part = node.args[k] if len(values) == len(node.args) else node
@@ -193,13 +226,13 @@ def _index_object(ctx: Context, target: type, node: ast.Call) -> Value:
 def _python_builtin(ctx: Context, target: Any, row: BuiltinRow, node: ast.Call) -> Value:
     """Python's own function: of constants a constant; ``min`` and ``max`` take two or more."""
     if target in (min, max) and len(node.args) == 1:
-        ctx.fail("VKA207", node, name=row.name, expected="two or more", given=1, s="s")
+        wrong_count(ctx, node, row.name, "two or more", f"{row.name}(x, y)")
     values = ctx.operands(*node.args)
     if values and all(isinstance(v, Constant) for v in values):
         try:
             result = target(*(v.value for v in values if isinstance(v, Constant)))
-        except (ValueError, OverflowError, ZeroDivisionError, TypeError) as error:
-            ctx.fail("VKA327", node, text=ctx.text(node), reason=error)
+        except (ValueError, OverflowError, ZeroDivisionError, TypeError):
+            ctx.fail("VKA327", node, text=ctx.text(node))
         if target is round:
             result = float(result)
         if isinstance(result, (bool, int, float, np.bool_, np.floating)):
@@ -217,7 +250,8 @@ def _builtin(ctx: Context, row: BuiltinRow, node: ast.Call) -> Value:
 
 
 def _checked(ctx: Context, row: BuiltinRow, values: list[Value], node: ast.Call) -> Value:
-    _arity(ctx, node, len(row.params), ctx.text(node.func))
+    usage = f"{ctx.text(node.func)}({', '.join('xyz'[: len(row.params)])})"
+    _arity(ctx, node, len(row.params), ctx.text(node.func), usage)
     return _apply(ctx, row, values, node.args, node)
 
 
@@ -241,7 +275,9 @@ def _apply(ctx: Context, row: BuiltinRow, values: list[Value], nodes: list[ast.e
                 found = Number(ir.Const(ctx.span(node), kind, 0)) if kind != BOOL else other
         kind = INT32 if kind == BOOL and letter != "B" else kind
         if kind.name not in _ACCEPTS[letter]:
-            ctx.fail("VKA315", node, name=row.name, accepts=" or ".join(_ACCEPTS[letter]), given=kind)
+            wanted = _ACCEPTS[letter]
+            example = f"amp.{wanted[0]}({ctx.text(nodes[row.params.index(letter)])})"
+            ctx.fail("VKA315", node, name=row.name, accepts=" or ".join(wanted), given=kind, advice=example)
         kinds[letter] = kind
     args = tuple(convert.convert(ctx, n, kinds[p], part) for n, p, part in zip(numbers, row.params, nodes, strict=True))
     result = SCALARS[row.result] if row.result in SCALARS else kinds[row.result]
@@ -255,13 +291,13 @@ def _language_function(ctx: Context, name: str, node: ast.Call) -> Value:
     if name in ("tile_static", "private"):
         ctx.fail("VKA401", node, name=name)
     if name == "static_range":
-        ctx.fail("VKA104", node)
+        ctx.fail("VKA117", node, text=ctx.text(node))
     _no_keywords(ctx, node)
     if name in FENCES:
         return _fence_function(ctx, name, node)
     if name in ATOMICS:
         return _atomic(ctx, name, node)
-    _arity(ctx, node, 2, f"amp.{name}")
+    _arity(ctx, node, 2, ctx.text(node.func), f"{ctx.text(node.func)}(a, b)")
     return _c_division(ctx, name, node)
 
 
@@ -269,16 +305,16 @@ def _c_division(ctx: Context, name: Any, node: ast.Call) -> Value:
     left, right = (convert.number(ctx, v, n) for v, n in zip(ctx.operands(*node.args), node.args, strict=True))
     x, y, kind, _ = convert.arithmetic(ctx, left, right, node.args[0], node.args[1])
     if not kind.is_integer:
-        ctx.fail("VKA315", node, name=name, accepts="int32 or uint32", given=kind)
+        example = f"amp.int32({ctx.text(node.args[0])})"
+        ctx.fail("VKA315", node, name=name, accepts="int32 or uint32", given=kind, advice=example)
     if isinstance(y, ir.Const) and y.value == 0:
         ctx.fail("VKA310", node.args[1])
     return Number(ir.Binary(ctx.span(node), kind, name, x, y))
 
 
 def _fence_function(ctx: Context, name: str, node: ast.Call) -> Value:
-    _arity(ctx, node, 1, f"amp.{name}")
-    (barrier,) = ctx.operands(*node.args)
-    if not isinstance(barrier, BarrierRef):
+    values = ctx.operands(*node.args)
+    if len(values) != 1 or not isinstance(values[0], BarrierRef):
         ctx.fail("VKA221", node, name=name)
     ctx.emit(ir.Barrier(ctx.span(node), FENCES[name]))
     return Nothing()
@@ -287,21 +323,21 @@ def _fence_function(ctx: Context, name: str, node: ast.Call) -> Value:
 def _method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
     _no_keywords(ctx, node)
     if isinstance(method.owner, BarrierRef):
-        _arity(ctx, node, 0, method.name)
+        _arity(ctx, node, 0, method.name, f"{ctx.text(node.func)}()")
         ctx.emit(ir.Barrier(ctx.span(node), FENCES[method.name]))
         return Nothing()
     assert isinstance(method.owner, TupleValue)
     items = method.owner.items
     span = ctx.span(node)
     if method.name == "size":
-        _arity(ctx, node, 0, "size")
+        _arity(ctx, node, 0, "size", f"{ctx.text(node.func)}()")
         total: ir.Expr | None = None
         for item in items:
             part = convert.cast(_int32(ctx, item, node), UINT32, span)
             total = part if total is None else ir.Binary(span, UINT32, "mul", total, part)
         assert total is not None
         return Number(total)
-    _arity(ctx, node, 1, "contains")
+    _arity(ctx, node, 1, "contains", f"{ctx.text(node.func)}({ctx.module.index_name})")
     (point,) = ctx.operands(*node.args)
     if isinstance(point, ThreadRef):
         point = thread_index(ctx, "global", span)
@@ -338,7 +374,8 @@ def _contains(ctx: Context, sizes: tuple[Value, ...], point: tuple[Value, ...], 
 
 def _atomic(ctx: Context, name: str, node: ast.Call) -> Value:
     row = ATOMICS[name]
-    _arity(ctx, node, 1 + row.operands, f"amp.{name}")
+    operands = ("expected", "value")[2 - row.operands :]
+    _arity(ctx, node, 1 + row.operands, ctx.text(node.func), f"{ctx.text(node.func)}({', '.join(('a[i]', *operands))})")
     values = ctx.operands(*node.args)
     place = _atomic_place(ctx, values[0], name, node.args[0])
     kind = place.type
@@ -349,7 +386,7 @@ def _atomic(ctx: Context, name: str, node: ast.Call) -> Value:
     if row.result == "bool":
         return _compare_exchange(ctx, name, place, values, node)
     args = tuple(
-        convert.assignable(ctx, v, kind, n, f"the operand of {name}")
+        convert.assignable(ctx, v, kind, n, f"the operand of `{name}`")
         for v, n in zip(values[1:], node.args[1:], strict=True)
     )
     return _atomic_result(ctx, name, place, args, kind, None, span)
@@ -373,12 +410,23 @@ def _atomic_place(ctx: Context, value: Value, name: str, node: ast.expr) -> ir.P
     if isinstance(value, ArrayRef) and isinstance(value.place.type, Array) and value.place.type.shape == ():
         value = Element(ir.ArrayElement(ctx.span(node), value.place.type.element, value.place, ()))
     if not isinstance(value, Element) or not isinstance(value.place.type, Scalar):
-        ctx.fail("VKA406", node, name=name, text=ctx.text(node))
+        _no_element(ctx, value, name, node)
     root = ir.root_of(value.place)
     if isinstance(root, ir.Local) and root.variable.storage != "tile_static":
-        ctx.fail("VKA406", node, name=name, text=ctx.text(node))
+        only = "of this thread alone"
+        ctx.fail(
+            "VKA406", node, name=name, text=ctx.text(node), what=only, advice="change it by an ordinary assignment"
+        )
     check_writable(ctx, value.place, node)
     return value.place
+
+
+def _no_element(ctx: Context, value: Value, name: str, node: ast.expr) -> NoReturn:
+    text = ctx.text(node)
+    help_text = f"write the element itself as the first argument: `amp.{name}(counts[i], ...)`"
+    if isinstance(value, (BufferRef, ArrayRef)):
+        help_text = f"write one element of it: `amp.{name}({advice.subscript(ctx, text, value)}, ...)`"
+    ctx.fail("VKA406", node, name=name, text=text, what=ctx.describe(value), advice=help_text)
 
 
 def check_writable(ctx: Context, place: ir.Place, node: ast.AST) -> None:
@@ -395,6 +443,8 @@ def _compare_exchange(ctx: Context, name: str, place: ir.Place, values: list[Val
     slot = ctx.slots.get(expected_node.id) if isinstance(expected_node, ast.Name) else None
     value = slot.value if slot is not None and slot.kind == "variable" else None
     if not isinstance(value, Element) or not isinstance(value.place, ir.Local) or value.place.type != kind:
-        ctx.fail("VKA409", expected_node, type=kind, text=ctx.text(expected_node))
-    new = convert.assignable(ctx, values[2], kind, node.args[2], f"the operand of {name}")
+        literal = isinstance(expected_node, ast.Constant)
+        example = ctx.text(expected_node) if literal else "..."
+        ctx.fail("VKA409", expected_node, type=kind, text=ctx.text(expected_node), advice=example)
+    new = convert.assignable(ctx, values[2], kind, node.args[2], f"the operand of `{name}`")
     return _atomic_result(ctx, name, place, (new,), BOOL, value.place, ctx.span(node))

@@ -9,19 +9,28 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any, NoReturn
 
+import numpy as np
+
 from vkamp.errors import Note, Span, diagnostic
+from vkamp.front import advice
 from vkamp.front.source import Source
 from vkamp.front.values import (
     ArrayRef,
+    BarrierRef,
     BufferRef,
     Constant,
     Element,
+    FieldMethod,
+    Nothing,
     Number,
+    Object,
+    ThreadRef,
     TupleValue,
     Value,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import Struct, Type
+from vkamp.ir.types import Array, Struct, Type
+from vkamp.lang.kernel import DeviceFunction
 
 __all__ = ["Context", "Guard", "Instance", "Module", "Slot", "contains_load", "expression"]
 
@@ -124,6 +133,10 @@ def expression(
     return register
 
 
+#: Expressions in each other: beyond it the passes after this one would meet Python's own limit.
+_DEEPEST = 100
+
+
 def contains_load(expr: ir.Expr) -> bool:
     """Whether an expression reads memory that a statement in between could change."""
     return any(isinstance(n, ir.Load) for n in ir.walk(expr))
@@ -136,7 +149,7 @@ class Context:
         self,
         module: Module,
         source: Source,
-        lookup: Callable[[str], Value | None],
+        lookup: Callable[[str, Span], Value | None],
         caller: Span | None = None,
         *,
         is_kernel: bool,
@@ -162,6 +175,8 @@ class Context:
         #: Names assigned by one statement only.
         self.once: frozenset[str] = frozenset()
         self.depth = 0
+        #: How many expressions stand around the one that is lowered.
+        self.nesting = 0
         self.returns: list[tuple[Value | None, Span]] = []
 
     # -- errors ------------------------------------------------------------------------------------------------
@@ -223,7 +238,13 @@ class Context:
         handler = _EXPRESSIONS.get(type(node))
         if handler is None:
             self.refuse(node)
-        return handler(self, node)
+        self.nesting += 1
+        if self.nesting > _DEEPEST:
+            self.fail("VKA118", node)
+        try:
+            return handler(self, node)
+        finally:
+            self.nesting -= 1
 
     def operands(self, *nodes: ast.expr) -> list[Value]:
         """Lowers operands from left to right; values read before a later operand's effect are kept."""
@@ -252,6 +273,12 @@ class Context:
             return TupleValue(tuple(items), value.kind), at
         return value, at
 
+    def host_object(self, value: Any, node: ast.expr) -> NoReturn:
+        """Raises the error for a Python object that a kernel has no use for."""
+        name = self.text(node)
+        help_text = advice.host_advice(value, name, captured=True)
+        self.fail("VKA205", node, name=name, what=advice.host_object(value), advice=help_text)
+
     def refuse(self, node: ast.AST) -> NoReturn:
         """Raises the error for syntax that the language does not have."""
         from vkamp.front.refusals import refusal
@@ -264,20 +291,44 @@ class Context:
     def describe(self, value: Value) -> str:
         """A value in a user's words."""
         if isinstance(value, Constant):
-            return f"the literal {value.value}"
-        if isinstance(value, Number):
-            return str(value.expr.type)
-        if isinstance(value, Element):
-            return f"a {value.place.type}"
+            if isinstance(value.value, bool):
+                return str(value.value)
+            # Python refuses to print very long integers.
+            long = isinstance(value.value, int) and value.value.bit_length() > 256
+            return "a long integer" if long else f"the number {value.value}"
+        if isinstance(value, (Number, Element, ArrayRef)):
+            return self._describe_typed(value)
         if isinstance(value, TupleValue):
-            return f"{'an' if value.kind in ('index', 'extent') else 'a'} {value.kind} of {len(value.items)}"
+            if value.kind == "tuple":
+                return f"a tuple of {len(value.items)}"
+            return f"an {value.kind} of rank {len(value.items)}"
+        if isinstance(value, ThreadRef):
+            return f"{'an index' if self.module.tile is None else 'a tiled_index'} of rank {self.module.rank}"
         if isinstance(value, BufferRef):
-            return f"the container `{value.param.name}`"
-        if isinstance(value, ArrayRef):
-            return f"an array of {ir_array_text(value)}"
-        return type(value).__name__
+            return f"a {'part of a ' if value.prefix else ''}container of rank {value.rank}"
+        if isinstance(value, Object):
+            return self._describe_object(value.value)
+        words = {BarrierRef: "a barrier", FieldMethod: "a method", Nothing: "nothing"}
+        return words[type(value)]
 
+    def _describe_typed(self, value: Number | Element | ArrayRef) -> str:
+        kind = value.expr.type if isinstance(value, Number) else value.place.type
+        if isinstance(value, ArrayRef) and isinstance(kind, Array):
+            shape = ", ".join(map(str, kind.shape[len(value.prefix) :]))
+            return f"an array of shape ({shape}{',' if len(kind.shape) - len(value.prefix) == 1 else ''})"
+        fields = self.fields_of(value)
+        return f"a struct of {', '.join(f'`{f}`' for f in fields)}" if fields else advice.with_article(kind)
 
-def ir_array_text(value: ArrayRef) -> str:
-    """The type of an array value."""
-    return str(value.place.type)
+    @staticmethod
+    def _describe_object(value: Any) -> str:
+        if isinstance(value, DeviceFunction):
+            return "a function"
+        if isinstance(value, type) and issubclass(value, (np.generic, int, float)):
+            return "a type"
+        return advice.host_object(value)
+
+    @staticmethod
+    def fields_of(value: Value) -> tuple[str, ...]:
+        """The names of a struct's fields; empty for anything else."""
+        kind = value.place.type if isinstance(value, (Element, ArrayRef)) else None
+        return tuple(f.name for f in kind.fields) if isinstance(kind, Struct) else ()

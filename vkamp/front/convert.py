@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ast
 import math
+from typing import NoReturn
 
 import numpy as np
 
 from vkamp.errors import Note, Span
+from vkamp.front import advice
 from vkamp.front.context import Context
-from vkamp.front.values import ArrayRef, Constant, Element, Number, Value
+from vkamp.front.values import ArrayRef, Constant, Element, Nothing, Number, Object, Value
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import (
     BOOL,
@@ -38,9 +40,12 @@ __all__ = [
     "index_expr",
     "literal",
     "natural",
+    "no_constant",
+    "no_number",
     "number",
     "scalar_type",
     "truth",
+    "whole_number",
 ]
 
 
@@ -57,7 +62,17 @@ def number(ctx: Context, value: Value, node: ast.expr) -> Constant | Number:
             span = ctx.span(node)
             place = ir.ArrayElement(span, kind.element, value.place, ())
             return Number(ir.Load(span, kind.element, place))
-    ctx.fail("VKA311", node, text=ctx.text(node), what=ctx.describe(value))
+    no_number(ctx, value, node)
+
+
+def no_number(ctx: Context, value: Value, node: ast.expr) -> NoReturn:
+    """Raises the error for something that is no number where one is needed."""
+    text = ctx.text(node)
+    if isinstance(value, Nothing):
+        ctx.fail("VKA223", node, text=text)
+    if isinstance(value, Object) and advice.is_host_object(value.value):
+        ctx.host_object(value.value, node)
+    ctx.fail("VKA311", node, text=text, what=ctx.describe(value), advice=advice.as_number(ctx, value, text))
 
 
 def scalar_type(value: Constant | Number) -> Scalar:
@@ -78,10 +93,10 @@ def literal(ctx: Context, value: Constant, kind: Scalar, node: ast.AST | Span) -
         return ir.Const(span, BOOL, bool(raw))
     if kind.is_integer:
         if isinstance(raw, float):
-            ctx.fail("VKA303", span, value=repr(raw), type=kind, low="whole numbers", high="only")
+            _misfit(ctx, span, raw, kind, "use a whole number")
         low, high = int_range(kind)
         if not low <= int(raw) <= high:
-            ctx.fail("VKA303", span, value=int(raw), type=kind, low=low, high=high)
+            _misfit(ctx, span, raw, kind, _integer_advice(int(raw), kind))
         return ir.Const(span, kind, int(raw))
     try:
         wide = float(raw)
@@ -90,8 +105,27 @@ def literal(ctx: Context, value: Constant, kind: Scalar, node: ast.AST | Span) -
     with np.errstate(over="ignore"):
         rounded = float(np.float32(wide))
     if math.isinf(rounded) and not (isinstance(raw, float) and math.isinf(raw)):
-        ctx.fail("VKA303", span, value=raw, type=kind, low="-3.4028235e38", high="3.4028235e38")
+        _misfit(ctx, span, raw, kind, "use a smaller number, or math.inf")
     return ir.Const(span, kind, rounded)
+
+
+def _misfit(ctx: Context, span: Span, raw: bool | int | float, kind: Scalar, help_text: str) -> NoReturn:
+    # Python refuses to print very long integers.
+    long = isinstance(raw, int) and raw.bit_length() > 256
+    value = f"a number of {int(raw).bit_length()} bits" if long else repr(raw)
+    ctx.fail("VKA303", span, value=value, type=kind, range=advice.phrase(kind), advice=help_text)
+
+
+def _integer_advice(value: int, kind: Scalar) -> str:
+    if kind.kind == "uint":
+        if value == -1:
+            return (
+                "for all bits set write 0xFFFFFFFF; to compute below zero convert the other operand, `amp.int32(...)`"
+            )
+        return "use a number that fits, or convert the other operand, `amp.int32(...)`" if value < 0 else "use less"
+    if 0 <= value < 1 << 32:
+        return f"use a number that fits, or compute in uint32: `amp.uint32({value})`"
+    return "use a number that fits, or a float"
 
 
 def natural(ctx: Context, value: Constant | Number, node: ast.expr) -> ir.Expr:
@@ -192,8 +226,10 @@ def assignable(
     node: ast.expr,
     what: str,
     first: Span | None = None,
+    statement: str = "",
 ) -> ir.Expr:
-    """The value to store in a place of type ``kind``; ``what`` names the place, ``first`` where it got its type.
+    """The value to store in a place of type ``kind``; ``what`` names the place, ``first`` where it got its type,
+    ``statement`` how the advice begins to write the assignment.
 
     Integers convert among each other and to float as in C++, bools to numbers; a float to an integer and a number to
     a bool need a cast that the source shows.
@@ -201,20 +237,32 @@ def assignable(
     if isinstance(kind, Struct):
         if isinstance(value, Element) and value.place.type == kind:
             return ir.Load(ctx.span(node), kind, value.place)
-        ctx.fail("VKA317", node, what=what, type=kind, given=ctx.describe(value))
+        place = Element(ir.Local(ctx.span(node), kind, ir.Variable("", kind, "local", ctx.span(node))))
+        example = f"{what.strip('`')}.{kind.fields[0].name} = ..."
+        ctx.fail("VKA317", node, what=what, type=ctx.describe(place), given=ctx.describe(value), advice=example)
     assert not isinstance(kind, Array)
     found = number(ctx, value, node)
     given = scalar_type(found)
     if (kind.is_integer and given.kind == "float") or (kind == BOOL and given != BOOL):
         notes = (Note(first, f"{what} is {kind} since this line"),) if first is not None else ()
-        text = ctx.text(node)
-        advice = f"{text} != 0" if kind == BOOL else f"amp.{kind}({text})"
-        ctx.fail("VKA301", node, notes=notes, given=_article(given), what=what, type=kind, advice=advice)
+        given_text = advice.with_article(given)
+        help_text = _conversion(ctx, found, kind, node, what if first is not None else "", statement)
+        ctx.fail("VKA301", node, notes=notes, given=given_text, what=what, type=kind, advice=help_text)
     return convert(ctx, found, kind, node)
 
 
-def _article(kind: Scalar) -> str:
-    return f"an {kind}" if kind.name[0] in "aeiou" else f"a {kind}"
+def _conversion(
+    ctx: Context, found: Constant | Number, kind: Scalar, node: ast.expr, variable: str, statement: str
+) -> str:
+    """How to store a number in a place of another type; ``variable`` is quoted, and could be of that type itself."""
+    text = ctx.text(node)
+    if kind == BOOL:
+        return f"write the comparison: `{statement}{text} != 0`"
+    wider = f"start with a float: `{variable.strip('`')} = 0.0`"
+    if isinstance(found, Constant):
+        return wider if variable else "use a whole number, or elements of float32"
+    write = f"write the conversion: `{statement}amp.{kind}({text})`"
+    return f"{write}; or {wider}" if variable else write
 
 
 def constant_int(ctx: Context, value: Value, node: ast.expr, what: str) -> int:
@@ -226,7 +274,18 @@ def constant_int(ctx: Context, value: Value, node: ast.expr, what: str) -> int:
         return found.value
     if isinstance(found, Number) and isinstance(found.expr, ir.Const) and isinstance(found.expr.value, int):
         return int(found.expr.value)
-    ctx.fail("VKA308", node, what=what, text=ctx.text(node))
+    no_constant(ctx, found, node, what, "a whole number")
+
+
+def no_constant(ctx: Context, value: Value, node: ast.expr, what: str, kind: str) -> NoReturn:
+    """Raises the error for a value that is needed at compile time and not known then."""
+    text = ctx.text(node)
+    help_text = "use a number, a global of the module, or a keyword-only parameter annotated `amp.constant`"
+    if isinstance(value, (Constant, Object)):
+        help_text = "use a whole number"
+    elif isinstance(value, Number) and isinstance(value.expr, ir.ScalarValue) and value.expr.name == text:
+        help_text = f"make it a constant of the kernel: `*, {text}: amp.constant` as the last parameter"
+    ctx.fail("VKA308", node, what=what, kind=kind, text=text, advice=help_text)
 
 
 def index_expr(ctx: Context, value: Value, node: ast.expr) -> ir.Expr:
@@ -234,5 +293,18 @@ def index_expr(ctx: Context, value: Value, node: ast.expr) -> ir.Expr:
     found = number(ctx, value, node)
     kind = scalar_type(found)
     if not kind.is_integer:
-        ctx.fail("VKA314", node, text=ctx.text(node), given=_article(kind))
+        given = advice.with_article(kind)
+        ctx.fail("VKA314", node, text=ctx.text(node), given=given, advice=whole_number(ctx, found, node))
     return natural(ctx, found, node)
+
+
+def whole_number(ctx: Context, value: Constant | Number, node: ast.expr) -> str:
+    """How to make a whole number of something that is none."""
+    text = ctx.text(node)
+    if scalar_type(value) == BOOL:
+        return f"write `if {text}:` before the statement"
+    if isinstance(value, Constant):
+        return "use a whole number"
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return f"write `{ctx.text(node.left)} // {ctx.text(node.right)}`"
+    return f"write `int({text})`"

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
+import math
 import operator
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, NoReturn
 
-from vkamp.errors import Span
-from vkamp.front import convert
-from vkamp.front.context import Context, expression
+import numpy as np
+
+from vkamp.errors import Note, Span
+from vkamp.front import advice, convert
+from vkamp.front.context import Context, Slot, expression
 from vkamp.front.names import attribute_of_object, constant_value
+from vkamp.front.signature import read_name
 from vkamp.front.values import (
     ArrayRef,
     BarrierRef,
@@ -43,13 +47,13 @@ def _constant(ctx: Context, node: ast.Constant) -> Value:
     if isinstance(value, str):
         return Object(value)
     names: dict[type, str] = {
-        bytes: "a bytes literal", complex: "a complex number", type(None): "`None`", type(...): "`...`",
+        bytes: "bytes", complex: "complex numbers", type(None): "`None`", type(...): "`...`",
     }  # fmt: skip
     ctx.fail(
         "VKA101",
         node,
-        what=names.get(type(value), "this literal"),
-        advice="use numbers, True and False",
+        what=names.get(type(value), "such literals"),
+        advice="use numbers, True and False" if value is not ... else "give one subscript per dimension",
     )
 
 
@@ -58,14 +62,25 @@ def _name(ctx: Context, node: ast.Name) -> Value:
     slot = ctx.slots.get(node.id)
     if slot is not None:
         if ctx.assigned is not None and node.id not in ctx.assigned:
-            ctx.fail("VKA202", node, name=node.id)
+            _unassigned(ctx, node, slot)
         return slot.value
     if node.id in ctx.local_names:
-        ctx.fail("VKA202", node, name=node.id)
-    found = ctx.lookup(node.id)
+        _unassigned(ctx, node, None)
+    found = ctx.lookup(node.id, ctx.span(node))
     if found is None:
-        ctx.fail("VKA201", node, name=node.id)
+        ctx.fail("VKA201", node, name=node.id, advice=advice.undefined(ctx, node.id))
     return found
+
+
+def _unassigned(ctx: Context, node: ast.Name, slot: Slot | None) -> NoReturn:
+    name = node.id
+    help_text = f"assign it on the other ways too, or before: `{name} = ...`"
+    if slot is None:
+        help_text = f"assign it before: `{name} = ...`"
+        if read_name(ctx.module.stack[-1][0], name) is not None:
+            help_text = f"`{name}` of the module is another variable, as this function assigns `{name}`: rename one"
+    notes = (Note(slot.span, "it is assigned here"),) if slot is not None else ()
+    ctx.fail("VKA202", node, notes=notes, name=name, advice=help_text)
 
 
 @expression(ast.Tuple)
@@ -146,57 +161,49 @@ def binary(
     return Number(ir.Binary(span, kind, _ARITHMETIC[type(op)], x, y), weak)
 
 
-def _bad_operands(ctx: Context, op: ast.AST, node: ast.AST, a: Constant | Number, b: Constant | Number) -> None:
-    ctx.fail(
-        "VKA302",
-        node,
-        op=_SYMBOL[type(op)],
-        left=convert.scalar_type(a),
-        right=convert.scalar_type(b),
-    )
+def _bad_operands(ctx: Context, op: ast.AST, node: ast.AST, a: Constant | Number, b: Constant | Number) -> NoReturn:
+    left, right = convert.scalar_type(a), convert.scalar_type(b)
+    help_text = "convert the operands first, `amp.int32(...)`"
+    if isinstance(op, (ast.BitAnd, ast.BitOr)):
+        help_text = f"bits are of integers, `amp.int32(...)`; conditions are joined by `{_WORDS[type(op)]}`"
+    ctx.fail("VKA302", node, op=_SYMBOL[type(op)], what=f"{left} and {right}", advice=help_text)
+
+
+_WORDS: dict[type[ast.AST], str] = {ast.BitAnd: "and", ast.BitOr: "or"}
 
 
 def _is_zero(expr: ir.Expr) -> bool:
     return isinstance(expr, ir.Const) and expr.value == 0
 
 
+def _is_finite(value: float) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+#: Bits of the longest integer that is computed at compile time.
+_LONGEST = 1 << 14
+
+
 def _fold(ctx: Context, op: ast.operator, a: Constant, b: Constant, node: ast.AST) -> Value:
-    shift = isinstance(op, (ast.LShift, ast.RShift))
-    if shift and not 0 <= b.value <= 64:
-        ctx.fail("VKA318", node, count=b.value)
-    if isinstance(op, ast.Pow) and abs(b.value) > 1024:
-        ctx.fail(
-            "VKA303",
-            node,
-            value=f"{a.value} ** {b.value}",
-            type="int32",
-            low="-2**31",
-            high="2**31 - 1",
-        )
+    right = getattr(node, "right", node)
+    if isinstance(op, (ast.LShift, ast.RShift)) and not 0 <= b.value <= 64:
+        ctx.fail("VKA318", right, count=b.value)
+    too_long = isinstance(op, ast.Pow) and isinstance(a.value, int) and b.value * a.value.bit_length() > _LONGEST
     try:
-        result = _FOLD[type(op)](a.value, b.value)
+        result = math.inf if too_long else _FOLD[type(op)](a.value, b.value)
     except ZeroDivisionError:
-        ctx.fail("VKA310", node)
+        ctx.fail("VKA310", right)
     except TypeError:
-        ctx.fail(
-            "VKA302",
-            node,
-            op=_SYMBOL[type(op)],
-            left=convert.scalar_type(a),
-            right=convert.scalar_type(b),
-        )
+        _bad_operands(ctx, op, node, a, b)
     except OverflowError:
-        ctx.fail(
-            "VKA303",
-            node,
-            value=ctx.text(node),
-            type="float32",
-            low="-3.4028235e38",
-            high="3.4028235e38",
-        )
+        result = math.inf
+    if result == math.inf and _is_finite(a.value) and _is_finite(b.value):
+        kind = convert.scalar_type(a) if isinstance(b.value, int) else FLOAT32
+        help_text = "use smaller numbers"
+        ctx.fail("VKA303", node, value=ctx.text(node), type=kind, range=advice.phrase(kind), advice=help_text)
     found = None if isinstance(result, complex) else constant_value(result, ctx.span(node))
     if found is None:
-        ctx.fail("VKA101", node, what="a complex number", advice="use real numbers")
+        ctx.fail("VKA101", node, what="complex numbers", advice="use real numbers")
     return found
 
 
@@ -265,15 +272,15 @@ def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
         if isinstance(test, ir.Const):
             return Constant(not test.value)
         return Number(ir.Unary(span, BOOL, "not", test))
-    if _is_index(value) and isinstance(node.op, (ast.USub, ast.UAdd)):
-        assert isinstance(value, TupleValue)
+    value = _thread_value(ctx, value, node)
+    if isinstance(value, TupleValue) and value.kind != "tuple" and isinstance(node.op, (ast.USub, ast.UAdd)):
         zero = TupleValue(tuple(Constant(0) for _ in value.items), value.kind)
         op: ast.operator = ast.Sub() if isinstance(node.op, ast.USub) else ast.Add()
         return _index_arithmetic(ctx, op, zero, value, node)
     found = convert.number(ctx, value, node.operand)
     if isinstance(found, Constant):
         if isinstance(node.op, ast.Invert) and isinstance(found.value, float):
-            ctx.fail("VKA302", node, op="~", left="float32", right="nothing")
+            ctx.fail("VKA302", node, op="~", what="float32", advice="convert the operand first, `amp.int32(...)`")
         folds: dict[type[ast.unaryop], Callable[[Any], Any]] = {
             ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
         }  # fmt: skip
@@ -288,7 +295,7 @@ def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
     if isinstance(node.op, ast.USub):
         return Number(ir.Unary(span, kind, "neg", operand), found.weak)
     if kind.kind == "float":
-        ctx.fail("VKA302", node, op="~", left=kind, right="nothing")
+        ctx.fail("VKA302", node, op="~", what=kind, advice="convert the operand first, `amp.int32(...)`")
     return Number(ir.Unary(span, kind, "invert", operand), found.weak)
 
 
@@ -376,6 +383,9 @@ def _meet(ctx: Context, then: Value, orelse: Value, node: ast.IfExp) -> tuple[ir
             ir.Load(ctx.span(node.orelse), kind, orelse.place),
             False,
         )
+    if any(isinstance(v, (BufferRef, ArrayRef)) for v in (then, orelse)):
+        what = f"a choice between {ctx.describe(then)} and {ctx.describe(orelse)}"
+        ctx.fail("VKA311", node, text=ctx.text(node), what=what, advice="choose between their elements")
     x, y = convert.number(ctx, then, node.body), convert.number(ctx, orelse, node.orelse)
     if convert.scalar_type(x) == BOOL and convert.scalar_type(y) == BOOL:
         return convert.natural(ctx, x, node.body), convert.natural(ctx, y, node.orelse), False
@@ -399,7 +409,8 @@ def _select_tuple(
         or then_block
         or else_block
     ):
-        ctx.fail("VKA311", node, text=ctx.text(node), what="a choice between unlike things")
+        what = f"a choice between {ctx.describe(then)} and {ctx.describe(orelse)}"
+        ctx.fail("VKA311", node, text=ctx.text(node), what=what, advice="choose between numbers, in an `if` statement")
     test = ctx.stable(test, "chosen") if len(then.items) > 1 else test
     items: list[Value] = []
     for one, other in zip(then.items, orelse.items, strict=True):
@@ -421,12 +432,24 @@ _COMPARE_FOLD: dict[str, Callable[[Any, Any], bool]] = {
 def _compare(ctx: Context, node: ast.Compare) -> Value:
     for op in node.ops:
         if type(op) not in _COMPARE:
-            text = {ast.Is: "`is`", ast.IsNot: "`is not`", ast.In: "`in`", ast.NotIn: "`not in`"}[type(op)]
-            ctx.fail("VKA101", node, what=text, advice="compare with ==, !=, <, <=, > or >=")
+            _no_comparison(ctx, op, node)
     if len(node.ops) == 1:
         left, right = ctx.operands(node.left, node.comparators[0])
         return _compare_two(ctx, node.ops[0], left, right, node, node.left, node.comparators[0])
     return _chain(ctx, node)
+
+
+def _no_comparison(ctx: Context, op: ast.cmpop, node: ast.Compare) -> NoReturn:
+    word = {ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}[type(op)]
+    right = node.comparators[0]
+    help_text = "compare with ==, !=, <, <=, > or >="
+    if isinstance(right, (ast.Tuple, ast.List, ast.Set)) and 0 < len(right.elts) <= 4 and len(node.ops) == 1:
+        equal, link = ("==", " or ") if word == "in" else ("!=", " and ")
+        left = ctx.text(node.left)
+        help_text = f"write `{link.join(f'{left} {equal} {ctx.text(item)}' for item in right.elts)}`"
+    elif isinstance(right, ast.Constant) and right.value is None:
+        help_text = "nothing in a kernel is None: hand over a bool as an amp.constant and test that"
+    ctx.fail("VKA101", node, what=f"`{word}`", advice=help_text)
 
 
 def _chain(ctx: Context, node: ast.Compare) -> Value:
@@ -439,7 +462,7 @@ def _chain(ctx: Context, node: ast.Compare) -> Value:
         before = len(ctx.block)
         value = ctx.expr(term)
         if len(ctx.block) > before and k > 1:
-            ctx.fail("VKA320", term)
+            ctx.fail("VKA320", term, text=ctx.text(term))
         if 0 < k < len(terms) - 1 and isinstance(value, (Number, Element)):
             found = convert.number(ctx, value, term)
             assert isinstance(found, Number)
@@ -469,6 +492,9 @@ def _compare_two(
     if isinstance(left, TupleValue) or isinstance(right, TupleValue):
         return _compare_tuples(ctx, name, left, right, node)
     if isinstance(left, Object) and isinstance(right, Object) and name in ("eq", "ne"):
+        for side, part in ((left, left_node), (right, right_node)):
+            if advice.is_host_object(side.value) and not isinstance(side.value, np.dtype):
+                ctx.host_object(side.value, part)
         return Constant(bool(_COMPARE_FOLD[name](left.value, right.value)))
     a, b = convert.number(ctx, left, left_node), convert.number(ctx, right, right_node)
     if isinstance(a, Constant) and isinstance(b, Constant):
@@ -546,8 +572,9 @@ def _index_arithmetic(ctx: Context, op: ast.operator, left: Value, right: Value,
     scalar = {("index", "int"), ("int", "index"), ("extent", "int"), ("int", "extent")}
     name = _INDEX_OPS.get(type(op))
     whole = name in ("add", "sub")
-    if name is None or not (kinds in scalar or (kinds in both and whole)):
-        ctx.fail("VKA322", node, op=_SYMBOL[type(op)], left=kinds[0], right=kinds[1])
+    numbers = [v for v in (left, right) if not isinstance(v, TupleValue)]
+    if name is None or not (kinds in scalar or (kinds in both and whole)) or not all(map(_is_whole, numbers)):
+        _no_index_operator(ctx, op, left, right, node)
     rank = len(left.items) if isinstance(left, TupleValue) else 0
     if isinstance(right, TupleValue):
         if rank and len(right.items) != rank:
@@ -567,11 +594,28 @@ def _index_arithmetic(ctx: Context, op: ast.operator, left: Value, right: Value,
     return TupleValue(tuple(items), kind)
 
 
+def _is_whole(value: Value) -> bool:
+    """Whether a value may be the int of an operator on indices."""
+    if isinstance(value, Element):
+        return isinstance(value.place.type, Scalar) and value.place.type.is_integer
+    return isinstance(value, (Constant, Number)) and convert.scalar_type(value).is_integer
+
+
+def _no_index_operator(ctx: Context, op: ast.operator, left: Value, right: Value, node: ast.AST) -> NoReturn:
+    symbol = _SYMBOL[type(op)]
+    help_text = "there are index + - index, extent + - extent, extent + - index, and + - * / % with an int"
+    if isinstance(op, ast.FloorDiv) and not isinstance(right, TupleValue):
+        help_text = f"write `{symbol[:1]}`, which divides each component and truncates"
+    ctx.fail("VKA322", node, op=symbol, left=ctx.describe(left), right=ctx.describe(right), advice=help_text)
+
+
 def _component(ctx: Context, value: Value, node: ast.AST) -> ir.Expr:
     assert isinstance(node, (ast.expr, ast.stmt))
     found = convert.number(ctx, value, node)  # type: ignore[arg-type]
     if not convert.scalar_type(found).is_integer:
-        ctx.fail("VKA314", node, text=ctx.text(node), given=str(convert.scalar_type(found)))
+        help_text = convert.whole_number(ctx, found, node)  # type: ignore[arg-type]
+        given = advice.with_article(convert.scalar_type(found))
+        ctx.fail("VKA314", node, text=ctx.text(node), given=given, advice=help_text)
     return convert.convert(ctx, found, INT32, node)  # type: ignore[arg-type]
 
 
@@ -587,33 +631,38 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Value:
     if isinstance(owner, Element) and isinstance(owner.place.type, Struct):
         if isinstance(key, Object) and isinstance(key.value, str):
             return field_of(ctx, owner.place, key.value, node)
-        ctx.fail(
-            "VKA312",
-            node,
-            struct=owner.place.type,
-            name=ctx.text(node.slice),
-            known=_fields(owner.place.type),
-        )
+        _no_field(ctx, owner.place.type, ctx.text(node.slice), ctx.text(node.value), node)
+    if isinstance(owner, (BufferRef, ArrayRef)) and isinstance(key, Object) and isinstance(key.value, str):
+        _field_of_container(ctx, owner, key.value, node)
     if isinstance(owner, BufferRef):
         indices = _indices(ctx, key, node)
         if len(indices) > owner.rank or (len(indices) < owner.rank and len(indices) != 1):
-            _rank_mismatch(ctx, node, f"`{ctx.text(node.value)}`", owner.rank, len(indices))
+            _rank_mismatch(ctx, node, owner, len(indices))
         prefix = (*owner.prefix, *indices)
         if len(prefix) < owner.param.rank:
             return BufferRef(owner.param, prefix)
         return Element(ir.BufferElement(ctx.span(node), owner.param.element, owner.param.name, prefix))
     if isinstance(owner, ArrayRef):
         return _array_item(ctx, owner, key, node)
-    ctx.fail("VKA323", node, text=ctx.text(node.value), what=ctx.describe(owner))
+    if isinstance(owner, Object) and advice.is_host_object(owner.value):
+        ctx.host_object(owner.value, node.value)
+    help_text = "call it with ( )" if isinstance(owner, (Object, FieldMethod)) else "use it as it is"
+    ctx.fail("VKA323", node, text=ctx.text(node.value), what=ctx.describe(owner), advice=help_text)
+
+
+def _field_of_container(ctx: Context, owner: BufferRef | ArrayRef, name: str, node: ast.Subscript) -> NoReturn:
+    """``points["x"][i]``: numpy's way round."""
+    text = ctx.text(node.value)
+    help_text = f"subscript the element first: `{advice.subscript(ctx, text, owner)}.{name}`"
+    ctx.fail("VKA314", node.slice, text=ctx.text(node.slice), given="a string", advice=help_text)
 
 
 def _array_item(ctx: Context, owner: ArrayRef, key: Value, node: ast.Subscript) -> Value:
     kind = owner.place.type
     assert isinstance(kind, Array)
     indices = _indices(ctx, key, node)
-    left = len(kind.shape) - len(owner.prefix)
-    if len(indices) > left or (len(indices) < left and len(indices) != 1):
-        _rank_mismatch(ctx, node, f"`{ctx.text(node.value)}`", left, len(indices))
+    if len(indices) > owner.rank or (len(indices) < owner.rank and len(indices) != 1):
+        _rank_mismatch(ctx, node, owner, len(indices))
     prefix = (*owner.prefix, *indices)
     for dim, (index, size) in enumerate(zip(prefix, kind.shape, strict=False)):
         if isinstance(index, ir.Const) and not 0 <= index.value < size:
@@ -628,8 +677,11 @@ def element_of(place: ir.Place) -> Value:
     return ArrayRef(place) if isinstance(place.type, Array) else Element(place)
 
 
-def _rank_mismatch(ctx: Context, node: ast.AST, what: str, rank: int, given: int) -> None:
-    ctx.fail("VKA313", node, what=what, rank=rank, given=given, s="" if given == 1 else "s")
+def _rank_mismatch(ctx: Context, node: ast.Subscript, owner: BufferRef | ArrayRef, given: int) -> NoReturn:
+    text = ctx.text(node.value)
+    s, are = ("", "is") if given == 1 else ("s", "are")
+    help_text = f"write `{advice.subscript(ctx, text, owner)}`"
+    ctx.fail("VKA313", node, what=f"`{text}`", rank=owner.rank, given=given, s=s, are=are, advice=help_text)
 
 
 def _indices(ctx: Context, key: Value, node: ast.Subscript) -> tuple[ir.Expr, ...]:
@@ -647,7 +699,8 @@ def _tuple_item(ctx: Context, owner: TupleValue, key: Value, node: ast.Subscript
         found = Constant(found.expr.value)
     if isinstance(found, Constant):
         if not isinstance(found.value, int) or not 0 <= found.value < size:
-            ctx.fail("VKA325", node, text=ctx.text(node.value), index=found.value, size=size)
+            s = "" if size == 1 else "s"
+            ctx.fail("VKA325", node, text=ctx.text(node.value), index=found.value, size=size, s=s)
         return owner.items[found.value]
     return select_element(ctx, owner, found.expr, node)
 
@@ -658,7 +711,7 @@ def select_element(ctx: Context, owner: TupleValue, index: ir.Expr, node: ast.Su
     assert isinstance(index.type, Scalar)
     items = [convert.natural(ctx, convert.number(ctx, i, node), node) for i in owner.items]
     if any(i.type != items[0].type for i in items):
-        ctx.fail("VKA308", node.slice, what="This subscript of a tuple", text=ctx.text(node.slice))
+        convert.no_constant(ctx, Number(index), node.slice, "the subscript of a tuple of unlike items", "a value")
     span = ctx.span(node)
     result = items[-1]
     for k in range(len(items) - 2, -1, -1):
@@ -688,7 +741,8 @@ def _attribute(ctx: Context, node: ast.Attribute) -> Value:
     if isinstance(owner, BarrierRef):
         if name in FENCES and FENCES[name].waits:
             return FieldMethod(owner, name)
-        ctx.fail("VKA206", node, owner="`tile_barrier`", name=name)
+        waits = [n for n, row in FENCES.items() if row.waits]
+        _no_attribute(ctx, node, "a barrier", waits)
     if isinstance(owner, Object):
         return attribute_of_object(ctx, owner, name, node)
     if isinstance(owner, (BufferRef, ArrayRef)):
@@ -700,7 +754,26 @@ def _attribute(ctx: Context, node: ast.Attribute) -> Value:
             return FieldMethod(owner, name)
     if isinstance(owner, Element) and isinstance(owner.place.type, Struct):
         return field_of(ctx, owner.place, name, node)
-    ctx.fail("VKA206", node, owner=ctx.describe(owner), name=name)
+    _no_attribute(
+        ctx, node, ctx.describe(owner), _ATTRIBUTES.get(owner.kind, ()) if isinstance(owner, TupleValue) else ()
+    )
+
+
+_ATTRIBUTES = {"index": ("rank",), "extent": ("rank", "size", "contains")}
+
+#: What other libraries call it, and what is written here.
+_HABITS = {
+    "shape": ".extent", "size": ".extent.size()", "ndim": ".rank", "len": ".extent[0]", "item": "[...]",
+}  # fmt: skip
+
+
+def _no_attribute(
+    ctx: Context, node: ast.Attribute, owner: str, known: Iterable[str], habits: Mapping[str, str] | None = None
+) -> NoReturn:
+    text = ctx.text(node.value)
+    known = list(known)
+    help_text = advice.attribute(text, node.attr, known, habits) if known else "use the value itself"
+    ctx.fail("VKA206", node, owner=owner, name=node.attr, advice=help_text)
 
 
 def _thread_attribute(ctx: Context, name: str, node: ast.Attribute) -> Value:
@@ -709,9 +782,11 @@ def _thread_attribute(ctx: Context, name: str, node: ast.Attribute) -> Value:
     if module.tile is None:
         if name == "rank":
             return Constant(module.rank)
-        if name in _THREAD_KINDS or name.startswith("tile") or name == "barrier":
-            ctx.fail("VKA501", node, name=name)
-        ctx.fail("VKA206", node, owner="`index`", name=name)
+        if name == "barrier":
+            ctx.fail("VKA600", node)
+        if name in _THREAD_KINDS or name.startswith("tile"):
+            ctx.fail("VKA501", node, text=ctx.text(node), index=ctx.text(node.value))
+        _no_attribute(ctx, node, "an index", ("rank",), _axes(module.rank, ""))
     if name in _THREAD_KINDS:
         return thread_index(ctx, _THREAD_KINDS[name], span)
     if name == "barrier":
@@ -723,7 +798,13 @@ def _thread_attribute(ctx: Context, name: str, node: ast.Attribute) -> Value:
     for dim, size in enumerate(module.tile):
         if name == f"tile_dim{dim}":
             return Constant(size)
-    ctx.fail("VKA206", node, owner=f"`tiled_index` of rank {module.rank}", name=name)
+    known = [*_THREAD_KINDS, "barrier", "tile_extent", "rank", *(f"tile_dim{d}" for d in range(module.rank))]
+    _no_attribute(ctx, node, f"a tiled_index of rank {module.rank}", known, _axes(module.rank, ".global_"))
+
+
+def _axes(rank: int, owner: str) -> dict[str, str]:
+    """x is the last dimension, as in shading languages."""
+    return {axis: f"{owner}[{rank - 1 - k}]" for k, axis in enumerate("xyz"[:rank])}
 
 
 _HOST_ONLY = (
@@ -759,15 +840,18 @@ def _container_attribute(ctx: Context, owner: BufferRef | ArrayRef, name: str, n
             return Constant(len(kind.shape) - len(owner.prefix))
         if name == "dtype":
             return _dtype_object(kind.element)
-    ctx.fail("VKA206", node, owner=ctx.describe(owner), name=name)
+    _no_attribute(ctx, node, ctx.describe(owner), ("extent", "rank", "dtype"), _HABITS)
 
 
 def _dtype_object(kind: Any) -> Value:
     return Object(kind.dtype.type if isinstance(kind, Scalar) else kind.dtype)
 
 
-def _fields(kind: Struct) -> str:
-    return ", ".join(f"`{f.name}`" for f in kind.fields)
+def _no_field(ctx: Context, kind: Struct, name: str, owner: str, node: ast.AST) -> NoReturn:
+    known = [f.name for f in kind.fields]
+    fields = f"its fields are {', '.join(f'`{n}`' for n in known)}"
+    close = advice.near(name, known)
+    ctx.fail("VKA312", node, name=name, advice=f"did you mean `{owner}.{close}`? {fields}" if close else fields)
 
 
 def field_of(ctx: Context, place: ir.Place, name: str, node: ast.AST) -> Value:
@@ -775,5 +859,6 @@ def field_of(ctx: Context, place: ir.Place, name: str, node: ast.AST) -> Value:
     assert isinstance(place.type, Struct)
     member = place.type.field(name)
     if member is None:
-        ctx.fail("VKA312", node, struct=place.type, name=name, known=_fields(place.type))
+        owner = node.value if isinstance(node, (ast.Attribute, ast.Subscript)) else node
+        _no_field(ctx, place.type, name, ctx.text(owner), node)
     return element_of(ir.FieldOf(ctx.span(node), member.type, place, name))

@@ -11,10 +11,10 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn
 
 from vkamp.errors import Note, Span
-from vkamp.front import convert
+from vkamp.front import advice, convert
 from vkamp.front.context import Context, Instance, Slot
 from vkamp.front.names import outside_lookup, wrap
 from vkamp.front.signature import local_names
@@ -137,8 +137,10 @@ def _bind_arguments(
     }
     try:
         bound = signature.bind(*positional, **named)
-    except TypeError as error:
-        ctx.fail("VKA222", node, name=function.__name__, reason=error)
+    except TypeError:
+        reason = _misfit(signature, len(positional), list(named))
+        definition = f"{function.__name__}({', '.join(signature.parameters)})"
+        ctx.fail("VKA222", node, name=function.__name__, reason=reason, definition=definition)
     out: dict[str, Value] = {}
     nodes: dict[str, ast.expr] = {}
     static: set[str] = set()
@@ -153,6 +155,22 @@ def _bind_arguments(
     return out, nodes, static
 
 
+def _misfit(signature: inspect.Signature, positional: int, named: list[str]) -> str:
+    """Why arguments do not fit parameters, in words that no version of Python changes."""
+    known = signature.parameters
+    by_position = [n for n, p in known.items() if p.kind is not p.KEYWORD_ONLY]
+    for name in named:
+        if name not in known:
+            close = advice.near(name, known)
+            return f"there is no `{name}`" + (f", did you mean `{close}`?" if close else "")
+        if name in by_position[:positional]:
+            return f"`{name}` is given twice"
+    if positional > len(by_position):
+        return f"{positional} by position, and it takes {len(by_position)}"
+    missing = [n for n in known if n not in by_position[:positional] and n not in named]
+    return f"`{next(n for n in missing if known[n].default is inspect.Parameter.empty)}` is missing"
+
+
 def _is_constant(annotation: Any) -> bool:
     return annotation is constant or (isinstance(annotation, str) and annotation.split(".")[-1] == "constant")
 
@@ -165,7 +183,7 @@ def _compile_time(ctx: Context, value: Value, node: ast.expr, name: str) -> Valu
         return value
     if isinstance(value, Number) and isinstance(value.expr, ir.Const):
         return value
-    ctx.fail("VKA308", node, what=f"The constant parameter `{name}`", text=ctx.text(node))
+    convert.no_constant(ctx, value, node, f"the constant parameter `{name}`", "a value")
 
 
 def _specialise(passing: _Passing, name: str, value: Value) -> None:
@@ -346,7 +364,7 @@ def _unify_returns(callee: Context, source: Source, body: ir.Block) -> tuple[Val
         callee.fail("VKA211", where, name=source.name, notes=(Note(first_span, "here it returns a value"),))
     for value, span in valued[1:]:
         if _shape(value) != _shape(first):
-            callee.fail("VKA218", span, name=source.name, notes=(Note(first_span, "the other `return`"),))
+            _differ(callee, source, callee.describe(value), callee.describe(first), span, first_span)
     returns = [s for s in ir.walk_statements(body) if isinstance(s, ir.Return)]
     types: list[Type] = [e.type for e in returns[0].values]
     for statement in returns[1:]:
@@ -372,4 +390,10 @@ def _meet(callee: Context, source: Source, a: Type, b: Type, span: Span, first: 
         return a
     if isinstance(a, Scalar) and isinstance(b, Scalar) and BOOL not in (a, b):
         return common_type(a, b)
-    callee.fail("VKA218", span, name=source.name, notes=(Note(first, "the other `return`"),))
+    words = [callee.describe(Element(ir.Local(span, t, ir.Variable("", t, "local", span)))) for t in (b, a)]
+    _differ(callee, source, words[0], words[1], span, first)
+
+
+def _differ(callee: Context, source: Source, given: str, other: str, span: Span, first: Span) -> NoReturn:
+    notes = (Note(first, "the other `return`"),)
+    callee.fail("VKA218", span, name=source.name, given=given, other=other, notes=notes)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
 from vkamp.errors import Span, diagnostic
-from vkamp.front import statements
+from vkamp.front import advice, statements
 from vkamp.front.context import Context, Guard, Module, Slot
 from vkamp.front.names import NeededAsConstantError, bind_argument, outside_lookup, wrap
 from vkamp.front.signature import Request, local_names
-from vkamp.front.source import Source, source_of
+from vkamp.front.source import CodeKey, Source, source_of
 from vkamp.front.values import Object, ThreadRef, TupleValue, Value
 from vkamp.ir import nodes as ir
 from vkamp.lang.device import constant
@@ -49,6 +49,8 @@ def lower(request: Request, captured: Mapping[str, Any]) -> Lowered:
         except NeededAsConstantError as again:
             needed = needed | {again.name}
             continue
+        except RecursionError:
+            raise diagnostic("VKA118", _head(source_of(request.function))) from None
         return Lowered(kernel, tuple(module.guards), {n: captured[n] for n in needed})
 
 
@@ -99,9 +101,23 @@ def _assigned_once(node: ast.FunctionDef) -> frozenset[str]:
         for item in ast.walk(statement):
             if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
                 counts[item.id] = counts.get(item.id, 0) + 1
+            if isinstance(item, ast.Call) and len(item.args) > 1 and isinstance(item.args[1], ast.Name):
+                # An atomic may write its second argument, the value that it expects.
+                counts[item.args[1].id] = counts.get(item.args[1].id, 0) + _is_exchange(item.func)
             if isinstance(item, ast.Assign) and len(item.targets) == 1 and isinstance(item.targets[0], ast.Name):
                 plain.add(item.targets[0].id)
     return frozenset(n for n in plain if counts[n] == 1)
+
+
+def _is_exchange(callee: ast.expr) -> bool:
+    name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
+    return name == "atomic_compare_exchange"
+
+
+def _head(source: Source) -> Span:
+    """``def name``."""
+    start = source.span(source.node)
+    return Span(start.file, start.line, start.column, start.line, start.column + 4 + len(source.name), source.name)
 
 
 @dataclass(frozen=True)
@@ -119,14 +135,15 @@ class Parameters:
         return dict(zip(names, given, strict=True)) | (function.__kwdefaults__ or {})
 
 
-_parameters: dict[CodeType, Parameters] = {}
+_parameters: dict[CodeKey, Parameters] = {}
 
 
 def parameters_of(function: FunctionType) -> Parameters:
     """A kernel's parameters, checked: an index, no ``*args``, every keyword-only one annotated ``amp.constant``."""
-    found = _parameters.get(function.__code__)
+    key = CodeKey(function.__code__)
+    found = _parameters.get(key)
     if found is None:
-        found = _parameters[function.__code__] = _check_parameters(function)
+        found = _parameters[key] = _check_parameters(function)
     return found
 
 
@@ -138,9 +155,7 @@ def _check_parameters(function: FunctionType) -> Parameters:
             raise diagnostic("VKA106", source.span(rest), name=source.name, param=rest.arg)
     positional = [*arguments.posonlyargs, *arguments.args]
     if not positional:
-        start = source.span(source.node)
-        head = Span(start.file, start.line, start.column, start.line, start.column + 4 + len(source.name), source.name)
-        raise diagnostic("VKA115", head, name=source.name)
+        raise diagnostic("VKA115", _head(source), name=source.name)
     for arg in arguments.kwonlyargs:
         if not _is_constant(function, arg):
             raise diagnostic("VKA116", source.span(arg), name=arg.arg)
@@ -169,7 +184,9 @@ def _declare_parameters(ctx: Context, request: Request, source: Source) -> None:
         span = ctx.span(nodes[name])
         found = wrap(value, span)
         if isinstance(found, Object) and not isinstance(value, type) and not callable(value):
-            raise diagnostic("VKA205", span, name=name, type=type(value).__name__)
+            what = advice.host_object(value)
+            help_text = advice.host_advice(value, name, captured=False)
+            raise diagnostic("VKA205", span, name=name, what=what, advice=help_text)
         _slot(ctx, name, found, span)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from vkamp.errors import Span, diagnostic
+from vkamp.errors import Span
+from vkamp.front import advice
 from vkamp.front.context import Context, Guard, Module
 from vkamp.front.signature import (
     ArgType,
@@ -51,7 +52,7 @@ def constant_value(value: Any, span: Span) -> Value | None:
     if isinstance(value, np.number):
         kind = SCALARS.get(value.dtype.name)
         if kind is None:
-            raise diagnostic("VKA304", span, type=value.dtype.name)
+            raise advice.refused_dtype(value.dtype, span, value.dtype.name)
         return Number(ir.Const(span, kind, value.item()))
     if isinstance(value, (int, float)):
         return Constant(value)
@@ -132,13 +133,13 @@ def _reader(function: FunctionType, name: str) -> Callable[[FunctionType], Any]:
 
 def outside_lookup(
     module: Module, function: FunctionType, span: Span, captures: dict[str, ArgType], *, is_kernel: bool
-) -> Callable[[str], Value | None]:
+) -> Callable[[str, Span], Value | None]:
     """The lookup of free names for one function: captures first, then what Python would find.
 
     Every object found is guarded: the kernel is compiled anew when the name means something else.
     """
 
-    def lookup(name: str) -> Value | None:
+    def lookup(name: str, where: Span) -> Value | None:
         if name in captures:
             if name not in module.captures:
                 module.captures[name] = bind_argument(module, name, captures[name], span)
@@ -152,7 +153,7 @@ def outside_lookup(
         value = found[1]
 
         module.guards.append(Guard(name, _kernel_reader(name) if is_kernel else _reader(function, name), value))
-        return wrap(value, span)
+        return wrap(value, where)
 
     return lookup
 
@@ -177,12 +178,15 @@ def as_constant(ctx: Context, value: Value) -> Value:
 def attribute_of_object(ctx: Context, owner: Object, name: str, node: ast.Attribute) -> Value:
     """``module.name``, ``fast_math.name`` and class attributes, resolved at compile time."""
     target = owner.value
-    label = getattr(target, "__name__", None) or repr(target)
     if not isinstance(target, (ModuleType, type, MathNamespace)):
-        ctx.fail("VKA205", node.value, name=ctx.text(node.value), type=type(target).__name__)
+        if advice.is_host_object(target):
+            ctx.host_object(target, node.value)
+        ctx.fail("VKA206", node, owner=ctx.describe(owner), name=name, advice=advice.attribute("", name, ()))
     try:
         found = getattr(target, name)
     except AttributeError:
-        ctx.fail("VKA206", node, owner=f"`{label}`", name=name)
+        text = ctx.text(node.value)
+        known = [n for n in dir(target) if not n.startswith("_")]
+        ctx.fail("VKA206", node, owner=f"`{text}`", name=name, advice=advice.attribute(text, name, known))
     ctx.module.guards.append(Guard(name, lambda _: getattr(target, name, None), found))
     return wrap(found, ctx.span(node))

@@ -16,7 +16,7 @@ _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.AsyncWith: ("`async with`", "write the statements without it"),
     ast.AsyncFor: ("`async for`", "use `for ... in range(...)`"),
     ast.AsyncFunctionDef: ("`async def`", "define the function outside, with @amp.func"),
-    ast.FunctionDef: ("a nested function", "define it outside the kernel, with @amp.func"),
+    ast.FunctionDef: ("nested functions", "define it outside the kernel, with @amp.func"),
     ast.Lambda: ("`lambda`", "define a function outside the kernel, with @amp.func"),
     ast.ClassDef: ("`class`", "define a structured dtype outside the kernel"),
     ast.Delete: ("`del`", "a kernel's variables live until it ends"),
@@ -29,29 +29,36 @@ _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ),
     ast.NamedExpr: ("`:=`", "assign in a statement of its own"),
     ast.Await: ("`await`", "a kernel waits at tile barriers only"),
-    ast.Yield: ("`yield`", "store each value in a container"),
-    ast.YieldFrom: ("`yield from`", "store each value in a container"),
-    ast.ListComp: ("a list comprehension", "use amp.private(shape, dtype) and a `for` loop"),
-    ast.SetComp: ("a set comprehension", "use amp.private(shape, dtype) and a `for` loop"),
-    ast.DictComp: ("a dict comprehension", "use amp.private(shape, dtype) and a `for` loop"),
-    ast.GeneratorExp: ("a generator expression", "use a `for` loop"),
-    ast.List: ("a list", "use amp.private(shape, dtype), or a tuple for a few values"),
-    ast.Set: ("a set", "use amp.private(shape, dtype)"),
-    ast.Dict: ("a dict", "use a structured dtype, or variables of their own"),
-    ast.JoinedStr: ("an f-string", "a kernel has no strings"),
-    ast.FormattedValue: ("an f-string", "a kernel has no strings"),
+    ast.Yield: ("`yield`", "store the values in a container"),
+    ast.YieldFrom: ("`yield from`", "store the values in a container"),
+    ast.ListComp: ("list comprehensions", "use amp.private(shape, dtype) and a `for` loop"),
+    ast.SetComp: ("set comprehensions", "use amp.private(shape, dtype) and a `for` loop"),
+    ast.DictComp: ("dict comprehensions", "use amp.private(shape, dtype) and a `for` loop"),
+    ast.GeneratorExp: ("generator expressions", "use a `for` loop"),
+    ast.List: ("lists", "use amp.private(shape, dtype), or a tuple for a few values"),
+    ast.Set: ("sets", "use amp.private(shape, dtype)"),
+    ast.Dict: ("dicts", "use a structured dtype, or variables of their own"),
+    ast.JoinedStr: ("strings", "use numbers"),
+    ast.FormattedValue: ("strings", "use numbers"),
     ast.Starred: ("`*` unpacking", "write the items one by one"),
-    ast.Slice: ("a slice", "use a `for` loop over the indices"),
+    ast.Slice: ("slices", "take the elements one by one, in a `for` loop; views of a part are made on the host"),
+}
+
+#: Syntax that not every supported Python has.
+_NEWER = {
+    "Match": ("`match`", "write `if`, `elif` and `else`"),
+    "TryStar": ("`try`", "a kernel raises no exceptions: test the condition with `if`"),
+    "TypeAlias": ("`type`", "name types outside the kernel"),
+    "TemplateStr": ("strings", "use numbers"),
 }
 
 
 def refusal(node: ast.AST) -> tuple[str, str]:
     """The name of a piece of syntax and the advice."""
-    found = _REFUSED.get(type(node))
-    if found is None:
-        kind = type(node).__name__
-        found = (
-            f"`{kind.lower()}`",
-            "use if, for ... in range(...), while and functions marked @amp.func",
-        )
-    return found
+    kind = type(node)
+    if kind.__name__ in _NEWER:
+        return _NEWER[kind.__name__]
+    return _REFUSED.get(kind) or (
+        f"`{kind.__name__.lower()}`",
+        "use `if`, `for`, `while` and calls of @amp.func functions",
+    )

@@ -8,12 +8,12 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from functools import lru_cache
-from types import CellType, CodeType, FunctionType
+from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
 
-from vkamp.front.source import source_of_code
+from vkamp.front.source import CodeKey, source_of_code
 from vkamp.ir.types import Scalar, Struct, Type
 
 __all__ = [
@@ -102,8 +102,8 @@ class Request:
 
 
 @lru_cache(maxsize=1024)
-def _names_of_code(code: CodeType) -> tuple[tuple[str, ...], frozenset[str]]:
-    node = source_of_code(code).node
+def _names_of_code(key: CodeKey) -> tuple[tuple[str, ...], frozenset[str]]:
+    node = source_of_code(key.code).node
     bound = _bound_names(node)
     free: dict[str, None] = {}
     for statement in node.body:
@@ -126,24 +126,24 @@ def _bound_names(node: ast.FunctionDef) -> frozenset[str]:
 
 def free_names(function: FunctionType) -> tuple[str, ...]:
     """The names a function takes from outside, in the order of their first use."""
-    return _names_of_code(function.__code__)[0]
+    return _names_of_code(CodeKey(function.__code__))[0]
 
 
 def local_names(function: FunctionType) -> frozenset[str]:
     """The parameters and assigned names of a function."""
-    return _names_of_code(function.__code__)[1]
+    return _names_of_code(CodeKey(function.__code__))[1]
 
 
 _MISSING = object()
 
-_struct_names: dict[tuple[CodeType, int, np.dtype[Any]], str] = {}
+_struct_names: dict[tuple[CodeKey, int, np.dtype[Any]], str] = {}
 
 
 def struct_name(function: FunctionType, dtype: np.dtype[Any]) -> str:
     """The name that a kernel's module or closure has for a structured dtype; ``""`` if it has none."""
     if dtype.names is None:
         return ""
-    key = (function.__code__, id(function.__globals__), dtype)
+    key = (CodeKey(function.__code__), id(function.__globals__), dtype)
     name = _struct_names.get(key)
     if name is None:
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, FunctionType
 
-from vkamp.errors import Span, diagnostic
+from vkamp.errors import AmpError, Span, diagnostic
 
-__all__ = ["Source", "source_of", "source_of_code"]
+__all__ = ["CodeKey", "Source", "source_of", "source_of_code"]
 
 
 @dataclass(frozen=True)
@@ -50,27 +50,58 @@ def source_of(function: FunctionType) -> Source:
     return source_of_code(function.__code__)
 
 
-@lru_cache(maxsize=1024)
+class CodeKey:
+    """A function's code as a key, by identity: equal code may stand in another file, or have other annotations.
+
+    The code stays alive with the key; unlike a function it holds nothing of its closure.
+    """
+
+    __slots__ = ("code",)
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CodeKey) and other.code is self.code
+
+    def __hash__(self) -> int:
+        return id(self.code)
+
+
 def source_of_code(code: CodeType) -> Source:
     """The same, of a function's code."""
+    return _source_of(CodeKey(code))
+
+
+@lru_cache(maxsize=1024)
+def _source_of(key: CodeKey) -> Source:
+    code = key.code
     start = Span(code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 1 << 20)
-    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        raise diagnostic("VKA107", start, what="A generator or coroutine")
     try:
         lines, first = _source_lines(code)
     except (OSError, TypeError) as error:
-        raise diagnostic("VKA102", None, name=code.co_name, reason=error) from error
+        raise diagnostic("VKA102", None, name=code.co_name) from error
     text = "".join(lines)
     shift = len(lines[0]) - len(lines[0].lstrip())
     try:
         tree = ast.parse(textwrap.dedent(text))
     except SyntaxError as error:
         # A lambda in the middle of an expression is no statement of its own.
-        raise diagnostic("VKA107", start, what="A lambda") from error
-    found = next((n for n in tree.body if isinstance(n, ast.FunctionDef)), None)
+        raise _no_lambda(start) from error
+    found = next((n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
     if found is None:
-        raise diagnostic("VKA107", start, what="A lambda")
+        raise _no_lambda(start)
+    if isinstance(found, ast.AsyncFunctionDef):
+        line = first + found.lineno - 1
+        head = Span(code.co_filename, line, shift, line, shift + len("async def "), code.co_name)
+        raise diagnostic(
+            "VKA107", head, what="an `async def` function", advice="write `def`: a kernel waits at tile barriers only"
+        )
     return Source(found, code.co_filename, first, shift, code.co_name)
+
+
+def _no_lambda(span: Span) -> AmpError:
+    return diagnostic("VKA107", span, what="a lambda", advice="define it with `def` and @amp.kernel")
 
 
 def _source_lines(code: CodeType) -> tuple[list[str], int]:

@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from vkamp.errors import Note, Span
-from vkamp.front import convert
-from vkamp.front.calls import check_writable, marked_name
+from vkamp.front import advice, convert
+from vkamp.front.calls import NUMPY_TYPES, check_writable, marked_name, wrong_count
 from vkamp.front.context import Context, Slot, contains_load
 from vkamp.front.expressions import binary, element_of, thread_index
 from vkamp.front.functions import flatten, set_body_lowering
@@ -22,6 +22,7 @@ from vkamp.front.values import (
     BufferRef,
     Constant,
     Element,
+    FieldMethod,
     Nothing,
     Number,
     Object,
@@ -79,19 +80,30 @@ def _expr(ctx: Context, node: ast.Expr) -> None:
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
         return
     if not isinstance(value, ast.Call):
-        ctx.refuse(value) if not _known(value) else ctx.fail("VKA103", node, text=ctx.text(value))
+        _no_statement(ctx, value)
     before = len(ctx.block)
     ctx.expr(value)
     if len(ctx.block) == before:
-        ctx.fail("VKA103", node, text=ctx.text(value))
+        _no_statement(ctx, value)
     _drop_results(ctx)
 
 
-def _known(node: ast.expr) -> bool:
-    return isinstance(
-        node, (ast.Attribute, ast.BinOp, ast.BoolOp, ast.Compare, ast.Constant, ast.IfExp, ast.Name, ast.Subscript,
-               ast.Tuple, ast.UnaryOp)
-    )  # fmt: skip
+def _no_statement(ctx: Context, node: ast.expr) -> NoReturn:
+    """Raises the error for an expression that stands alone and does nothing."""
+    text = ctx.text(node)
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        found = ctx.expr(node)
+        callable_ = isinstance(found, (FieldMethod, Object))
+        ctx.fail("VKA103", node, text=text, advice=f"call it: `{text}()`" if callable_ else f"use it: `x = {text}`")
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq):
+        assignment = f"{ctx.text(node.left)} = {ctx.text(node.comparators[0])}"
+        ctx.fail("VKA103", node, text=text, advice=f"an assignment is written with one `=`: `{assignment}`")
+    if isinstance(
+        node,
+        (ast.BinOp, ast.BoolOp, ast.Call, ast.Compare, ast.Constant, ast.IfExp, ast.Subscript, ast.Tuple, ast.UnaryOp),
+    ):
+        ctx.fail("VKA103", node, text=text, advice=f"use its value: `x = {text}`")
+    ctx.refuse(node)
 
 
 def _drop_results(ctx: Context) -> None:
@@ -115,7 +127,7 @@ def _assert(ctx: Context, node: ast.Assert) -> None:
     message = ""
     if node.msg is not None:
         if not (isinstance(node.msg, ast.Constant) and isinstance(node.msg.value, str)):
-            ctx.fail("VKA101", node.msg, what="a computed message", advice="use a plain string")
+            ctx.fail("VKA101", node.msg, what="computed messages", advice="write the message as a plain string")
         message = node.msg.value
     ctx.emit(ir.Assert(ctx.span(node), test, message or ctx.text(node.test)))
 
@@ -138,15 +150,40 @@ def _assign(ctx: Context, node: ast.Assign) -> None:
 
 @_statement(ast.AnnAssign)
 def _ann_assign(ctx: Context, node: ast.AnnAssign) -> None:
-    if node.value is None or not isinstance(node.target, ast.Name):
-        ctx.fail("VKA109", node)
-    annotation = ctx.expr(node.annotation)
-    kind = _scalar_type(annotation)
+    annotation, text = ctx.text(node.annotation), ctx.text(node.target)
+    if not isinstance(node.target, ast.Name):
+        help_text = f"write `{text} = {ctx.text(node.value) if node.value else '...'}`"
+        ctx.fail("VKA109", node, what=f"`{text}` has a type already, and no other can be declared", advice=help_text)
+    if node.value is None:
+        help_text = f"write `{text}: {annotation} = ...`, or leave the type to the first assignment"
+        ctx.fail("VKA109", node, what=f"`{text}` is declared without a value", advice=help_text)
+    declared = ctx.expr(node.annotation)
+    kind = _scalar_type(declared)
     if kind is None:
-        ctx.fail("VKA110", node.annotation, text=ctx.text(node.annotation))
+        _no_type(ctx, declared, node.annotation)
     value = ctx.expr(node.value)
     expr = convert.assignable(ctx, value, kind, node.value, f"`{node.target.id}`")
     _store_name(ctx, node.target, Number(expr), node.value, node)
+
+
+def _no_type(ctx: Context, value: Value, node: ast.expr) -> NoReturn:
+    """Raises the error for something that is no type of the language, or one that only some devices have."""
+    text = ctx.text(node)
+    dtype = _dtype_of(value)
+    if dtype is None:
+        ctx.fail("VKA110", node, text=text)
+    raise advice.refused_dtype(dtype, ctx.span(node), text)
+
+
+def _dtype_of(value: Value) -> np.dtype[Any] | None:
+    """The dtype that a name, a type or a dtype stands for."""
+    found = value.value if isinstance(value, Object) else None
+    if isinstance(found, type) and issubclass(found, np.generic) and found not in NUMPY_TYPES:
+        return None
+    try:
+        return np.dtype(found) if isinstance(found, (str, type, np.dtype)) else None
+    except TypeError:
+        return None
 
 
 _ANNOTATIONS: dict[Any, Scalar] = {
@@ -174,7 +211,7 @@ def _aug_assign(ctx: Context, node: ast.AugAssign) -> None:
     if isinstance(owner, (Constant, Number)) and isinstance(target, ast.Name):
         _not_assignable(ctx, target)
     if not isinstance(owner, Element):
-        ctx.fail("VKA311", target, text=ctx.text(target), what=ctx.describe(owner))
+        convert.no_number(ctx, owner, target)
     place = _fixed(ctx, owner.place)
     _check_target(ctx, place, target)
     span = ctx.span(node)
@@ -185,7 +222,8 @@ def _aug_assign(ctx: Context, node: ast.AugAssign) -> None:
         old = Number(ctx.temporary("before", ir.Load(span, place.type, place), before))
     result = binary(ctx, node.op, old, right, node, target, node.value)
     first = _first_span(ctx, target)
-    expr = convert.assignable(ctx, result, place.type, _result_node(node), _target_text(ctx, target), first)
+    statement = f"{ctx.text(target)} = "
+    expr = convert.assignable(ctx, result, place.type, _result_node(node), _target_text(ctx, target), first, statement)
     ctx.emit(ir.Assign(span, place, expr, update=True))
 
 
@@ -235,12 +273,17 @@ def _store(ctx: Context, target: ast.expr, value: Value, value_node: ast.expr, n
 
 
 def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Value, value_node: ast.expr, node: ast.stmt) -> None:
+    for part in target.elts:
+        if isinstance(part, ast.Starred):
+            ctx.refuse(part)
     if isinstance(value, ThreadRef):
         value = thread_index(ctx, "global", ctx.span(value_node))
     if not isinstance(value, TupleValue):
         ctx.fail("VKA328", value_node, text=ctx.text(value_node), what=ctx.describe(value))
     if len(value.items) != len(target.elts):
-        ctx.fail("VKA329", node, targets=len(target.elts), values=len(value.items))
+        values, targets = len(value.items), len(target.elts)
+        s, t = "" if values == 1 else "s", "" if targets == 1 else "s"
+        ctx.fail("VKA329", target, targets=targets, values=values, s=s, t=t)
     items = _settle_items(ctx, value.items, [_stored_place(ctx, t) for t in target.elts])
     parts = (
         value_node.elts
@@ -335,7 +378,7 @@ def _store_place(
     if isinstance(owner, ArrayRef) and isinstance(owner.place.type, Array) and owner.place.type.shape == ():
         owner = element_of(ir.ArrayElement(ctx.span(target), owner.place.type.element, owner.place, ()))
     if isinstance(owner, (BufferRef, ArrayRef)):
-        ctx.fail("VKA330", target, text=ctx.text(target), what=ctx.describe(owner))
+        _no_element(ctx, owner, target)
     if not isinstance(owner, Element):
         _not_assignable(ctx, target)
     _check_target(ctx, owner.place, target)
@@ -344,7 +387,24 @@ def _store_place(
     ctx.emit(ir.Assign(ctx.span(node), owner.place, expr))
 
 
+def _no_element(ctx: Context, owner: BufferRef | ArrayRef, target: ast.Subscript | ast.Attribute) -> NoReturn:
+    text = ctx.text(target)
+    rank = owner.rank
+    if isinstance(target, ast.Subscript) and owner.prefix:
+        # The subscripts that are there, and those that are missing.
+        there = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+        names = "ijklmn"[:rank]
+        help_text = f"{ctx.text(target.value)}[{', '.join((*map(ctx.text, there), *names))}]"
+    else:
+        help_text = advice.subscript(ctx, text, owner)
+    ctx.fail("VKA330", target, text=text, what=ctx.describe(owner), advice=f"take one element: `{help_text}`")
+
+
 def _check_target(ctx: Context, place: ir.Place, target: ast.expr) -> None:
+    root = ir.root_of(place)
+    if isinstance(root, ir.Local) and root.variable in ctx.module.prologue_variables:
+        # A struct that the launch handed over: of the kernel, or captured.
+        _not_assignable(ctx, target)
     check_writable(ctx, place, target)
 
 
@@ -358,7 +418,27 @@ def _first_span(ctx: Context, target: ast.expr) -> Span | None:
 
 
 def _not_assignable(ctx: Context, target: ast.expr) -> NoReturn:
-    ctx.fail("VKA209", target, text=ctx.text(target))
+    text = ctx.text(target)
+    slot = ctx.slots.get(target.id) if isinstance(target, ast.Name) else None
+    value = slot.value if slot is not None else None
+    why, help_text = (
+        "the launch hands it over by value",
+        f"copy it to a variable of another name: `new_{text} = {text}`",
+    )
+    if isinstance(value, BufferRef):
+        why, help_text = (
+            "it is a container",
+            f"store into its elements: `{advice.subscript(ctx, text, value)} = ...`",
+        )
+    elif isinstance(value, ThreadRef):
+        why, help_text = "it is the thread's index", f"use a variable of another name: `i = {text}[0]`"
+    elif isinstance(value, Object):
+        why, help_text = "the launch hands it over", "use a variable of another name"
+    elif not isinstance(target, ast.Name):
+        why, help_text = "it is read-only", "copy it to a variable, and change that"
+    elif slot is not None and slot.kind != "parameter":
+        why, help_text = "it is known at compile time", "use a variable of another name"
+    ctx.fail("VKA209", target, text=text, why=why, advice=help_text)
 
 
 def _store_name(ctx: Context, target: ast.Name, value: Value, value_node: ast.expr, node: ast.stmt) -> None:
@@ -436,6 +516,7 @@ def _changes_kind(ctx: Context, target: ast.Name, slot: Slot, value: Value) -> N
         notes=(Note(slot.span, f"`{target.id}` is {ctx.describe(slot.value)} since this line"),),
         name=target.id,
         new=ctx.describe(value),
+        advice="use another name",
     )
 
 
@@ -473,11 +554,13 @@ def _store_tuple(
 def _store_alias(ctx: Context, target: ast.Name, slot: Slot | None, value: Value, value_node: ast.expr) -> None:
     """A name for a container, an array, a function: bound once."""
     if isinstance(value, Object) and isinstance(value.value, str):
-        ctx.fail("VKA101", value_node, what="a string", advice="a kernel has no strings")
+        ctx.fail("VKA101", value_node, what="strings", advice="use numbers")
     if slot is not None:
         _changes_kind(ctx, target, slot, value)
     if ctx.depth and not isinstance(value, (BufferRef, ArrayRef, ThreadRef, BarrierRef)):
-        ctx.fail("VKA316", target, name=target.id, new=ctx.describe(value))
+        help_text = "choose it at the top level, or call one or the other in an `if`"
+        new = f"{ctx.describe(value)} in a branch or loop"
+        ctx.fail("VKA316", target, name=target.id, new=new, advice=help_text)
     if isinstance(value, BufferRef):
         value = BufferRef(value.param, tuple(ctx.stable(p, f"{target.id}_index") for p in value.prefix))
     elif isinstance(value, ArrayRef):
@@ -494,6 +577,9 @@ def _declares_array(ctx: Context, node: ast.Assign) -> bool:
     if not isinstance(call, ast.Call) or not isinstance(call.func, (ast.Name, ast.Attribute)):
         return False
     if isinstance(call.func, ast.Name) and call.func.id in ctx.local_names and call.func.id not in ctx.slots:
+        return False
+    if any(isinstance(part, ast.Call) for part in ast.walk(call.func)):
+        # Evaluated once only: it may have effects.
         return False
     storage = marked_name(ctx.expr(call.func))
     if storage not in ("tile_static", "private"):
@@ -516,10 +602,11 @@ def _check_placement(ctx: Context, storage: str, call: ast.Call) -> None:
     given = len(call.args) + len(call.keywords)
     names = {k.arg for k in call.keywords}
     if given > 2 or names - {"shape", "dtype"}:
-        extra: ast.AST = call.args[2] if len(call.args) > 2 else call
+        unknown = [k.value for k in call.keywords if k.arg not in ("shape", "dtype")]
+        extra: ast.AST = call.args[2] if len(call.args) > 2 else unknown[0] if unknown else call
         ctx.fail("VKA404", extra, name=storage)
     if given < 2:
-        ctx.fail("VKA207", call, name=f"amp.{storage}", expected=2, given=given, s="s")
+        wrong_count(ctx, call, ctx.text(call.func), 2, f"{ctx.text(call.func)}(shape, dtype)")
 
 
 def _array_type(ctx: Context, storage: str, call: ast.Call) -> tuple[Type, tuple[int, ...]]:
@@ -527,7 +614,7 @@ def _array_type(ctx: Context, storage: str, call: ast.Call) -> tuple[Type, tuple
     parts.update({k.arg: k.value for k in call.keywords if k.arg is not None})
     shape_value = ctx.expr(parts["shape"])
     items = shape_value.items if isinstance(shape_value, TupleValue) else (shape_value,)
-    shape = tuple(convert.constant_int(ctx, i, parts["shape"], f"The shape of a {storage} array") for i in items)
+    shape = tuple(convert.constant_int(ctx, i, parts["shape"], f"the shape of a {storage} array") for i in items)
     for size in shape:
         if size <= 0:
             ctx.fail("VKA408", parts["shape"], name=storage, size=size)
@@ -537,20 +624,18 @@ def _array_type(ctx: Context, storage: str, call: ast.Call) -> tuple[Type, tuple
 def _element_type(ctx: Context, value: Value, node: ast.expr) -> Type:
     if not isinstance(value, Object):
         ctx.fail("VKA110", node, text=ctx.text(node))
-    found = value.value
     scalar = _scalar_type(value)
     if scalar == BOOL:
         ctx.fail("VKA305", node)
     if scalar is not None:
         return scalar
-    try:
-        dtype = np.dtype(found)
-    except TypeError:
+    dtype = _dtype_of(value)
+    if dtype is None:
         ctx.fail("VKA110", node, text=ctx.text(node))
     try:
         return from_dtype(dtype, struct_name(ctx.module.stack[0][0], dtype))
     except ValueError:
-        ctx.fail("VKA304", node, type=dtype)
+        raise advice.refused_dtype(dtype, ctx.span(node), ctx.text(node)) from None
 
 
 def _declare(ctx: Context, target: ast.Name, storage: str, kind: Array, node: ast.Assign) -> None:
@@ -639,23 +724,43 @@ def _for(ctx: Context, node: ast.For) -> None:
         ctx.fail("VKA111", node.target)
     call = node.iter
     if not isinstance(call, ast.Call):
-        ctx.fail("VKA104", call)
+        _no_range(ctx, call)
     callee = ctx.expr(call.func)
     unrolled = marked_name(callee) == "static_range"
     if not unrolled and not (isinstance(callee, Object) and callee.value is builtins.range):
-        ctx.fail("VKA104", call)
-    if call.keywords or not 1 <= len(call.args) <= 3 or any(isinstance(a, ast.Starred) for a in call.args):
-        ctx.fail("VKA207", call, name=ctx.text(call.func), expected="1 to 3", given=len(call.args), s="s")
+        _no_range(ctx, call)
+    for arg in call.args:
+        if isinstance(arg, ast.Starred):
+            ctx.refuse(arg)
+    if call.keywords or not 1 <= len(call.args) <= 3:
+        wrong_count(ctx, call, ctx.text(call.func), "1 to 3", f"{ctx.text(call.func)}(n)")
     if unrolled:
         _static_for(ctx, node, node.target, call)
     else:
         _range_for(ctx, node, node.target, call)
 
 
+def _no_range(ctx: Context, node: ast.expr) -> NoReturn:
+    """Raises the error for a loop over something else."""
+    help_text = "write `for i in range(n):` and use `i` as a subscript"
+    if isinstance(node, ast.Name):
+        value = ctx.expr(node)
+        if isinstance(value, (BufferRef, ArrayRef)):
+            help_text = f"write `for i in range({node.id}.extent[0]):` and use `{node.id}[i]`"
+        elif isinstance(value, TupleValue):
+            help_text = f"write `for k in amp.static_range({len(value.items)}):` and use `{node.id}[k]`"
+    elif isinstance(node, (ast.Tuple, ast.List)):
+        count = len(node.elts)
+        help_text = (
+            f"name the tuple, `values = (...)`, and write `for k in amp.static_range({count}):` with `values[k]`"
+        )
+    ctx.fail("VKA104", node, advice=help_text)
+
+
 def _static_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) -> None:
     values = ctx.operands(*call.args)
     bounds = [
-        convert.constant_int(ctx, v, n, "A bound of static_range") for v, n in zip(values, call.args, strict=True)
+        convert.constant_int(ctx, v, n, "a bound of static_range") for v, n in zip(values, call.args, strict=True)
     ]
     if len(bounds) == 3 and bounds[2] == 0:
         ctx.fail("VKA112", call.args[2])
@@ -711,7 +816,8 @@ def _range_type(ctx: Context, numbers: list[Constant | Number], call: ast.Call) 
     kind = INT32 if kind == BOOL else kind
     for n, part in zip(numbers, call.args, strict=True):
         if not kind.is_integer:
-            ctx.fail("VKA114", part, text=ctx.text(part), given=convert.scalar_type(n))
+            given = advice.with_article(convert.scalar_type(n))
+            ctx.fail("VKA114", part, text=ctx.text(part), given=given, advice=convert.whole_number(ctx, n, part))
     return kind
 
 
@@ -767,7 +873,7 @@ def _return(ctx: Context, node: ast.Return) -> None:
     nothing = node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
     if ctx.is_kernel and not nothing:
         assert node.value is not None
-        ctx.fail("VKA213", node.value)
+        ctx.fail("VKA213", node.value, advice=f"out[{ctx.module.index_name}] = {ctx.text(node.value)}")
     if nothing:
         ctx.returns.append((None, span))
         ctx.emit(ir.Return(span))

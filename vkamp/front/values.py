@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vkamp.ir import nodes as ir
+from vkamp.ir.types import Array
 
 __all__ = [
     "ArrayRef",
@@ -80,6 +81,11 @@ class ArrayRef(Value):
 
     place: ir.Place
     prefix: tuple[ir.Expr, ...] = ()
+
+    @property
+    def rank(self) -> int:
+        """Dimensions left."""
+        return len(self.place.type.shape) - len(self.prefix) if isinstance(self.place.type, Array) else 0
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ __all__ = [
     "bool_",
     "convert",
     "convert_scalar",
+    "device_feature",
     "dtype_name",
     "element_dtype",
     "float16",
@@ -57,6 +58,11 @@ _DEVICE_FEATURES = {
     np.dtype(int8): "storageBuffer8BitAccess",
     np.dtype(uint8): "storageBuffer8BitAccess",
 }
+
+
+def device_feature(dtype: np.dtype[Any]) -> str | None:
+    """The Vulkan feature that elements of a scalar type need; ``None`` if no device has the type, or all do."""
+    return _DEVICE_FEATURES.get(dtype)
 
 
 def dtype_name(dtype: np.dtype[Any]) -> str:

@@ -1,0 +1,6 @@
+import vkamp as amp
+
+
+@amp.kernel
+class Clear:
+    pass

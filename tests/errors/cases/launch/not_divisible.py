@@ -1,0 +1,12 @@
+import numpy as np
+import vkamp as amp
+
+GRID = amp.array_view(np.zeros((6, 10), np.float32))
+
+
+@amp.kernel
+def clear(t_idx, a):
+    a[t_idx] = 0.0
+
+
+clear.inspect(amp.extent(6, 10).tile(3, 4), GRID)

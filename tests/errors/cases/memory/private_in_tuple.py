@@ -1,0 +1,13 @@
+import numpy as np
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.kernel
+def local(idx, a):
+    x, y = amp.private(4, amp.float32), amp.private(4, amp.float32)
+    a[idx] = 0.0
+
+
+local.inspect(FLOATS.extent, FLOATS)

@@ -1,0 +1,15 @@
+import numpy as np
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+SIZE = -3
+
+
+@amp.kernel
+def local(idx, a):
+    tmp = amp.private(SIZE, amp.float32)
+    a[idx] = 0.0
+
+
+local.inspect(FLOATS.extent, FLOATS)

@@ -1,0 +1,12 @@
+import numpy as np
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.kernel
+def local(t_idx, a):
+    a[t_idx] = amp.tile_static(4, amp.float32)[0]
+
+
+local.inspect(FLOATS.extent.tile(4), FLOATS)

@@ -1,0 +1,10 @@
+import numpy as np
+import vkamp as amp
+
+
+@amp.kernel
+def clear(idx, source):
+    source[idx] = 0.0
+
+
+clear.inspect(amp.extent(12), amp.array_view(np.zeros(12, np.float32), readonly=True))

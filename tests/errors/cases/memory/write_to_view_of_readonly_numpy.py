@@ -1,0 +1,13 @@
+import numpy as np
+import vkamp as amp
+
+data = np.zeros(12, np.float32)
+data.flags.writeable = False
+
+
+@amp.kernel
+def clear(idx, source):
+    source[idx] = 0.0
+
+
+clear.inspect(amp.extent(12), amp.array_view(data))

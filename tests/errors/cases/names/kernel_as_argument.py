@@ -1,0 +1,17 @@
+import numpy as np
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.kernel
+def clear(idx, a):
+    a[idx] = 0.0
+
+
+@amp.kernel
+def outer(idx, f, a):
+    f(idx, a)
+
+
+outer.inspect(FLOATS.extent, clear, FLOATS)

@@ -1,0 +1,14 @@
+import numpy as np
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+table = np.zeros(12, np.float32)
+
+
+@amp.kernel
+def clear(idx, a):
+    a[idx] = table[idx]
+
+
+clear.inspect(FLOATS.extent, FLOATS)

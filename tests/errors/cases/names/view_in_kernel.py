@@ -1,0 +1,13 @@
+import numpy as np
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.kernel
+def local(idx, a):
+    v = amp.array_view(a)
+    a[idx] = v[idx]
+
+
+local.inspect(FLOATS.extent, FLOATS)

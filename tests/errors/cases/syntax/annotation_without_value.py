@@ -1,0 +1,14 @@
+import numpy as np
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.kernel
+def declare(idx, a):
+    x: amp.float32
+    x = a[idx]
+    a[idx] = x
+
+
+declare.inspect(FLOATS.extent, FLOATS)

@@ -1,0 +1,17 @@
+import numpy as np
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.func
+def add(x, y):
+    return x + y
+
+
+@amp.kernel
+def spread(idx, a, options):
+    a[idx] = add(1.0, **options)
+
+
+spread.inspect(FLOATS.extent, FLOATS, 1)

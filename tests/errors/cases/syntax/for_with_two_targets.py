@@ -1,0 +1,13 @@
+import numpy as np
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.kernel
+def pairs(idx, a):
+    for i, x in enumerate(a):
+        a[i] = x
+
+
+pairs.inspect(FLOATS.extent, FLOATS)

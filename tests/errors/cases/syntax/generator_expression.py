@@ -1,0 +1,12 @@
+import numpy as np
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.kernel
+def row_sum(idx, a):
+    a[idx] = sum(a[i] for i in range(4))
+
+
+row_sum.inspect(FLOATS.extent, FLOATS)

@@ -1,0 +1,14 @@
+import numpy as np
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.kernel
+def late_import(idx, a):
+    import math
+
+    a[idx] = math.sqrt(a[idx])
+
+
+late_import.inspect(FLOATS.extent, FLOATS)

@@ -1,0 +1,13 @@
+import numpy as np
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.kernel
+def present(idx, a):
+    if a is not None:
+        a[idx] = 1.0
+
+
+present.inspect(FLOATS.extent, FLOATS)

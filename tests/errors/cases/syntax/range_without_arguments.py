@@ -1,0 +1,13 @@
+import numpy as np
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.kernel
+def steps(idx, a):
+    for i in range():
+        a[i] = 0.0
+
+
+steps.inspect(FLOATS.extent, FLOATS)

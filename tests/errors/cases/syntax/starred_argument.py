@@ -1,0 +1,18 @@
+import numpy as np
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.func
+def add(x, y):
+    return x + y
+
+
+@amp.kernel
+def spread(idx, a):
+    pair = (1.0, 2.0)
+    a[idx] = add(*pair)
+
+
+spread.inspect(FLOATS.extent, FLOATS)

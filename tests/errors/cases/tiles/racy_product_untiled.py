@@ -1,0 +1,12 @@
+import numpy as np
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.kernel
+def product(idx, a, out):
+    out[0] *= a[idx]
+
+
+product.inspect(FLOATS.extent, FLOATS, FLOATS)

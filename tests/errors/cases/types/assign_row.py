@@ -1,0 +1,12 @@
+import numpy as np
+import vkamp as amp
+
+GRID = amp.array_view(np.zeros((6, 10), np.float32))
+
+
+@amp.kernel
+def clear(idx, grid):
+    grid[0] = 0.0
+
+
+clear.inspect(GRID.extent, GRID)

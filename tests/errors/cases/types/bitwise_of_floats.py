@@ -1,0 +1,12 @@
+import numpy as np
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.kernel
+def mask(idx, a):
+    a[idx] = a[idx] & 1
+
+
+mask.inspect(FLOATS.extent, FLOATS)

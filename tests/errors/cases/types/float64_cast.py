@@ -1,0 +1,12 @@
+import numpy as np
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.kernel
+def scale(idx, a):
+    a[idx] = amp.float64(a[idx]) * 0.1
+
+
+scale.inspect(FLOATS.extent, FLOATS)

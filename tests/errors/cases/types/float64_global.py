@@ -1,0 +1,14 @@
+import numpy as np
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+FACTOR = np.float64(0.1)
+
+
+@amp.kernel
+def scale(idx, a):
+    a[idx] *= FACTOR
+
+
+scale.inspect(FLOATS.extent, FLOATS)

@@ -1,0 +1,14 @@
+import numpy as np
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.kernel
+def half(idx, a):
+    x = 1
+    x = 0.5
+    a[idx] = x
+
+
+half.inspect(FLOATS.extent, FLOATS)

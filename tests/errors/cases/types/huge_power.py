@@ -1,0 +1,12 @@
+import numpy as np
+import vkamp as amp
+
+INTS = amp.array_view(np.zeros(12, np.int32))
+
+
+@amp.kernel
+def large(idx, a):
+    a[idx] = 10**5000
+
+
+large.inspect(INTS.extent, INTS)

@@ -1,0 +1,12 @@
+import numpy as np
+import vkamp as amp
+
+GRID = amp.array_view(np.zeros((6, 10), np.float32))
+
+
+@amp.kernel
+def where(idx, grid):
+    grid[idx] = idx[-1]
+
+
+where.inspect(GRID.extent, GRID)

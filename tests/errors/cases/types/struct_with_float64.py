@@ -1,0 +1,4 @@
+import numpy as np
+import vkamp as amp
+
+amp.array_view(np.zeros(5, [("x", "f4"), ("y", "f8")]))

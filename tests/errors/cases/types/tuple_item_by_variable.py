@@ -1,0 +1,13 @@
+import numpy as np
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.kernel
+def mixed(idx, a, n):
+    pair = (1, 2.0)
+    a[idx] = pair[n]
+
+
+mixed.inspect(FLOATS.extent, FLOATS, 1)

@@ -1,0 +1,13 @@
+import numpy as np
+import vkamp as amp
+
+GRID = amp.array_view(np.zeros((6, 10), np.float32))
+
+
+@amp.kernel
+def split(idx, grid):
+    x, y = grid[0]
+    grid[idx] = x
+
+
+split.inspect(GRID.extent, GRID)

@@ -1,0 +1,63 @@
+"""Every ill-formed program of ``cases/`` is refused with the whole message of its golden file.
+
+A case is a script that must fail; ``name.txt`` beside ``name.py`` holds the error's class and text.  The option
+``--vkamp-accept`` rewrites the golden files; what it wrote is reviewed as a diff.
+"""
+
+from __future__ import annotations
+
+import re
+import runpy
+import warnings
+from pathlib import Path
+
+import pytest
+
+import vkamp as amp
+from vkamp.errors import MESSAGES
+
+CASES = Path(__file__).parent / "cases"
+PROGRAMS = sorted(CASES.glob("*/*.py"))
+
+
+def name_of(program: Path) -> str:
+    return program.relative_to(CASES).with_suffix("").as_posix()
+
+
+def message_of(program: Path) -> str:
+    """What the program ends with, as a traceback's last lines show it; folders of files are left out."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            runpy.run_path(str(program))
+    except (amp.AmpError, TypeError, ValueError, amp.RaceWarning) as error:
+        text = f"{type(error).__name__}: {error}\n"
+    else:
+        pytest.fail(f"{program.name} is accepted")
+    return text.replace(f"{program.parent}/", "").replace(f"{program.parent}\\", "")
+
+
+@pytest.fixture(autouse=True)
+def on_the_reference_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VKAMP_ACCELERATOR", "reference")
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=name_of)
+def test_message(program: Path, request: pytest.FixtureRequest) -> None:
+    golden = program.with_suffix(".txt")
+    message = message_of(program)
+    if request.config.getoption("vkamp_accept"):
+        golden.write_text(message, encoding="utf-8")
+    assert golden.exists(), f"no golden file yet (--vkamp-accept writes it):\n{message}"
+    assert message == golden.read_text(encoding="utf-8")
+
+
+def test_every_code_has_a_case() -> None:
+    texts = [golden.read_text(encoding="utf-8") for golden in CASES.glob("*/*.txt")]
+    shown = {code for text in texts for code in re.findall(r"^\w+: (VKA\d+): ", text, re.MULTILINE)}
+    assert sorted(MESSAGES) == sorted(shown)
+
+
+def test_every_golden_file_has_a_case() -> None:
+    goldens = {path.with_suffix(".py") for path in CASES.glob("*/*.txt")}
+    assert goldens - set(PROGRAMS) == set()
