@@ -241,7 +241,7 @@ def test_default_arguments_of_kernels(accelerator_view):
     ("args", "constants", "message"),
     [
         ((), {}, "with_defaults is launched without its argument `out`"),
-        ((1, 2, 3, 4), {}, "with_defaults takes 3 arguments after its index .out, scale, shift., and 4 are given"),
+        ((1, 2, 3, 4), {}, "with_defaults takes 3 arguments after its index (out, scale, shift), and 4 are given"),
         ((1,), {"size": 3}, "with_defaults has no parameter `size`"),
         ((1, 2), {"scale": 3}, "with_defaults got two values for `scale`"),
     ],
