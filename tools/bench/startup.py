@@ -31,7 +31,7 @@ def measure(options: Options) -> Iterator[Measurement]:
     yield Measurement(GROUP, "tools/env true", launched, target=0.3)
     yield Measurement(GROUP, "python -c pass", empty)
     yield Measurement(GROUP, "import numpy", _over(empty, numpy))
-    slowest = {"slowest modules, ms": dict(_slowest_imports(8))}
+    slowest = {"slowest_modules_ms": dict(_slowest_imports(8))}
     yield Measurement(GROUP, "import vkamp", _over(empty, vkamp), target=0.25, notes=slowest)
     yield Measurement(GROUP, "import vkamp, without its bytecode", _over(empty, uncompiled))
 

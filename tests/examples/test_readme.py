@@ -1,0 +1,61 @@
+"""README's Python runs as it stands there, one block after the other, and gives what is printed below each.
+
+The option ``--vkamp-accept`` rewrites the printed outputs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import linecache
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vkamp as amp
+
+README = Path(__file__).resolve().parents[2] / "README.md"
+#: A Python block, and the block that says what it prints.
+PROGRAM = re.compile(r"```python\n(.*?)```\n\n```(\w+)\n(.*?)```", re.DOTALL)
+#: What the programs' files are called in shaders and messages.
+NAMES = ("tile_average.py", "closure.py", "inspect.py", "padded_average.py")
+
+
+def output_of(program: str, file: Path, names: dict[str, Any]) -> str:
+    """What a program prints, or the message it ends with."""
+    file.write_text(program, encoding="utf-8")
+    linecache.checkcache(str(file))
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        try:
+            exec(compile(program, str(file), "exec"), names)
+        except amp.CompileError as error:
+            print(error)
+    text = printed.getvalue().replace(str(file), file.name).rstrip() + "\n"
+    assert "```" not in text
+    return text
+
+
+def test_readme(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    text = README.read_text(encoding="utf-8")
+    found = list(PROGRAM.finditer(text))
+    assert len(found) == len(NAMES) == text.count("```python\n")
+    names: dict[str, Any] = {"__name__": "readme"}
+    outputs = [output_of(match[1], tmp_path / name, names) for match, name in zip(found, NAMES, strict=True)]
+    if request.config.getoption("vkamp_accept"):
+        for match, output in zip(reversed(found), reversed(outputs), strict=True):
+            text = text[: match.start(3)] + output + text[match.end(3) :]
+        README.write_text(text, encoding="utf-8")
+    else:
+        assert [match[3] for match in found] == outputs
+
+
+def test_linked_files_exist() -> None:
+    text = README.read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", text) if not link.startswith("http")]
+    assert links
+    assert [link for link in links if not (README.parent / link).exists()] == []
+    picture = README.parent / "docs" / "images" / "tile_average.png"
+    assert picture.stat().st_size < 300_000
