@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from vkamp.front.context import Context
 
 __all__ = [
+    "CONSTANTS",
     "as_number",
     "attribute",
     "host_advice",
@@ -45,6 +46,10 @@ __all__ = [
     "undefined",
     "with_article",
 ]
+
+
+#: What a keyword-only parameter of a kernel may be.
+CONSTANTS = "a constant is a number, a type, a dtype or an @amp.func"
 
 
 def near(name: str, known: Iterable[str]) -> str | None:
@@ -117,6 +122,8 @@ def as_number(ctx: Context, value: Value, text: str) -> str:
     """How to get a number out of what is none."""
     if isinstance(value, (BufferRef, ArrayRef)):
         return f"take an element: `{subscript(ctx, text, value)}`"
+    if text.startswith("("):
+        return "use one of its items"
     if isinstance(value, (TupleValue, ThreadRef)):
         return f"take one of its components: `{text}[0]`"
     if isinstance(value, FieldMethod):
@@ -169,7 +176,9 @@ def host_advice(value: Any, name: str, *, captured: bool) -> str:
             if captured
             else "pass a view of it: `amp.array_view(...)`"
         )
-    if isinstance(value, (list, set, dict)):
+    if isinstance(value, dict):
+        return "use a variable for each of its values"
+    if isinstance(value, (list, set, tuple)):
         tuples = "make it a tuple of numbers, which are compile-time constants, or " if captured else ""
         return f"{tuples}pass an amp.array_view over a numpy array of its values"
     if isinstance(value, FunctionType):
@@ -230,6 +239,8 @@ def plain_call(target: Any, first: str) -> str:
             return _NUMPY[name]
         if name in vars(device.fast_math):
             return f"write `amp.fast_math.{name}(...)`"
+    if isinstance(target, type) and module != "builtins":
+        return "use a structured numpy dtype for its data, and @amp.func functions"
     if isinstance(target, FunctionType) and module not in ("numpy", "builtins"):
         return f"decorate `{name}` with @amp.func" if name.isidentifier() else "define it with `def` and @amp.func"
     return "use the functions of amp.fast_math, or an @amp.func of your own"

@@ -133,7 +133,8 @@ def _captures(function: FunctionType) -> Iterator[tuple[str, Any]]:
 def _constant(function: FunctionType, name: str, value: Any) -> Any:
     if isinstance(value, (bool, int, float, type, np.dtype, DeviceFunction, np.bool_, np.number)):
         return value
-    raise _host_object(function, name, value)
+    what = advice.host_object(value)
+    raise diagnostic("VKA205", _span(function, name), name=name, what=what, advice=advice.CONSTANTS)
 
 
 def _classify(out: Arguments, function: FunctionType, name: str, value: Any, *, captured: bool) -> ArgType:

@@ -409,14 +409,13 @@ def _atomic_result(
 def _atomic_place(ctx: Context, value: Value, name: str, node: ast.expr) -> ir.Place:
     if isinstance(value, ArrayRef) and isinstance(value.place.type, Array) and value.place.type.shape == ():
         value = Element(ir.ArrayElement(ctx.span(node), value.place.type.element, value.place, ()))
+    root = ir.root_of(value.place) if isinstance(value, Element) else None
+    own = isinstance(root, ir.Local) and root.variable.storage != "tile_static"
+    if own or (isinstance(value, Constant) and isinstance(node, ast.Name)):
+        what, help_text = "of this thread alone", "change it by an ordinary assignment"
+        ctx.fail("VKA406", node, name=name, text=ctx.text(node), what=what, advice=help_text)
     if not isinstance(value, Element) or not isinstance(value.place.type, Scalar):
         _no_element(ctx, value, name, node)
-    root = ir.root_of(value.place)
-    if isinstance(root, ir.Local) and root.variable.storage != "tile_static":
-        only = "of this thread alone"
-        ctx.fail(
-            "VKA406", node, name=name, text=ctx.text(node), what=only, advice="change it by an ordinary assignment"
-        )
     check_writable(ctx, value.place, node)
     return value.place
 

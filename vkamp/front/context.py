@@ -305,7 +305,9 @@ class Context:
         if isinstance(value, ThreadRef):
             return f"{'an index' if self.module.tile is None else 'a tiled_index'} of rank {self.module.rank}"
         if isinstance(value, BufferRef):
-            return f"a {'part of a ' if value.prefix else ''}container of rank {value.rank}"
+            return (
+                f"a part of rank {value.rank} of a container" if value.prefix else f"a container of rank {value.rank}"
+            )
         if isinstance(value, Object):
             return self._describe_object(value.value)
         words = {BarrierRef: "a barrier", FieldMethod: "a method", Nothing: "nothing"}

@@ -410,7 +410,7 @@ def _select_tuple(
         or else_block
     ):
         what = f"a choice between {ctx.describe(then)} and {ctx.describe(orelse)}"
-        ctx.fail("VKA311", node, text=ctx.text(node), what=what, advice="choose between numbers, in an `if` statement")
+        ctx.fail("VKA311", node, text=ctx.text(node), what=what, advice="use an `if` statement")
     test = ctx.stable(test, "chosen") if len(then.items) > 1 else test
     items: list[Value] = []
     for one, other in zip(then.items, orelse.items, strict=True):

@@ -184,9 +184,7 @@ def _declare_parameters(ctx: Context, request: Request, source: Source) -> None:
         span = ctx.span(nodes[name])
         found = wrap(value, span)
         if isinstance(found, Object) and not isinstance(value, type) and not callable(value):
-            what = advice.host_object(value)
-            help_text = advice.host_advice(value, name, captured=False)
-            raise diagnostic("VKA205", span, name=name, what=what, advice=help_text)
+            raise diagnostic("VKA205", span, name=name, what=advice.host_object(value), advice=advice.CONSTANTS)
         _slot(ctx, name, found, span)
 
 

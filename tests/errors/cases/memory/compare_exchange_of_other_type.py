@@ -1,4 +1,5 @@
 import numpy as np
+
 import vkamp as amp
 
 INTS = amp.array_view(np.zeros(12, np.int32))

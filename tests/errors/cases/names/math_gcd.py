@@ -1,6 +1,7 @@
 import math
 
 import numpy as np
+
 import vkamp as amp
 
 INTS = amp.array_view(np.zeros(12, np.int32))

@@ -1,4 +1,5 @@
 import numpy as np
+
 import vkamp as amp
 
 UINTS = amp.array_view(np.zeros(12, np.uint32))

@@ -1,4 +1,5 @@
 import numpy as np
+
 import vkamp as amp
 
 GRID = amp.array_view(np.zeros((6, 10), np.float32))

@@ -1,6 +1,7 @@
 import math
 
 import numpy as np
+
 import vkamp as amp
 
 FLOATS = amp.array_view(np.zeros(12, np.float32))

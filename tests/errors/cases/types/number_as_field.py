@@ -1,4 +1,5 @@
 import numpy as np
+
 import vkamp as amp
 
 PARTICLES = amp.array_view(np.zeros(12, [("position", "f4"), ("velocity", "f4")]))

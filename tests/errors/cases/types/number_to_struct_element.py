@@ -1,4 +1,5 @@
 import numpy as np
+
 import vkamp as amp
 
 POINTS = amp.array_view(np.zeros(12, [("x", "f4"), ("y", "f4")]))

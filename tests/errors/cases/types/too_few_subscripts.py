@@ -1,4 +1,5 @@
 import numpy as np
+
 import vkamp as amp
 
 CUBE = amp.array_view(np.zeros((3, 5, 7), np.float32))
