@@ -48,14 +48,16 @@ def tile_average(t_idx, channel, averages):
 
 def average_tiles(view: amp.accelerator_view, planes: Planes, tile: tuple[int, int]) -> Planes:
     """The averages of all channels, one launch each, on the device of `view`."""
-    channels, height, width = planes.shape
-    domain = amp.extent(height, width).tile(*tile).pad()
-    tiles = amp.extent(channels, domain[0] // tile[0], domain[1] // tile[1])
-    averages = amp.array_view(amp.array(tiles, amp.float32, accelerator_view=view))
-    source = amp.array_view(planes, readonly=True)
-    for channel in range(channels):
-        amp.parallel_for_each(view, domain, tile_average, source[channel], averages[channel])
-    return np.array(averages)
+    domain = amp.extent(*planes.shape[1:]).tile(*tile).pad()
+    tiles = amp.extent(domain[0] // tile[0], domain[1] // tile[1])
+    results = []
+    for plane in planes:
+        channel = amp.array_view(plane, readonly=True)
+        averages = amp.array(tiles, amp.float32, accelerator_view=view)
+        amp.parallel_for_each(view, domain, tile_average, channel, averages)
+        results.append(averages)
+    # The launches only begin to be waited for here.
+    return np.stack([np.asarray(averages) for averages in results])
 
 
 def average_tiles_with_numpy(planes: Planes, tile: tuple[int, int]) -> NDArray[np.float64]:
@@ -72,9 +74,9 @@ def average_tiles_with_numpy(planes: Planes, tile: tuple[int, int]) -> NDArray[n
 def compile_for(view: amp.accelerator_view, planes: Planes, tile: tuple[int, int]) -> None:
     """Compiles the kernel for such planes, down to SPIR-V, without running it."""
     domain = amp.extent(*planes.shape[1:]).tile(*tile).pad()
-    source = amp.array_view(planes, readonly=True)
-    averages = amp.array_view(amp.array(amp.extent(1, 1, 1), amp.float32, accelerator_view=view))
-    _ = tile_average.inspect(view, domain, source[0], averages[0]).spirv
+    channel = amp.array_view(planes[0], readonly=True)
+    averages = amp.array(amp.extent(1, 1), amp.float32, accelerator_view=view)
+    _ = tile_average.inspect(view, domain, channel, averages).spirv
 
 
 def milliseconds(work: Callable[[], Any]) -> tuple[float, Any]:
