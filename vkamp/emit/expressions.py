@@ -6,6 +6,7 @@ readers mix up (bit operations, shifts, comparisons).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -49,7 +50,7 @@ _BITWISE = (_SHIFT, _AND, _XOR, _OR)
 _COMPARISONS = (_EQ, _REL)
 
 _OPERATORS = {
-    "add": ("+", _ADD), "sub": ("-", _ADD), "mul": ("*", _MUL), "div": ("/", _MUL), "tdiv": ("/", _MUL),
+    "add": ("+", _ADD), "sub": ("-", _ADD), "mul": ("*", _MUL), "div": ("/", _MUL),
     "shl": ("<<", _SHIFT), "shr": (">>", _SHIFT),
     "bitand": ("&", _AND), "bitor": ("|", _OR), "bitxor": ("^", _XOR),
     "eq": ("==", _EQ), "ne": ("!=", _EQ), "lt": ("<", _REL), "le": ("<=", _REL), "gt": (">", _REL), "ge": (">=", _REL),
@@ -58,6 +59,7 @@ _OPERATORS = {
 _BOOL_OPERATORS = {"bitand": ("&&", _LAND), "bitor": ("||", _LOR), "bitxor": ("^^", _LXOR)}
 _OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 _EXACT = ("add", "sub", "mul", "div")
+_DIVISION_HELPERS = {"floordiv": "floor_div", "floormod": "floor_mod", "tdiv": "trunc_div", "trem": "trunc_mod"}
 
 
 @dataclass(frozen=True)
@@ -206,7 +208,7 @@ class Expressions:
 
     def operator(self, expr: Binary) -> tuple[str, Expr] | None:
         """The operator and right operand for ``place op= right``, if ``expr`` is one GLSL operator."""
-        if not isinstance(expr.type, Scalar) or expr.type.kind == "bool":
+        if not isinstance(expr.type, Scalar) or expr.type.kind == "bool" or _divides_by_zero(expr):
             return None
         return self._integer_division(expr) or self._operator(expr)
 
@@ -311,7 +313,7 @@ class Expressions:
             sign, right = division
             level = {"/": _MUL, "%": _MUL, ">>": _SHIFT, "&": _AND}[sign]
             return self._joined(sign, level, self._text(expr.left), self._text(right))
-        helper = {"floordiv": "floor_div", "floormod": "floor_mod", "trem": "trunc_mod"}.get(expr.op)
+        helper = _DIVISION_HELPERS.get(expr.op)
         if helper is not None:
             return self._call(helper, expr)
         return self._arithmetic(expr)
@@ -319,7 +321,12 @@ class Expressions:
     def _float_binary(self, expr: Binary) -> Text:
         assert isinstance(expr.type, Scalar)
         if expr.op in ("floordiv", "floormod"):
-            return self._call("floor_div" if expr.op == "floordiv" else "floor_mod", expr)
+            return self._call(_DIVISION_HELPERS[expr.op], expr)
+        if _divides_by_zero(expr):
+            # SPIR-V leaves the quotient undefined; the product is the same infinity or NaN.
+            assert isinstance(expr.right, Const)
+            infinity = Const(expr.right.span, expr.type, math.copysign(math.inf, expr.right.value))
+            expr = Binary(expr.span, expr.type, "mul", expr.left, infinity)
         if self._apart and expr.op in _EXACT:
             name = self._shared.helpers.use(f"exact_{expr.op}")
             return Text(f"{name}({self._text(expr.left).glsl}, {self._text(expr.right).glsl})")
@@ -367,7 +374,9 @@ class Expressions:
                 if expr.op in divisions:
                     return ">>", Const(right.span, INT32, size.bit_length() - 1)
                 return "&", Const(right.span, right.type, size - 1)
-        if expr.op == "tdiv" or (safe and expr.op == "floordiv"):
+        low, high = self._ranges.of(right)
+        fits = low >= 0 or high < -1 or self._ranges.of(expr.left)[0] > -(1 << 31)
+        if (expr.op == "tdiv" and fits) or (safe and expr.op == "floordiv"):
             return "/", right
         return ("%", right) if safe else None
 
@@ -376,6 +385,10 @@ class Expressions:
         a = _operand(left, level, sign, is_right=False)
         b = _operand(right, level, sign, is_right=True)
         return Text(f"{a} {sign} {b}", level)
+
+
+def _divides_by_zero(expr: Binary) -> bool:
+    return expr.op == "div" and isinstance(expr.right, Const) and expr.right.value == 0
 
 
 def _converted(constant: Const, kind: Scalar) -> int | float:

@@ -11,9 +11,13 @@ __all__ = ["GLSL_TYPES", "HELPER_NAMES", "Helpers"]
 
 GLSL_TYPES = {"bool": "bool", "int32": "int", "uint32": "uint", "float32": "float"}
 
+# -2^31 / -1 is undefined in SPIR-V, and not the same on all devices.
 _INT_FLOOR_DIV = """\
-// Python's //: rounds towards minus infinity.
+// Python's //: rounds towards minus infinity. -2^31 // -1 wraps.
 int floor_div(int a, int b) {
+    if (b == -1) {
+        return -a;
+    }
     int quotient = a / b;
     return (a ^ b) < 0 && quotient * b != a ? quotient - 1 : quotient;
 }
@@ -21,6 +25,9 @@ int floor_div(int a, int b) {
 _INT_FLOOR_MOD = """\
 // Python's %: the sign is the divisor's. GLSL's % is undefined for negative operands.
 int floor_mod(int a, int b) {
+    if (b == -1) {
+        return 0;
+    }
     int rest = a - (a / b) * b;
     return rest != 0 && (rest ^ b) < 0 ? rest + b : rest;
 }
@@ -28,7 +35,13 @@ int floor_mod(int a, int b) {
 _INT_TRUNC_MOD = """\
 // C's %: the sign is the dividend's. GLSL's % is undefined for negative operands.
 int trunc_mod(int a, int b) {
-    return a - (a / b) * b;
+    return b == -1 ? 0 : a - (a / b) * b;
+}
+"""
+_INT_TRUNC_DIV = """\
+// C's /: rounds towards zero. -2^31 / -1 wraps.
+int trunc_div(int a, int b) {
+    return b == -1 ? -a : a / b;
 }
 """
 _FLOAT_FLOOR_MOD = """\
@@ -70,6 +83,7 @@ _OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _TEXTS = {
     "floor_div int32": _INT_FLOOR_DIV,
     "floor_mod int32": _INT_FLOOR_MOD,
+    "trunc_div int32": _INT_TRUNC_DIV,
     "trunc_mod int32": _INT_TRUNC_MOD,
     **{row.name: row.helper for row in BUILTINS.values() if row.helper},
     "floor_div float32": _FLOAT_FLOOR_DIV,

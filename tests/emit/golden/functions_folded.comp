@@ -16,14 +16,20 @@ layout(std430, set = 0, binding = 0) coherent restrict buffer a_buffer {
 
 shared int shared_values[4];
 
-// Python's //: rounds towards minus infinity.
+// Python's //: rounds towards minus infinity. -2^31 // -1 wraps.
 int floor_div(int a, int b) {
+    if (b == -1) {
+        return -a;
+    }
     int quotient = a / b;
     return (a ^ b) < 0 && quotient * b != a ? quotient - 1 : quotient;
 }
 
 // Python's %: the sign is the divisor's. GLSL's % is undefined for negative operands.
 int floor_mod(int a, int b) {
+    if (b == -1) {
+        return 0;
+    }
     int rest = a - (a / b) * b;
     return rest != 0 && (rest ^ b) < 0 ? rest + b : rest;
 }

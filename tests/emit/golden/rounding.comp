@@ -37,21 +37,32 @@ layout(std430, set = 0, binding = 4) restrict writeonly buffer y_buffer {
     float y[];
 };
 
-// Python's //: rounds towards minus infinity.
+// Python's //: rounds towards minus infinity. -2^31 // -1 wraps.
 int floor_div(int a, int b) {
+    if (b == -1) {
+        return -a;
+    }
     int quotient = a / b;
     return (a ^ b) < 0 && quotient * b != a ? quotient - 1 : quotient;
 }
 
 // Python's %: the sign is the divisor's. GLSL's % is undefined for negative operands.
 int floor_mod(int a, int b) {
+    if (b == -1) {
+        return 0;
+    }
     int rest = a - (a / b) * b;
     return rest != 0 && (rest ^ b) < 0 ? rest + b : rest;
 }
 
+// C's /: rounds towards zero. -2^31 / -1 wraps.
+int trunc_div(int a, int b) {
+    return b == -1 ? -a : a / b;
+}
+
 // C's %: the sign is the dividend's. GLSL's % is undefined for negative operands.
 int trunc_mod(int a, int b) {
-    return a - (a / b) * b;
+    return b == -1 ? 0 : a - (a / b) * b;
 }
 
 float fmod_c(float x, float y) {
@@ -115,7 +126,7 @@ void main() {
     // c[i, 5] = i // 7 + i % 7
     c[i * c_extent_1 + 5] = i / 7 + i % 7;
     // c[i, 6] = amp.tdiv(a[i], b[i])
-    c[i * c_extent_1 + 6] = a[i] / b[i];
+    c[i * c_extent_1 + 6] = trunc_div(a[i], b[i]);
     // c[i, 7] = amp.trem(a[i], b[i])
     c[i * c_extent_1 + 7] = trunc_mod(a[i], b[i]);
     // c[i, 8] = (i * 4) // b.extent[0]
