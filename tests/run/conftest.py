@@ -21,7 +21,8 @@ from vkamp.run import devices
 from vkamp.run.engine import DeviceInfo, Dispatch, Queue
 from vkamp.run.kompute import KomputeEngine
 
-DEVICES = ("swiftshader", "llvmpipe")
+#: Accelerators that no driver stands behind.
+WITHOUT_DRIVER = ("reference", "cpu")
 
 SOURCES = {
     # a[i] += word, in place
@@ -154,9 +155,16 @@ def device(name: str) -> DeviceInfo:
     return next(d for d in devices.vulkan_devices() if name in d.name.lower())
 
 
-@pytest.fixture(scope="session", params=DEVICES)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "info" in metafunc.fixturenames:
+        names = [n.strip() for n in metafunc.config.getoption("--vkamp-accelerators").split(",")]
+        drivers = [n for n in names if n not in WITHOUT_DRIVER]
+        metafunc.parametrize("info", drivers, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
 def info(request) -> DeviceInfo:
-    """Each CPU driver in turn."""
+    """Each driver that the session runs on, in turn."""
     return device(request.param)
 
 
