@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vkamp.errors import OutOfMemoryError
-from vkamp.lang import storage
+from vkamp.errors import AmpError, OutOfMemoryError
+from vkamp.lang import access_type, access_type_auto, access_type_none, access_type_read_write, storage
 from vkamp.lang.container import Container, Descriptor
 
 
@@ -25,25 +25,27 @@ class FakeStorage:
     def nbytes(self) -> int:
         return self.memory.size
 
-    def upload(self, offset: int, data: np.ndarray) -> None:
+    def upload(self, offset: int, data: np.ndarray, where: np.ndarray | None = None) -> None:
         self.location.run()
         assert data.dtype == np.uint8
         assert data.ndim == 1
         assert data.size > 0
         assert offset >= 0
         assert offset + data.size <= self.nbytes
-        self.memory[offset : offset + data.size] = data
-        self.location.uploads.append(data.size)
+        np.copyto(self.memory[offset : offset + data.size], data, where=True if where is None else where)
+        self.location.uploads.append(data.size if where is None else int(where.sum()))
 
-    def download(self, offset: int, nbytes: int) -> np.ndarray:
+    def download(self, offset: int, nbytes: int, where: np.ndarray | None = None) -> np.ndarray:
         self.location.run()
         assert offset >= 0
         assert nbytes > 0
         assert offset + nbytes <= self.nbytes
-        self.location.downloads.append(nbytes)
+        self.location.downloads.append(nbytes if where is None else int(where.sum()))
         if self.location.fails:
             raise RuntimeError("device lost")
         data = self.memory[offset : offset + nbytes]
+        if where is not None:
+            data = np.where(where, data, np.uint8(0xEE))  # the others may be anything
         if self.location.copies_out:
             return data.copy()
         data = data.view()
@@ -69,6 +71,15 @@ class FakeLocation:
         if nbytes > self.capacity:
             raise OutOfMemoryError(f"{nbytes} bytes wanted, {self.capacity} there")
         return FakeStorage(self, nbytes)
+
+    def host_access(self, wanted: access_type) -> access_type:
+        if not isinstance(wanted, access_type):
+            raise TypeError(f"cpu_access_type is an access_type, got {wanted!r}")
+        if not self.runs_kernels:
+            return access_type_read_write
+        if wanted not in (access_type_auto, access_type_none):
+            raise AmpError(f"cpu_access_type {wanted.name}: the accelerator shares no memory with the host")
+        return access_type_none
 
     def run(self) -> None:
         while self.queue:

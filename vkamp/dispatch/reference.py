@@ -6,7 +6,7 @@ Source: amp-reference section 15 (AMP's REF device).
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,24 +50,38 @@ _INFO = DeviceInfo(
 class _Buffer(Buffer):
     """Bytes in numpy memory."""
 
-    def __init__(self, nbytes: int) -> None:
+    def __init__(self, nbytes: int, statistics: Statistics) -> None:
         if nbytes < 1:
             raise AmpError(f"a buffer of {nbytes} bytes")
+        if nbytes > _LIMITS.buffer_bytes:
+            raise OutOfMemoryError(
+                f"{nbytes} bytes in one piece is more than the reference accelerator takes: "
+                f"{_LIMITS.buffer_bytes} bytes"
+            )
         try:
             self.memory: NDArray[np.uint8] = np.zeros((nbytes + 3) // 4 * 4, np.uint8)
         except MemoryError as error:
             raise OutOfMemoryError(f"the host has no {nbytes} bytes for the reference accelerator") from error
         self._nbytes = nbytes
+        self._statistics = statistics
 
     @property
     def nbytes(self) -> int:
         return self._nbytes
 
-    def upload(self, offset: int, data: NDArray[np.uint8]) -> None:
-        self.memory[offset : offset + data.size] = data
+    def upload(self, offset: int, data: NDArray[np.uint8], where: NDArray[np.bool_] | None = None) -> None:
+        np.copyto(self.memory[offset : offset + data.size], data, where=True if where is None else where)
+        self._statistics.uploads += 1
+        self._statistics.uploaded_bytes += _moved(data.size, where)
 
-    def download(self, offset: int, nbytes: int) -> NDArray[np.uint8]:
+    def download(self, offset: int, nbytes: int, where: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
+        self._statistics.downloads += 1
+        self._statistics.downloaded_bytes += _moved(nbytes, where)
         return self.memory[offset : offset + nbytes].copy()
+
+
+def _moved(nbytes: int, where: NDArray[np.bool_] | None) -> int:
+    return nbytes if where is None else int(np.count_nonzero(where))
 
 
 @dataclass(frozen=True)
@@ -99,7 +113,7 @@ class _Queue(Queue):
 
     def allocate(self, nbytes: int) -> Buffer:
         self._statistics.allocations += 1
-        return _Buffer(nbytes)
+        return _Buffer(nbytes, self._statistics)
 
     def program(self, executable: Executable) -> Program:
         return _Program(executable.module, executable.key)
@@ -122,6 +136,10 @@ class _Queue(Queue):
 
     def wait(self) -> None:
         """Nothing waits here."""
+
+    def mark(self) -> Callable[[], None]:
+        """Everything is done already."""
+        return self.wait
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -13,10 +13,12 @@ from vkamp.lang.access import (
     access_type,
     access_type_auto,
     access_type_none,
-    access_type_read_write,
+    access_type_read,
+    access_type_write,
 )
 from vkamp.lang.container import Container, Descriptor, container_shape, convert_array
-from vkamp.lang.dtypes import convert, element_dtype
+from vkamp.lang.dlpack import HOST_DEVICE, export
+from vkamp.lang.dtypes import convert, element_dtype, take
 from vkamp.lang.home import Home
 from vkamp.lang.host_memory import Lease
 from vkamp.lang.index_space import ExtentLike, extent
@@ -31,8 +33,9 @@ class array(Container):
     """A dense, row-major container in the memory of one accelerator_view (AMP: ``array<T, N>``).
 
     ``array(extent, dtype)`` has indeterminate contents, ``array(extent, dtype, data)`` those of
-    ``data``: an ndarray, nested or flat sequence or iterable with as many elements as the extent;
-    without ``dtype`` it has the data's type. ``array(other)`` copies an array, on the same
+    ``data``: an ndarray, nested or flat sequence or iterable with as many elements as the extent,
+    or an iterator, of which as many are taken and the rest is left; without ``dtype`` it has the
+    data's type. ``array(other)`` copies an array, on the same
     accelerator_view unless told, or an array_view.
 
     The location is ``accelerator_view``, or the default view of the default accelerator.  A
@@ -40,7 +43,8 @@ class array(Container):
     data with by ``associated_accelerator_view``.
 
     The host reaches the elements by ``np.asarray(a)``, ``copy`` and ``array_view(a)``; subscripts
-    work only for an array on the cpu accelerator.
+    work only for an array on the cpu accelerator, or one made with a ``cpu_access_type`` of read,
+    write or both where accelerator and host share memory.
 
     Raises AmpError for an extent below 1, for data of another size, and for a ``cpu_access_type``
     that the device can't give; TypeError for dtypes and data that do not fit; OutOfMemoryError.
@@ -64,7 +68,7 @@ class array(Container):
             accelerator_view = source._location if isinstance(source, array) else None
         location = default_location() if accelerator_view is None else accelerator_view
         shape, wanted, values = _contents(extent, dtype, source)
-        self._cpu_access_type = _effective_access(location, cpu_access_type)
+        self._cpu_access_type = location.host_access(cpu_access_type)
         self._location = location
         self._associated = location
         if associated_accelerator_view is not None and not location.runs_kernels:
@@ -90,8 +94,8 @@ class array(Container):
 
     @property
     def cpu_access_type(self) -> access_type:
-        """How the host reaches the elements in place: read_write on the cpu accelerator, else
-        none."""
+        """How the host reaches the elements in place: read_write on the cpu accelerator, else what
+        was asked for, none by default."""
         return self._cpu_access_type
 
     def __repr__(self) -> str:
@@ -106,19 +110,37 @@ class array(Container):
             raise ValueError("an array's elements are on a device and cannot be had without a copy")
         return convert_array(self._read(), dtype, copy, "an array")
 
-    def _in_place(self) -> array_view:
-        """A view for host subscripts; AmpError on a device."""
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        """A copy of the elements in host memory for other libraries' ``from_dlpack``, as :meth:`__array__`.
+
+        BufferError for structs, and for ``copy=False``.
+        """
+        if kwargs.get("copy") is False:
+            raise BufferError(f"{self!r} is on an accelerator and cannot be exported without a copy")
+        return export(self.__array__(), kwargs)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Host memory."""
+        return HOST_DEVICE
+
+    def _in_place(self, access: access_type) -> array_view:
+        """A view for host subscripts; AmpError on a device, or if the array does not take ``access``."""
         if self._cpu_access_type == access_type_none:
             raise AmpError(
                 f"{self!r} is on a device and has no host subscripts: use np.asarray(a), copy(a, dest) or array_view(a)"
             )
-        return array_view(self)
+        if not self._cpu_access_type & access:
+            raise AmpError(
+                f"{self!r} has cpu_access_type {self._cpu_access_type.name}: "
+                f"the host does not {access.name} its elements"
+            )
+        return array_view(self, readonly=not self._cpu_access_type & access_type_write)
 
     def __getitem__(self, key: Any) -> Any:
-        return self._in_place()[key]
+        return self._in_place(access_type_read)[key]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._in_place()[key] = value
+        self._in_place(access_type_write)[key] = value
 
     def __iter__(self) -> NoReturn:
         raise TypeError(f"{self!r} is not iterable: iterate over np.asarray(a)")
@@ -128,7 +150,7 @@ class array(Container):
         (AMP: ``data()``)."""
         if self.rank != 1:
             raise TypeError(f"data() needs rank 1, {self!r} has rank {self.rank}")
-        return None if self._cpu_access_type == access_type_none else self._in_place().data()
+        return None if self._cpu_access_type == access_type_none else self._in_place(self._cpu_access_type).data()
 
     def __copy__(self) -> array:
         return array(self)
@@ -163,10 +185,10 @@ class array(Container):
 
     # -- launches ----------------------------------------------------------------------------------
 
-    def _acquire(self, location: Location, *, read: bool, write: bool) -> Descriptor:
+    def _acquire(self, location: Location, *, read: bool, write: bool, why: str = "a launch uses them") -> Descriptor:
         if location != self._location:
             raise AmpError(f"{self!r} is on another accelerator_view than the launch: capture array_view(a)")
-        return super()._acquire(location, read=read, write=write)
+        return super()._acquire(location, read=read, write=write, why=why)
 
 
 def fit(values: NDArray[Any], shape: tuple[int, ...], what: str) -> NDArray[Any]:
@@ -209,17 +231,9 @@ def _contents(
     if isinstance(source, Container):
         source = source._read()
     given = None if dtype is None else element_dtype(dtype)
+    if isinstance(source, Iterator):
+        source = take(source, container_shape(first, given or np.dtype(np.int32)))
     values = convert(source, given)
     wanted = element_dtype(values.dtype)
     shape = container_shape(first, wanted)
     return shape, wanted, fit(values, shape, "data")
-
-
-def _effective_access(location: Location, wanted: access_type) -> access_type:
-    if not isinstance(wanted, access_type):
-        raise TypeError(f"cpu_access_type is an access_type, got {wanted!r}")
-    if not location.runs_kernels:
-        return access_type_read_write
-    if wanted not in (access_type_auto, access_type_none):
-        raise AmpError(f"cpu_access_type {wanted.name}: the accelerator shares no memory with the host")
-    return access_type_none

@@ -51,6 +51,13 @@ class completion_future:
         return cls._of(future)
 
     @classmethod
+    def _ready(cls) -> completion_future:
+        """An operation that has ended."""
+        future: Future[None] = Future()
+        future.set_result(None)
+        return cls._of(future)
+
+    @classmethod
     def _of(cls, future: Future[None]) -> completion_future:
         self = cls()
         self._future = future

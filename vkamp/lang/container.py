@@ -165,7 +165,7 @@ class Container:
 
     # -- launches ----------------------------------------------------------------------------------
 
-    def _acquire(self, location: Location, *, read: bool, write: bool) -> Descriptor:
+    def _acquire(self, location: Location, *, read: bool, write: bool, why: str = "a launch uses them") -> Descriptor:
         """Make the elements current at ``location`` for a launch and say where they are there.
 
         They are uploaded for a launch that only writes, too, because it may write a part;
@@ -180,7 +180,7 @@ class Container:
             raise ValueError("a launch that neither reads nor writes a container needs no storage")
         with self._lease as home:
             known = location in home.copies
-            copy = home.acquire(location, self._layout.region)
+            copy = home.acquire(location, self._layout.region, why)
             if not known:
                 bring_home_at_exit()
             if write:

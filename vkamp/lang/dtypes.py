@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -38,6 +40,7 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "take",
     "uint8",
     "uint16",
     "uint32",
@@ -200,6 +203,11 @@ def convert(data: Any, dtype: np.dtype[Any] | None, what: str = "data") -> NDArr
     if dtype.kind in "iu":
         _fits(values, dtype)
     return values.astype(dtype)
+
+
+def take(values: Iterator[Any], shape: tuple[int, ...]) -> list[Any]:
+    """As many of ``values`` as a container of this shape holds (C++: a range without an end)."""
+    return list(islice(values, prod(shape)))
 
 
 def _convert_array(values: NDArray[Any], dtype: np.dtype[Any] | None, what: str) -> NDArray[Any]:

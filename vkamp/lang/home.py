@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vkamp.lang.region import EMPTY, ByteSet, Layout, scatter
+from vkamp.lang.moves import Log
+from vkamp.lang.region import EMPTY, ByteSet, Layout, mask, scatter
 from vkamp.lang.storage import Location, Storage
 
 __all__ = ["DeviceCopy", "Home"]
@@ -31,8 +32,9 @@ __all__ = ["DeviceCopy", "Home"]
 _Bytes = NDArray[np.uint8]
 _ids = count(1)
 
-#: More separate intervals than this travel as one piece with what lies between them.
+#: More separate intervals than this travel in one call, with a mask.
 _FEW = 8
+_COPIED_OUT = "their values are copied elsewhere"
 
 
 class _Depth(threading.local):
@@ -48,33 +50,32 @@ class DeviceCopy:
     """A home's bytes at one location, from ``origin`` on; see the module's text for the two
     sets."""
 
-    __slots__ = ("origin", "pending", "stale", "storage")
+    __slots__ = ("location", "origin", "pending", "stale", "storage")
 
-    def __init__(self, storage: Storage, origin: int, stale: ByteSet) -> None:
+    def __init__(self, location: Location, storage: Storage, origin: int, stale: ByteSet) -> None:
+        self.location = location
         self.storage = storage
         self.origin = origin
         self.stale = stale
         self.pending = EMPTY
 
-    def fetch(self, start: int, stop: int) -> _Bytes:
-        """The bytes ``[start, stop)``, after all that is enqueued."""
-        return self.storage.download(start - self.origin, stop - start)
+    def fetch(self, where: ByteSet) -> _Bytes:
+        """Bytes from ``where.start`` to ``where.stop``, after all that is enqueued; those beside
+        ``where`` are indeterminate if it has gaps."""
+        start, nbytes = where.start, where.stop - where.start
+        if where.count == 1:
+            return self.storage.download(start - self.origin, nbytes)
+        return self.storage.download(start - self.origin, nbytes, mask(where, start, nbytes))
 
-    def send(self, start: int, data: _Bytes) -> None:
-        """Replace the bytes from ``start`` on."""
-        self.storage.upload(start - self.origin, data)
-
-    def merge(self, values: _Bytes, where: ByteSet) -> None:
+    def send(self, values: _Bytes, where: ByteSet) -> None:
         """Replace the bytes ``where``, and no others, by those of ``values``, which begins at
         ``where.start``."""
         origin = where.start
         if where.count <= _FEW:
             for start, stop in where.intervals():
-                self.send(start, values[start - origin : stop - origin])
+                self.storage.upload(start - self.origin, values[start - origin : stop - origin])
             return
-        merged = np.array(self.fetch(origin, where.stop))
-        scatter(merged, values, where, origin)
-        self.send(origin, merged)
+        self.storage.upload(origin - self.origin, values, mask(where, origin, values.size))
 
 
 class Home:
@@ -104,6 +105,7 @@ class Home:
         self.retired = False
         self._memory = memory or (lambda: np.empty(stop - start, np.uint8))
         self._image: _Bytes | None = None
+        self.log = Log()
         if primary is not None:
             copy = self._new_copy(primary)
             copy.pending = self.everything
@@ -132,48 +134,45 @@ class Home:
 
     def _new_copy(self, location: Location) -> DeviceCopy:
         nbytes = (self.stop - self.start + 3) // 4 * 4
-        copy = DeviceCopy(location.allocate(nbytes), self.start, self.everything - self.undefined)
+        copy = DeviceCopy(location, location.allocate(nbytes), self.start, self.everything - self.undefined)
         self.copies[location] = copy
         return copy
 
-    def _publish(self, copy: DeviceCopy, where: ByteSet) -> None:
+    def _publish(self, copy: DeviceCopy, where: ByteSet, why: str) -> None:
         """Bring pending bytes home; bytes beside them in the host image stay untouched."""
-        pieces = where.intervals() if where.count <= _FEW else iter(((where.start, where.stop),))
-        for start, stop in pieces:
-            data = copy.fetch(start, stop)
-            image = self.image[start - self.start : stop - self.start]
-            scatter(image, data, where & ByteSet.interval(start, stop), start)
+        pieces = [ByteSet.interval(*ends) for ends in where.intervals()] if where.count <= _FEW else [where]
+        for piece in pieces:
+            image = self.image[piece.start - self.start : piece.stop - self.start]
+            scatter(image, copy.fetch(piece), piece, piece.start)
+        self.log.add("from", copy.location, where, where.nbytes, why)
         copy.pending -= where
 
-    def publish(self, region: ByteSet, *, but: DeviceCopy | None = None) -> None:
-        """Bring home every pending byte of ``region`` (but those of one copy)."""
+    def publish(self, region: ByteSet, why: str, *, but: DeviceCopy | None = None) -> None:
+        """Bring home every pending byte of ``region`` (but those of one copy); ``why`` is for the
+        record."""
         for copy in self.copies.values():
             if copy is not but and copy.pending:
                 where = copy.pending & region
                 if where:
-                    self._publish(copy, where)
+                    self._publish(copy, where, why)
 
-    def _upload(self, copy: DeviceCopy, where: ByteSet) -> None:
+    def _upload(self, copy: DeviceCopy, where: ByteSet, why: str) -> None:
         """Send bytes that are newest in the host image to a copy that is behind."""
-        if where.count > _FEW and not copy.pending.overlaps(where.hull()):
-            # What lies between is equal on both sides, or stays stale: one piece does no harm.
-            pieces = where.hull()
-        else:
-            pieces = where
-        copy.merge(self.image[pieces.start - self.start : pieces.stop - self.start], pieces)
+        copy.send(self.image[where.start - self.start : where.stop - self.start], where)
+        self.log.add("to", copy.location, where, where.nbytes, why)
         copy.stale -= where
 
-    def acquire(self, location: Location, region: ByteSet) -> DeviceCopy:
-        """The copy at ``location``, with ``region`` current in it.  OutOfMemoryError, and then
-        nothing has changed."""
+    def acquire(self, location: Location, region: ByteSet, why: str) -> DeviceCopy:
+        """The copy at ``location``, with ``region`` current in it; ``why`` is for the record.
+        OutOfMemoryError, and then nothing has changed."""
         copy = self.copies.get(location)
         if copy is None:
             copy = self._new_copy(location)
         if copy.stale:
             needed = copy.stale & region
             if needed:
-                self.publish(needed, but=copy)
-                self._upload(copy, needed)
+                self.publish(needed, f"{location!r} needs them", but=copy)
+                self._upload(copy, needed, why)
         return copy
 
     # -- who wrote ---------------------------------------------------------------------------------
@@ -199,7 +198,7 @@ class Home:
     def adopt(self, copy: DeviceCopy, region: ByteSet) -> None:
         """Bring home what was written in a copy that belonged to a home that has become part of
         this one."""
-        self._publish(copy, region)
+        self._publish(copy, region, "the memory was joined with other memory")
         self.written_by_host(region)
 
     def _define(self, region: ByteSet) -> None:
@@ -242,12 +241,13 @@ class Home:
         start, stop = region.start, region.stop
         for copy, _ in owners:
             if not copy.stale.overlaps(region):
-                return _detach(layout.place(copy.fetch(start, stop), start))
+                self.log.add("from", copy.location, region, region.nbytes, _COPIED_OUT)
+                return _detach(layout.place(copy.fetch(region), start))
         newest = np.array(self.image[start - self.start : stop - self.start])
         for copy, where in owners:
-            part = where.start, where.stop
-            window = newest[part[0] - start : part[1] - start]
-            scatter(window, copy.fetch(*part), where, part[0])
+            window = newest[where.start - start : where.stop - start]
+            scatter(window, copy.fetch(where), where, where.start)
+            self.log.add("from", copy.location, where, where.nbytes, _COPIED_OUT)
         return _detach(layout.place(newest, start))
 
     def write(self, layout: Layout, values: NDArray[Any]) -> None:
@@ -264,7 +264,8 @@ class Home:
         else:
             window = np.zeros(region.stop - region.start, np.uint8)
             np.copyto(layout.place(window, region.start), values)
-        copy.merge(window, region)
+        copy.send(window, region)
+        self.log.add("to", copy.location, region, region.nbytes, "their values are replaced by others")
         self.written_on(copy, region)
 
 

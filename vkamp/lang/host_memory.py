@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.lang.home import Home, depth
+from vkamp.lang.moves import Log
 
 __all__ = ["Lease", "bring_home_at_exit", "lease_memory"]
 
@@ -96,14 +97,14 @@ class _HostHome(Home):
         tell."""
         with self:
             if not self.retired:
-                self.bring_home()
+                self.bring_home("their last view has gone")
                 self.retired = True
                 self.copies.clear()
 
-    def bring_home(self) -> None:
+    def bring_home(self, why: str) -> None:
         """Publish all pending data, errors swallowed."""
         with contextlib.suppress(Exception):
-            self.publish(self.everything)
+            self.publish(self.everything, why)
 
 
 class _Registry:
@@ -152,12 +153,13 @@ class _Registry:
         with contextlib.ExitStack() as locks:
             for home in old:
                 locks.enter_context(home)
-                home.publish(home.everything)
+                home.publish(home.everything, "a view of overlapping memory joins them with it")
             owners = [keep]
             for home in old:
                 owners += home.keep
                 start, stop = min(start, home.start), max(stop, home.stop)
             joined = _HostHome(start, stop, tuple(owners))
+            joined.log = Log(home.log for home in old)
             for home in old:
                 home.retired = True
                 joined.cells |= home.cells
@@ -247,4 +249,4 @@ def _at_exit() -> None:
     _drop_orphans()
     for home in list(_registry.homes):
         with home:
-            home.bring_home()
+            home.bring_home("the program ends")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ByteSet", "Layout", "dense_strides", "scatter"]
+__all__ = ["ByteSet", "Layout", "dense_strides", "mask", "scatter"]
 
 _Parity = NDArray[np.bool_]
 
@@ -141,6 +141,17 @@ EMPTY = ByteSet(np.empty(0, np.int64))
 """The set of no bytes."""
 
 
+def mask(where: ByteSet, origin: int, nbytes: int) -> NDArray[np.bool_]:
+    """For each of the ``nbytes`` bytes from position ``origin`` on, whether it is in ``where``, which
+    lies inside."""
+    edges = where._edges - origin
+    # One step up at each start and one down at each stop; the running sum is the mask.
+    steps = np.zeros(nbytes + 1, np.int8)
+    steps[edges[0::2]] = 1
+    steps[edges[1::2]] = -1
+    return np.cumsum(steps[:-1], dtype=np.int8).view(np.bool_)
+
+
 def scatter(target: NDArray[np.uint8], values: NDArray[np.uint8], where: ByteSet, origin: int) -> None:
     """Write the bytes ``where`` of ``values`` into ``target``, and no others; both begin at
     position ``origin``."""
@@ -148,13 +159,7 @@ def scatter(target: NDArray[np.uint8], values: NDArray[np.uint8], where: ByteSet
         for start, stop in where.intervals():
             target[start - origin : stop - origin] = values[start - origin : stop - origin]
         return
-    edges = where._edges - origin
-    # One step up at each start and one down at each stop; the running sum is the mask.
-    steps = np.zeros(target.size + 1, np.int8)
-    steps[edges[0::2]] = 1
-    steps[edges[1::2]] = -1
-    mask = np.cumsum(steps[:-1], dtype=np.int8).view(np.bool_)
-    np.copyto(target, values[: target.size], where=mask)
+    np.copyto(target, values[: target.size], where=mask(where, origin, target.size))
 
 
 def dense_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:

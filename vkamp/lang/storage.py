@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.errors import AmpError
+from vkamp.lang.access import access_type
 
 __all__ = [
     "Location",
@@ -30,15 +31,16 @@ class Storage(Protocol):
     def nbytes(self) -> int:
         """Its size in bytes."""
 
-    def upload(self, offset: int, data: NDArray[np.uint8]) -> None:
-        """Write the bytes ``data`` at ``offset``, ordered after every launch already enqueued.
+    def upload(self, offset: int, data: NDArray[np.uint8], where: NDArray[np.bool_] | None = None) -> None:
+        """Write the bytes ``data`` at ``offset``, ordered after every launch already enqueued; with
+        ``where``, of the same size, only those that it names.
 
         ``data`` may be changed as soon as the call returns.
         """
 
-    def download(self, offset: int, nbytes: int) -> NDArray[np.uint8]:
+    def download(self, offset: int, nbytes: int, where: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
         """The bytes ``[offset, offset + nbytes)`` after the launches enqueued so far; waits for
-        what it needs.
+        what it needs.  With ``where``, ``nbytes`` long, only those that it names are of interest.
 
         The array is fresh or read-only.
         """
@@ -55,6 +57,10 @@ class Location(Protocol):
     @property
     def runs_kernels(self) -> bool:
         """False for the views of ``accelerator("cpu")``, which only store."""
+
+    def host_access(self, wanted: access_type) -> access_type:
+        """How the host may reach the elements of an array that asks for ``wanted``; AmpError for
+        what the device can't give."""
 
 
 _default_provider: Callable[[], Location] | None = None

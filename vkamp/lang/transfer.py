@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from vkamp.errors import AmpError
 from vkamp.lang.arrays import fit
 from vkamp.lang.completion import completion_future
 from vkamp.lang.container import Container
-from vkamp.lang.dtypes import convert, dtype_name
+from vkamp.lang.dtypes import convert, dtype_name, take
 
 __all__ = ["copy", "copy_async"]
 
@@ -21,7 +21,8 @@ def copy(src: Any, dest: Any) -> None:
     """Copy all elements of ``src`` to ``dest`` (AMP: ``copy``).
 
     One of the two at least is an array or array_view; the other may be one, too, or an ndarray, or,
-    as the source, a nested or flat sequence or iterable of numbers.  Containers must agree in rank
+    as the source, a nested or flat sequence or iterable of numbers, or an iterator, of which as many
+    are taken as the destination has elements.  Containers must agree in rank
     and dtype (TypeError) and in each component of the extent (AmpError).  An ndarray has the
     container's shape, or is flat with as many elements; its type converts without change of kind
     (TypeError, OverflowError).
@@ -77,6 +78,8 @@ def _check_containers(src: Container, dest: Container) -> None:
 def _values_for(src: Any, dest: Container) -> NDArray[Any]:
     if isinstance(src, Container):
         return src._read()
+    if isinstance(src, Iterator):
+        src = take(src, dest._layout.shape)
     values = fit(convert(src, dest.dtype, "the source"), dest._layout.shape, "the source")
     # The destination may lie in the same memory.
     return np.array(values) if isinstance(src, np.ndarray) else values

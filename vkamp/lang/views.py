@@ -3,6 +3,7 @@ own."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn, overload
@@ -20,17 +21,19 @@ from vkamp.lang.container import (
     is_integer,
     position,
 )
+from vkamp.lang.dlpack import HOST_DEVICE, export
 from vkamp.lang.dtypes import element_dtype
 from vkamp.lang.elements import element_at, resolve, store
 from vkamp.lang.home import Home
 from vkamp.lang.host_memory import Lease, lease_memory
 from vkamp.lang.index_space import ExtentLike, extent, index, tiled_index
-from vkamp.lang.region import Layout
+from vkamp.lang.region import ByteSet, Layout
 from vkamp.lang.storage import Location, host_location
 
 __all__ = ["array_view"]
 
 _Subscript = int | tuple[int, ...] | index | tiled_index
+_Slices = slice | tuple[int | slice, ...]
 
 
 class array_view(Container):
@@ -46,8 +49,8 @@ class array_view(Container):
 
     The runtime copies elements to and from a device when they are needed there or here, and only
     what is out of date. Host subscripts read and write: ``v[i, j]``, ``v[index(i, j)]``, and
-    ``v[i]``, which for rank 2 and up is the view of rank N-1 at ``i``.  Negative subscripts never
-    wrap: IndexError.  ``np.asarray(v)`` brings the elements home.
+    ``v[i]``, which for rank 2 and up is the view of rank N-1 at ``i``.  Slices give views, as numpy's do:
+    ``v[2:5, 1]``.  Negative subscripts never wrap: IndexError.  ``np.asarray(v)`` brings the elements home.
 
     When the last view of numpy's memory goes, device writes come home, and errors in that are lost:
     call :meth:`synchronize` to see them.
@@ -169,7 +172,7 @@ class array_view(Container):
     def _host_read(self) -> NDArray[Any]:
         """The elements, brought home."""
         with self._lease as home:
-            home.publish(self._layout.region)
+            home.publish(self._layout.region, "the host reads them")
             return self._host_elements(home)
 
     @contextmanager
@@ -179,20 +182,24 @@ class array_view(Container):
             raise TypeError(f"{self!r} is read-only")
         region = self._layout.region
         with self._lease as home:
-            home.publish(region)
+            home.publish(region, "the host writes some of them")
             try:
                 yield self._host_elements(home)
             finally:
                 home.written_by_host(region)
 
-    def __getitem__(self, key: _Subscript) -> Any:
+    def __getitem__(self, key: _Subscript | _Slices) -> Any:
         if self.rank > 1 and is_integer(key):
             return self._projection(key)
+        if _has_slices(key):
+            return self._derived(_sliced(self._layout, key))
         where = position(key, self._layout.shape, self)
         node = element_at(self._host_read(), where)
         return resolve(self, (where,), node)
 
-    def __setitem__(self, key: _Subscript, value: Any) -> None:
+    def __setitem__(self, key: _Subscript | _Slices, value: Any) -> None:
+        if _has_slices(key):
+            raise TypeError(f"{self!r} assigns single elements: write copy(values, v[...]) for a part of it")
         if self.rank > 1 and is_integer(key):
             raise TypeError(
                 f"{self!r} has rank {self.rank} and takes {self.rank} subscripts: write copy(values, v[{key}])"
@@ -221,6 +228,21 @@ class array_view(Container):
         elements = elements.view()
         elements.flags.writeable = False
         return convert_array(elements, dtype, copy, "an array_view")
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        """The elements, brought home, for other libraries' ``from_dlpack``: home memory itself, no copy.
+
+        Unless the view is read-only this counts as a host write, as by :meth:`data`.  BufferError for structs, and
+        for read-only views if the consumer can't take read-only memory.
+        """
+        if self._readonly or kwargs.get("copy"):
+            return export(self.__array__(), kwargs)
+        with self._host_write() as elements:
+            return export(elements, kwargs)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Host memory."""
+        return HOST_DEVICE
 
     def data(self) -> NDArray[Any]:
         """The home memory of a view of rank 1, brought home (AMP: ``data()``); no copy.
@@ -302,7 +324,7 @@ class array_view(Container):
         """
         writes = self._synchronize_writes(access)
         with self._lease as home:
-            home.publish(self._layout.region)
+            home.publish(self._layout.region, "synchronize()")
             if writes:
                 home.written_by_host(self._layout.region)
 
@@ -317,7 +339,7 @@ class array_view(Container):
         With ``access_type_read_write`` or ``access_type_write`` it counts as written there.
         """
         writes = self._synchronize_writes(access)
-        self._acquire(accelerator_view, read=True, write=writes)
+        self._acquire(accelerator_view, read=True, write=writes, why="synchronize_to()")
         if writes:
             self._written(accelerator_view)
 
@@ -352,8 +374,41 @@ class array_view(Container):
         with self._lease as home:
             home.discard(self._layout.region)
 
+    def explain(self) -> str:
+        """Where this view's newest elements are, and what of them moved when and why, for people.
+
+        Moves are numbered in their order and name the line of the program that asked for them; the
+        bytes are those that travelled for it.
+        """
+        region = self._layout.region
+        with self._lease as home:
+            lines = [f"{self!r}, {region.nbytes} bytes of {_owner(home, self._owned_by_host)}"]
+            lines += _whereabouts(home, region)
+            moves = home.log.of(region)
+            forgotten = home.log.forgotten
+        if forgotten:
+            lines.append(f"  ({forgotten} earlier moves are forgotten)")
+        return "\n".join([*lines, *(f"  {move}" for move in moves)])
+
 
 _extent = extent  # the parameter of this name hides the class
+
+
+def _owner(home: Home, owned_by_host: bool) -> str:
+    if home.primary is not None:
+        return f"an array at {home.primary!r}"
+    return "numpy's memory" if owned_by_host else "memory of its own"
+
+
+def _whereabouts(home: Home, region: ByteSet) -> list[str]:
+    """For each place that has the bytes ``region``, how many of them are right there."""
+    lines, at_home = [], region - home.undefined
+    for copy in home.copies.values():
+        only = (copy.pending & region) - home.undefined
+        right = region - copy.stale - home.undefined
+        at_home -= only
+        lines.append(f"  {copy.location!r}: {right.nbytes} bytes up to date, {only.nbytes} of them newest there alone")
+    return [f"  host memory: {at_home.nbytes} bytes up to date", *lines]
 
 
 # -- layouts ---------------------------------------------------------------------------------------
@@ -417,6 +472,46 @@ def _reinterpret(layout: Layout, dtype: np.dtype[Any]) -> Layout:
     if nbytes % dtype.itemsize:
         raise AmpError(f"{nbytes} bytes are no whole number of {dtype.itemsize}-byte elements")
     return Layout.dense(layout.offset, (nbytes // dtype.itemsize,), dtype)
+
+
+def _has_slices(key: object) -> bool:
+    return isinstance(key, slice) or (isinstance(key, tuple) and any(isinstance(part, slice) for part in key))
+
+
+def _sliced(layout: Layout, key: Any) -> Layout:
+    """The elements that integers and slices name; dimensions at integers go, those not named stay whole."""
+    parts = key if isinstance(key, tuple) else (key,)
+    if len(parts) > len(layout.shape):
+        raise TypeError(f"{_extent(layout.shape)!r} has rank {len(layout.shape)}, got {len(parts)} subscripts")
+    offset, shape, strides = layout.offset, list[int](), list[int]()
+    for dimension, (n, stride) in enumerate(zip(layout.shape, layout.strides, strict=True)):
+        part = parts[dimension] if dimension < len(parts) else slice(None)
+        if isinstance(part, slice):
+            first, length, step = _range_of(part, n, f"slice of {_extent(layout.shape)!r}, dimension {dimension}:")
+            shape.append(length)
+            strides.append(step * stride)
+        elif is_integer(part):
+            first = int(part)
+            if not 0 <= first < n:
+                raise IndexError(f"index {first} is outside dimension {dimension} of {_extent(layout.shape)!r}")
+        else:
+            raise TypeError(f"subscripts beside a slice are integers and slices, got {type(part).__name__}")
+        offset += first * stride
+    return Layout(offset, tuple(shape), tuple(strides), layout.dtype)
+
+
+def _range_of(part: slice, n: int, where: str) -> tuple[int, int, int]:
+    """First position, length and step of a slice of ``n`` positions.  Nothing wraps, nothing is cut off."""
+    first = 0 if part.start is None else operator.index(part.start)
+    stop = n if part.stop is None else operator.index(part.stop)
+    step = 1 if part.step is None else operator.index(part.step)
+    if step < 1:
+        raise AmpError(f"{where} step {step} is below 1")
+    if not (0 <= first < n and stop <= n):
+        raise AmpError(f"{where} {first}:{stop} is not inside 0:{n}")
+    if stop <= first:
+        raise AmpError(f"{where} {first}:{stop} is empty")
+    return first, (stop - first - 1) // step + 1, step
 
 
 def _section_box(args: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:

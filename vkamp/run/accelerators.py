@@ -15,15 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.errors import AmpError, UnsupportedFeatureError
+from vkamp.lang.access import access_type, access_type_auto, access_type_none, access_type_read_write
+from vkamp.lang.completion import completion_future
 from vkamp.lang.storage import Storage, set_host_location_provider, set_location_provider
 from vkamp.run import devices
-from vkamp.run.engine import DeviceInfo, Engine, Limits, Queue
+from vkamp.run.engine import DeviceInfo, Engine, Limits, Queue, Statistics
 from vkamp.run.kompute import KomputeEngine
 
 __all__ = [
     "accelerator",
     "accelerator_view",
-    "marker",
     "queuing_mode",
     "queuing_mode_automatic",
     "queuing_mode_immediate",
@@ -58,6 +59,7 @@ class _Engines:
         self.engines: dict[str, Engine] = {}
         self.default_views: dict[DeviceInfo | None, _View] = {}
         self.chosen: DeviceInfo | str | None = None  # by set_default; _CPU for the cpu accelerator
+        self.access: dict[DeviceInfo, access_type] = {}  # arrays' default, once it was set or used
 
     def add(self, engine: Engine) -> None:
         with self.lock:
@@ -277,6 +279,33 @@ class accelerator:
         return self._info is None or self._info.kind in ("cpu", "integrated", "reference")
 
     @property
+    def default_cpu_access_type(self) -> access_type:
+        """How the host reaches the elements of an array here that asks for nothing: none on a device
+        unless :meth:`set_default_cpu_access_type` said otherwise, read_write on ``"cpu"``.
+        """
+        if self._info is None:
+            return access_type_read_write
+        return _engines.access.get(self._info, access_type_none)
+
+    def set_default_cpu_access_type(self, access: access_type) -> bool:
+        """Makes ``access`` the default for arrays here; True only the first time, and before an array
+        was made with the default. Raises ``AmpError`` if the accelerator shares no memory with the
+        host, and ``TypeError`` for ``access_type_auto``.
+        """
+        if not isinstance(access, access_type) or access == access_type_auto:
+            raise TypeError(f"the default is access_type_none, read, write or read_write, got {access!r}")
+        self._check_access(access)
+        with _engines.lock:
+            if self._info is None or self._info in _engines.access:
+                return False
+            _engines.access[self._info] = access
+            return True
+
+    def _check_access(self, wanted: access_type) -> None:
+        if wanted != access_type_none and not self.supports_cpu_shared_memory:
+            raise AmpError(f"cpu_access_type {wanted.name}: {self.description} shares no memory with the host")
+
+    @property
     def limits(self) -> Limits | None:
         """What the device takes (tile sizes, memory, ...); None for ``"cpu"``."""
         return None if self._info is None else self._info.limits
@@ -319,11 +348,11 @@ class _HostStorage:
     def nbytes(self) -> int:
         return self._bytes.nbytes
 
-    def upload(self, offset: int, data: NDArray[np.uint8]) -> None:
+    def upload(self, offset: int, data: NDArray[np.uint8], where: NDArray[np.bool_] | None = None) -> None:
         self._check(offset, data.nbytes)
-        self._bytes[offset : offset + data.nbytes] = data
+        np.copyto(self._bytes[offset : offset + data.nbytes], data, where=True if where is None else where)
 
-    def download(self, offset: int, nbytes: int) -> NDArray[np.uint8]:
+    def download(self, offset: int, nbytes: int, where: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
         self._check(offset, nbytes)
         return self._bytes[offset : offset + nbytes].copy()
 
@@ -409,6 +438,22 @@ class accelerator_view:
         """False for views of ``"cpu"``."""
         return self._view.queue is not None
 
+    def host_access(self, wanted: access_type) -> access_type:
+        """How the host may reach the elements of an array here that asks for ``wanted``; ``AmpError``
+        if the accelerator shares no memory with the host. ``access_type_auto`` is the accelerator's
+        default, which is fixed from then on.
+        """
+        if not isinstance(wanted, access_type):
+            raise TypeError(f"cpu_access_type is an access_type, got {wanted!r}")
+        owner = self._view.owner
+        if owner._info is None:
+            return access_type_read_write
+        if wanted == access_type_auto:
+            with _engines.lock:
+                return _engines.access.setdefault(owner._info, access_type_none)
+        owner._check_access(wanted)
+        return wanted
+
     def allocate(self, nbytes: int) -> Storage:
         """Memory of the view, ``nbytes`` (1 or more) long; ``OutOfMemoryError`` if there is
         none.
@@ -427,9 +472,18 @@ class accelerator_view:
         if self._view.queue is not None:
             self._view.queue.wait()
 
-    def create_marker(self) -> marker:
-        """A future that is ready when everything launched before it is done."""
-        return marker(self)
+    @property
+    def statistics(self) -> Statistics:
+        """What the view did so far, a copy: launches, compilations, bytes moved; all 0 on ``"cpu"``."""
+        return Statistics() if self._view.queue is None else self._view.queue.statistics
+
+    def create_marker(self) -> completion_future:
+        """Submits everything launched so far; the future is ready when it is done, whatever is
+        launched later (AMP: ``create_marker``). ``get()`` raises what went wrong on the device.
+        """
+        if self._view.queue is None:
+            return completion_future._ready()
+        return completion_future._run(self._view.queue.mark())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, accelerator_view) and self._view is other._view
@@ -439,31 +493,6 @@ class accelerator_view:
 
     def __repr__(self) -> str:
         return f"<accelerator_view of {self.accelerator.device_path}, {self.queuing_mode.value}>"
-
-
-class marker:
-    """A future for the launches before it (AMP: ``completion_future`` of ``create_marker``)."""
-
-    __slots__ = ("_target",)
-
-    def __init__(self, view: accelerator_view) -> None:
-        self._target: accelerator_view | None = view
-
-    @property
-    def valid(self) -> bool:
-        """Whether :meth:`get` was not called yet."""
-        return self._target is not None
-
-    def wait(self) -> None:
-        """Waits until every launch before the marker is done. Raises ``AmpError`` if not valid."""
-        if self._target is None:
-            raise AmpError("this marker's result was taken before")
-        self._target.wait()
-
-    def get(self) -> None:
-        """As :meth:`wait`, once; raises what went wrong on the device."""
-        self.wait()
-        self._target = None
 
 
 def _no_kernels() -> str:

@@ -9,7 +9,7 @@ imports an engine or a driver.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -116,7 +116,8 @@ class Statistics:
     """What a queue did so far: counts, and bytes.
 
     ``uploaded_bytes`` and ``downloaded_bytes`` are what callers asked to move, ``synced_bytes``
-    what the device copied between its memory and the host's for that. ``submissions`` counts calls
+    what the device copied between its memory and the host's for that (whole buffers, where the two
+    have memories of their own: Kompute copies no parts). ``submissions`` counts calls
     of the driver's submit, ``dispatches`` programs run, ``pipelines`` compilations by the driver,
     ``allocations`` buffers that the pool did not have.
     """
@@ -143,17 +144,17 @@ class Buffer(ABC):
         """Size in bytes, as it was asked for."""
 
     @abstractmethod
-    def upload(self, offset: int, data: NDArray[np.uint8]) -> None:
+    def upload(self, offset: int, data: NDArray[np.uint8], where: NDArray[np.bool_] | None = None) -> None:
         """Writes ``data`` (uint8, one-dimensional) at byte ``offset``; ordered after every
-        dispatch already enqueued.
+        dispatch already enqueued. With ``where``, of the same size, only the bytes that it names.
 
         ``data`` may be changed as soon as the call returns. The other bytes keep what they hold.
         """
 
     @abstractmethod
-    def download(self, offset: int, nbytes: int) -> NDArray[np.uint8]:
+    def download(self, offset: int, nbytes: int, where: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
         """The bytes ``offset .. offset + nbytes`` as a fresh array; waits for the dispatches that
-        write them.
+        write them. With ``where``, ``nbytes`` long, only the bytes that it names count.
         """
 
 
@@ -249,6 +250,10 @@ class Queue(ABC):
     @abstractmethod
     def wait(self) -> None:
         """Submits everything enqueued and waits until it is done."""
+
+    @abstractmethod
+    def mark(self) -> Callable[[], None]:
+        """Submits everything enqueued; what it returns waits until just that is done."""
 
     @abstractmethod
     def close(self) -> None:

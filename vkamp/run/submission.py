@@ -53,15 +53,16 @@ class KomputeBuffer(Buffer):
     def nbytes(self) -> int:
         return self._nbytes
 
-    def upload(self, offset: int, data: NDArray[np.uint8]) -> None:
+    def upload(self, offset: int, data: NDArray[np.uint8], where: NDArray[np.bool_] | None = None) -> None:
         if data.dtype != np.uint8 or data.ndim != 1:
             raise AmpError(f"upload takes a one-dimensional uint8 array, not {data.ndim}-d {data.dtype}")
         self._check_range("upload", offset, data.nbytes)
-        self.queue.upload(self.slot, offset, data, whole=data.nbytes == self._nbytes)
+        whole = where is None and data.nbytes == self._nbytes
+        self.queue.upload(self.slot, offset, data, where, whole=whole)
 
-    def download(self, offset: int, nbytes: int) -> NDArray[np.uint8]:
+    def download(self, offset: int, nbytes: int, where: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
         self._check_range("download", offset, nbytes)
-        return self.queue.download(self.slot, offset, nbytes)
+        return self.queue.download(self.slot, offset, nbytes, where)
 
     def _check_range(self, what: str, offset: int, nbytes: int) -> None:
         if offset < 0 or nbytes < 0 or offset + nbytes > self._nbytes:
@@ -157,6 +158,10 @@ class Submission:
         return total
 
 
+def _moved(nbytes: int, where: NDArray[np.bool_] | None) -> int:
+    return nbytes if where is None else int(np.count_nonzero(where))
+
+
 def _touches(work: Submission | _Pending, slot: Slot) -> bool:
     return slot.id in work.access.writes or slot.id in work.access.reads
 
@@ -241,6 +246,20 @@ class KomputeQueue(Queue):
             self._plan()
             self._settle(lambda _: True)
 
+    def mark(self) -> Callable[[], None]:
+        self._check()
+        with self.device.lock:
+            self._plan()
+            self._launch()
+            before = [each for each in self._work if isinstance(each, Submission)]
+
+        def wait() -> None:
+            self._check()
+            with self.device.lock:
+                self._settle(lambda s: s in before)
+
+        return wait
+
     def close(self) -> None:
         if self._closed or self.device.forked or self.device.closed:
             return
@@ -276,7 +295,9 @@ class KomputeQueue(Queue):
 
     # -- host access
 
-    def upload(self, slot: Slot, offset: int, data: NDArray[np.uint8], *, whole: bool) -> None:
+    def upload(
+        self, slot: Slot, offset: int, data: NDArray[np.uint8], where: NDArray[np.bool_] | None, *, whole: bool
+    ) -> None:
         """Writes ``data`` into the host's bytes; the device gets them before the next dispatch
         that uses them.
         """
@@ -292,17 +313,19 @@ class KomputeQueue(Queue):
                 self._bring_home(slot)
             slot.dirty = slot.mirrored
             slot.stale = False
-            slot.mirror[offset : offset + data.size] = data
+            np.copyto(slot.mirror[offset : offset + data.size], data, where=True if where is None else where)
             self._statistics.uploads += 1
-            self._statistics.uploaded_bytes += data.size
+            self._statistics.uploaded_bytes += _moved(data.size, where)
 
-    def download(self, slot: Slot, offset: int, nbytes: int) -> NDArray[np.uint8]:
+    def download(
+        self, slot: Slot, offset: int, nbytes: int, where: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.uint8]:
         """A copy of the bytes, after everything enqueued that writes them."""
         self._check()
         with self.device.lock:
             self._bring_home(slot)
             self._statistics.downloads += 1
-            self._statistics.downloaded_bytes += nbytes
+            self._statistics.downloaded_bytes += _moved(nbytes, where)
             return slot.mirror[offset : offset + nbytes].copy()
 
     def _bring_home(self, slot: Slot) -> None:

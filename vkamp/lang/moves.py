@@ -1,0 +1,74 @@
+"""The record behind ``explain()``: which bytes of a home moved, where to, why, and which line of the program asked."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from vkamp.lang.region import ByteSet
+from vkamp.lang.storage import Location
+
+__all__ = ["Log", "Move"]
+
+#: Moves that a home remembers; older ones are only counted.
+_KEEP = 64
+_PACKAGE = __name__.partition(".")[0]
+#: Modules between a program's line and the package's code.
+_BETWEEN = ("contextlib", "threading", "functools")
+
+
+def _call_site() -> str:
+    """``file:line`` of the program's line that is being run; empty in a thread of our own."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        name = str(frame.f_globals.get("__name__"))
+        if name.partition(".")[0] != _PACKAGE and name not in _BETWEEN:
+            return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
+
+
+@dataclass(frozen=True)
+class Move:
+    """One journey of bytes: ``how`` is ``"to"`` or ``"from"`` the location, ``nbytes`` those that travelled."""
+
+    number: int
+    how: str
+    location: Location
+    region: ByteSet
+    nbytes: int
+    why: str
+    site: str
+
+    def __str__(self) -> str:
+        at = f" at {self.site}" if self.site else ""
+        return f"{self.number}. {self.nbytes} bytes {self.how} {self.location!r}{at}: {self.why}"
+
+
+class Log:
+    """The last moves of a home."""
+
+    def __init__(self, earlier: Iterable[Log] = ()) -> None:
+        self._count = 0
+        self._moves: deque[Move] = deque(maxlen=_KEEP)
+        for log in earlier:
+            self._count += log._count
+            self._moves += log._moves
+
+    def add(self, how: str, location: Location, region: ByteSet, nbytes: int, why: str) -> None:
+        """Note that ``nbytes`` have moved for the sake of ``region``."""
+        self._count += 1
+        self._moves.append(Move(self._count, how, location, region, nbytes, why, _call_site()))
+
+    def of(self, region: ByteSet) -> list[Move]:
+        """The remembered moves of bytes of ``region``, oldest first."""
+        return [move for move in self._moves if move.region.overlaps(region)]
+
+    @property
+    def forgotten(self) -> int:
+        """How many moves are no longer remembered."""
+        return self._count - len(self._moves)
