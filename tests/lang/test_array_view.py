@@ -198,6 +198,27 @@ class TestSubscripts:
         with refused(IndexError, "index -1 is outside extent(5)"):
             array_view(raw[0])[-1]
 
+    def test_slices(self, raw, refused):
+        v = array_view(raw)
+        for key in (np.s_[1:], np.s_[:, 1], np.s_[0:3:2, 1:5:3], np.s_[2, 2:4], np.s_[:], np.s_[np.int64(1) :, 4:5]):
+            assert isinstance(v[key], array_view)
+            np.testing.assert_array_equal(np.asarray(v[key]), raw[key])
+        v[1:, 2:][1, 2] = 99
+        assert raw[2, 4] == 99
+        for key, shown in ((np.s_[-1:], "-1:3"), (np.s_[0:4], "0:4"), (np.s_[3:], "3:3")):
+            with refused(AmpError, f"slice of extent(3, 5), dimension 0: {shown} is not inside 0:3"):
+                v[key]
+        with refused(AmpError, "slice of extent(3, 5), dimension 1: 2:2 is empty"):
+            v[:, 2:2]
+        with refused(AmpError, "slice of extent(3, 5), dimension 0: step -1 is below 1"):
+            v[::-1]
+        with refused(IndexError, "index 5 is outside dimension 1 of extent(3, 5)"):
+            v[1:, 5]
+        with refused(TypeError, "subscripts beside a slice are integers and slices, got float"):
+            v[1:, 1.0]
+        with refused(TypeError, "extent(3, 5) has rank 2, got 3 subscripts"):
+            v[:, :, :]
+
     @pytest.mark.parametrize("row", [-1, 3])
     def test_projection_outside(self, raw, refused, row):
         with refused(AmpError, f"projection {row} is outside dimension 0 of extent(3, 5)"):
@@ -210,13 +231,8 @@ class TestSubscripts:
             v[0, 0, 0]
         with refused(TypeError, f"{name} has rank 2 and takes 2 subscripts, got 1"):
             v[index(1)]
-        for key in (slice(None), (0, slice(1, 2))):
-            with refused(
-                TypeError,
-                f"{name} takes no slices: write .section(index(...), extent(...)), "
-                f"or np.asarray(...) for numpy's subscripts",
-            ):
-                v[key]
+        with refused(TypeError, f"{name} assigns single elements: write copy(values, v[...]) for a part of it"):
+            v[1:] = 0
         for key, kind in ((..., "ellipsis"), ((0, 1.0), "float"), (raw > 1, "ndarray")):
             with refused(
                 TypeError,

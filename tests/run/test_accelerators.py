@@ -141,13 +141,29 @@ def test_a_marker_waits_for_the_launches_before_it(runner):
     a = other.buffer([1, 2])
     other.launch("add", [a], [1])
     marker = view.create_marker()
-    assert marker.valid
+    assert marker.valid()
     marker.wait()
-    assert view._queue.statistics.dispatches == 1
+    assert view.statistics.dispatches == 1
     marker.get()
-    assert not marker.valid
-    with pytest.raises(amp.AmpError, match="taken before"):
-        marker.get()
+    assert runner.read(a).tolist() == [2, 3]
+
+
+def test_a_marker_does_not_wait_for_later_launches(runner):
+    view = accelerator(runner.queue.info.name).create_view()
+    other = type(runner)(view._queue)
+    a, b = other.buffer([1, 2]), other.buffer([3])
+    other.launch("add", [a], [1])
+    wait = view._queue.mark()
+    other.launch("add", [b], [1])
+    wait()
+    assert view.statistics.dispatches == 1
+    view.wait()
+    assert view.statistics.dispatches == 2
+
+
+def test_a_marker_on_the_cpu_is_ready():
+    marker = accelerator("cpu").default_view.create_marker()
+    assert marker.wait_for(0)
 
 
 def default_of(script, **environment):

@@ -142,7 +142,21 @@ def _target_view(view: accelerator_view | None, arguments: pipeline.Arguments) -
                 f"the array `{name}` lives on one accelerator_view ({home.accelerator.description}), and {of} on "
                 f"another ({chosen.accelerator.description}): copy it there, or use an array_view, which moves"
             )
-    return chosen if chosen is not None else accelerator().default_view
+    return chosen if chosen is not None else _default_for(arguments)
+
+
+def _default_for(arguments: pipeline.Arguments) -> accelerator_view:
+    """The default accelerator's default view, or another of its views that holds all captured array_views when the
+    default view does not."""
+    default = accelerator().default_view
+    holding: list[Any] | None = None
+    for container in arguments.containers.values():
+        places = container._current_at()
+        holding = places if holding is None else [place for place in holding if place in places]
+    if not holding or default in holding:
+        return default
+    same = (p for p in holding if isinstance(p, accelerator_view) and p.accelerator == default.accelerator)
+    return next(same, default)
 
 
 # -- compilation ---------------------------------------------------------------------------------------------------

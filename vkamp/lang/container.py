@@ -225,6 +225,12 @@ class Container:
                 # old storage.
                 home.adopt(used, region)
 
+    def _current_at(self) -> list[Location]:
+        """The locations where a launch would find the elements without an upload."""
+        region = self._layout.region
+        with self._lease as home:
+            return [place for place, copy in home.copies.items() if not copy.stale.overlaps(region)]
+
     def _is_current(self, location: Location) -> bool:
         """Whether a launch at ``location`` would find the elements there without an upload."""
         with self._lease as home:
