@@ -233,3 +233,14 @@ class TestAsync:
         copy_async(raw, arrays[0]).then(lambda: step(0))
         assert done.wait(30)
         np.testing.assert_array_equal(np.asarray(arrays[6]), raw)
+
+
+def test_an_iterator_gives_as_many_as_fit():
+    counter = iter(range(100))
+    a = array(extent(2, 3), np.int32, counter)
+    np.testing.assert_array_equal(np.asarray(a), [[0, 1, 2], [3, 4, 5]])
+    copy(counter, a)
+    np.testing.assert_array_equal(np.asarray(a), [[6, 7, 8], [9, 10, 11]])
+    assert next(counter) == 12
+    with pytest.raises(AmpError, match="the source has 1 element, extent"):
+        copy(iter([1]), a)
