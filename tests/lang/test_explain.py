@@ -40,7 +40,7 @@ def test_a_host_view(location, other, launch, explained):
     launch(other, lambda d: None, reads=(row,))
     assert explained(row)[-1] == "  3. 8 bytes to <other> at here: a launch uses them"
     # Moves of the other elements are not this view's.
-    assert explained(v[2])[3:] == ["  1. 60 bytes to <one> at here: a launch uses them"]
+    assert explained(v[2])[4:] == ["  1. 60 bytes to <one> at here: a launch uses them"]
 
 
 def test_between_devices_and_out(location, other, launch, explained):
