@@ -18,7 +18,7 @@ def test_a_closure_keeps_no_container_alive(accelerator_view: amp.accelerator_vi
 
         @amp.parallel_for_each(values.extent)
         def _(idx):  # type: ignore[no-untyped-def]
-            values[idx] = idx[0] + step  # noqa: B023
+            values[idx] = idx[0] + step  # noqa: B023, F821
 
         assert np.array_equal(np.asarray(values), np.arange(101) + step)
         del values, _
