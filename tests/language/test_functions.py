@@ -432,3 +432,34 @@ def test_a_function_that_changes_is_compiled_anew(accelerator_view, monkeypatch)
 @amp.kernel
 def steps_of_floats(i, out):
     out[0, i[0]] = stepped(i[0] + 0.5)
+
+
+def inner_helper():
+    @amp.func
+    def helper(x):
+        return x * 2
+
+    return helper
+
+
+def outer_helper():
+    inner = inner_helper()
+
+    @amp.func
+    def helper(x):
+        return inner(x) + inner(x + 1)
+
+    return helper
+
+
+def test_functions_of_one_name(accelerator_view):
+    helper = outer_helper()
+    double = inner_helper()
+    out = amp.array_view(np.zeros(4, I32))
+
+    @amp.parallel_for_each(accelerator_view, out.extent)
+    def _(i):
+        out[i] = helper(i[0]) * 100 + double(i[0])
+
+    k = np.arange(4)
+    same(np.asarray(out), (4 * k + 2) * 100 + 2 * k)

@@ -5,6 +5,7 @@ Source: amp-reference section 9 (what may be captured).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -36,6 +37,9 @@ from vkamp.lang.kernel import DeviceFunction, KernelFunction
 from vkamp.lang.storage import Location
 
 __all__ = ["Arguments", "collect", "make_request"]
+
+#: What rounds to the largest float32.
+_LARGEST_FLOAT = float(np.finfo(np.float32).max) * (1 + 2.0**-25)
 
 _MISSING = object()
 
@@ -176,6 +180,8 @@ def _scalar_type(function: FunctionType, name: str, value: Any) -> Scalar:
             raise advice.refused_dtype(value.dtype, _span(function, name), value.dtype.name)
         return found
     if isinstance(value, float):
+        if _LARGEST_FLOAT < abs(value) < math.inf:
+            raise AmpError(f"the argument `{name}` = {value} does not fit float32, the type of a Python float")
         return FLOAT32
     low, high = int_range(INT32)
     if low <= value <= high:

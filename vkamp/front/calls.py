@@ -12,7 +12,7 @@ import numpy as np
 
 from vkamp.errors import Span
 from vkamp.front import advice, convert
-from vkamp.front.context import Context, expression
+from vkamp.front.context import Context, contains_load, expression
 from vkamp.front.expressions import thread_index
 from vkamp.front.functions import call_function
 from vkamp.front.values import (
@@ -38,7 +38,7 @@ from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
 from vkamp.lang.views import array_view
 
-__all__ = ["NUMPY_TYPES", "check_writable", "marked_name", "wrong_count"]
+__all__ = ["NUMPY_TYPES", "check_writable", "fixed_place", "marked_name", "wrong_count"]
 
 
 def _python_functions() -> dict[int, BuiltinRow]:
@@ -376,7 +376,15 @@ def _atomic(ctx: Context, name: str, node: ast.Call) -> Value:
     row = ATOMICS[name]
     operands = ("expected", "value")[2 - row.operands :]
     _arity(ctx, node, 1 + row.operands, ctx.text(node.func), f"{ctx.text(node.func)}({', '.join(('a[i]', *operands))})")
-    values = ctx.operands(*node.args)
+    target = ctx.expr(node.args[0])
+    before = len(ctx.block)
+    values = [target, *ctx.operands(*node.args[1:])]
+    if isinstance(target, Element) and len(ctx.block) > before:
+        # The element is chosen before the effects of the operands.
+        effects = ctx.block[before:]
+        del ctx.block[before:]
+        values[0] = Element(fixed_place(ctx, target.place))
+        ctx.block.extend(effects)
     place = _atomic_place(ctx, values[0], name, node.args[0])
     kind = place.type
     assert isinstance(kind, Scalar)
@@ -426,6 +434,27 @@ def _no_element(ctx: Context, value: Value, name: str, node: ast.expr) -> NoRetu
     if isinstance(value, (BufferRef, ArrayRef)):
         help_text = f"write one element of it: `amp.{name}({advice.subscript(ctx, text, value)}, ...)`"
     ctx.fail("VKA406", node, name=name, text=text, what=ctx.describe(value), advice=help_text)
+
+
+def fixed_place(ctx: Context, place: ir.Place) -> ir.Place:
+    """The place with subscripts that are evaluated once: those that read memory become locals."""
+
+    def once(index: ir.Expr) -> ir.Expr:
+        simple = isinstance(index, ir.Load) and isinstance(index.place, ir.Local)
+        return ctx.temporary("at", index) if contains_load(index) and not simple and _reads_memory(index) else index
+
+    if isinstance(place, ir.BufferElement):
+        return ir.BufferElement(place.span, place.type, place.buffer, tuple(map(once, place.indices)))
+    if isinstance(place, ir.ArrayElement):
+        return ir.ArrayElement(place.span, place.type, fixed_place(ctx, place.base), tuple(map(once, place.indices)))
+    if isinstance(place, ir.FieldOf):
+        return ir.FieldOf(place.span, place.type, fixed_place(ctx, place.base), place.name)
+    return place
+
+
+def _reads_memory(expr: ir.Expr) -> bool:
+    """Whether an expression reads more than local variables."""
+    return any(isinstance(n, ir.Load) and not isinstance(n.place, ir.Local) for n in ir.walk(expr))
 
 
 def check_writable(ctx: Context, place: ir.Place, node: ast.AST) -> None:

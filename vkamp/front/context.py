@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -74,6 +74,8 @@ class Module:
     scalars: dict[str, ir.ScalarParam] = field(default_factory=dict)
     tile_statics: list[ir.Variable] = field(default_factory=list)
     functions: list[ir.Function] = field(default_factory=list)
+    #: Those of the functions, and of the kernel's own body.
+    function_names: set[str] = field(default_factory=lambda: {"main"})
     instances: dict[Any, Instance] = field(default_factory=dict)
     stack: list[tuple[Any, Span | None]] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
@@ -87,8 +89,9 @@ class Module:
 
     def unique_function(self, name: str) -> str:
         """A function name not yet taken."""
-        taken = {f.name for f in self.functions} | {i.name for i in self.instances.values()}
-        return _unique(name, taken)
+        unique = _unique(name, self.function_names)
+        self.function_names.add(unique)
+        return unique
 
     def unique_tile_static(self, name: str) -> str:
         """A tile_static name not yet taken, in the kernel."""
@@ -261,8 +264,17 @@ class Context:
 
     def _keep(self, value: Value, at: int) -> tuple[Value, int]:
         """The value as it is before statement ``at``."""
-        if isinstance(value, Element) and not isinstance(value.place.type, Struct):
-            value = Number(ir.Load(value.place.span, value.place.type, value.place))
+        if isinstance(value, Element):
+            load = ir.Load(value.place.span, value.place.type, value.place)
+            if isinstance(load.type, Struct):
+                return self._keep_struct(value, load, at)
+            value = Number(load)
+        if isinstance(value, (BufferRef, ArrayRef)):
+            prefix = list(value.prefix)
+            for i, index in enumerate(prefix):
+                if contains_load(index):
+                    prefix[i], at = self.temporary("at", index, at), at + 1
+            return replace(value, prefix=tuple(prefix)), at
         if isinstance(value, Number) and contains_load(value.expr):
             return Number(self.temporary("value", value.expr, at), value.weak), at + 1
         if isinstance(value, TupleValue):
@@ -278,6 +290,15 @@ class Context:
         name = self.text(node)
         help_text = advice.host_advice(value, name, captured=True)
         self.fail("VKA205", node, name=name, what=advice.host_object(value), advice=help_text)
+
+    def _keep_struct(self, value: Element, load: ir.Load, at: int) -> tuple[Value, int]:
+        root = ir.root_of(value.place)
+        if isinstance(root, ir.Local) and root.variable.storage == "local":
+            # Functions get structs by value: no effect changes it.
+            return value, at
+        kept = self.temporary("value", load, at)
+        assert isinstance(kept, ir.Load)
+        return Element(kept.place), at + 1
 
     def refuse(self, node: ast.AST) -> NoReturn:
         """Raises the error for syntax that the language does not have."""

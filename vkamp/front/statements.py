@@ -11,7 +11,7 @@ import numpy as np
 
 from vkamp.errors import Note, Span
 from vkamp.front import advice, convert
-from vkamp.front.calls import NUMPY_TYPES, check_writable, marked_name, wrong_count
+from vkamp.front.calls import NUMPY_TYPES, check_writable, fixed_place, marked_name, wrong_count
 from vkamp.front.context import Context, Slot, contains_load
 from vkamp.front.expressions import binary, element_of, thread_index
 from vkamp.front.functions import flatten, set_body_lowering
@@ -212,7 +212,7 @@ def _aug_assign(ctx: Context, node: ast.AugAssign) -> None:
         _not_assignable(ctx, target)
     if not isinstance(owner, Element):
         convert.no_number(ctx, owner, target)
-    place = _fixed(ctx, owner.place)
+    place = fixed_place(ctx, owner.place)
     _check_target(ctx, place, target)
     span = ctx.span(node)
     old: Value = Element(place)
@@ -230,27 +230,6 @@ def _aug_assign(ctx: Context, node: ast.AugAssign) -> None:
 def _result_node(node: ast.AugAssign) -> ast.expr:
     """The binary expression that the statement stands for, for messages."""
     return ast.copy_location(ast.BinOp(node.target, node.op, node.value), node)
-
-
-def _fixed(ctx: Context, place: ir.Place) -> ir.Place:
-    """The place with subscripts that are evaluated once: those that read memory become locals."""
-
-    def once(index: ir.Expr) -> ir.Expr:
-        simple = isinstance(index, ir.Load) and isinstance(index.place, ir.Local)
-        return ctx.temporary("at", index) if contains_load(index) and not simple and _reads_memory(index) else index
-
-    if isinstance(place, ir.BufferElement):
-        return ir.BufferElement(place.span, place.type, place.buffer, tuple(map(once, place.indices)))
-    if isinstance(place, ir.ArrayElement):
-        return ir.ArrayElement(place.span, place.type, _fixed(ctx, place.base), tuple(map(once, place.indices)))
-    if isinstance(place, ir.FieldOf):
-        return ir.FieldOf(place.span, place.type, _fixed(ctx, place.base), place.name)
-    return place
-
-
-def _reads_memory(expr: ir.Expr) -> bool:
-    """Whether an expression reads more than local variables."""
-    return any(isinstance(n, ir.Load) and not isinstance(n.place, ir.Local) for n in ir.walk(expr))
 
 
 def _aug_tuple(ctx: Context, node: ast.AugAssign, owner: Value) -> None:
