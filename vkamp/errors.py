@@ -372,11 +372,7 @@ MESSAGES: dict[str, Message] = {
     "VKA321": Message(_C, "indices and tuples have no order", "compare their components, `idx[0] < n`"),
     "VKA322": Message(_C, "there is no `{op}` of {left} and {right}", "{advice}"),
     "VKA323": Message(_C, "`{text}` is {what}, which has no elements", "{advice}"),
-    "VKA324": Message(
-        _C,
-        "the subscript {index} is outside dimension {dim} of size {size}",
-        "subscripts run from 0, and negative ones do not wrap",
-    ),
+    "VKA324": Message(_C, "the subscript {index} is outside {place}", "{advice}"),
     "VKA325": Message(
         _C,
         "`{text}` has {size} component{s}, and [{index}] is none of them",
@@ -437,6 +433,11 @@ MESSAGES: dict[str, Message] = {
         _C,
         "the expected value, `{text}`, must be a local variable of type {type}: it gets the value that was read",
         "assign it to a variable first: `expected = amp.{type}({advice})`",
+    ),
+    "VKA410": Message(
+        _C,
+        "a {name} array of {size} bytes, and {limit} is the limit",
+        "make it smaller, or use a container",
     ),
     # -- 5xx: tiles
     "VKA501": Message(

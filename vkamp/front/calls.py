@@ -164,14 +164,7 @@ def _type_call(ctx: Context, target: type, node: ast.Call) -> Value:
             try:
                 return Constant(target(found.value))
             except (OverflowError, ValueError):
-                ctx.fail(
-                    "VKA303",
-                    node,
-                    value=found.value,
-                    type=kind,
-                    range=advice.phrase(kind),
-                    advice="use a finite number",
-                )
+                convert.misfit(ctx, ctx.span(node), found.value, kind, "use a finite number in that range")
         if kind == BOOL:
             return Constant(bool(found.value))
         raw = (
@@ -309,7 +302,7 @@ def _c_division(ctx: Context, name: Any, node: ast.Call) -> Value:
         ctx.fail("VKA315", node, name=name, accepts="int32 or uint32", given=kind, advice=example)
     if isinstance(y, ir.Const) and y.value == 0:
         ctx.fail("VKA310", node.args[1])
-    return Number(ir.Binary(ctx.span(node), kind, name, x, y))
+    return Number(convert.integer_operation(ctx.span(node), kind, name, x, y))
 
 
 def _fence_function(ctx: Context, name: str, node: ast.Call) -> Value:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 import math
-from typing import NoReturn
+import operator
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -28,6 +30,7 @@ from vkamp.ir.types import (
     common_type,
     int_range,
 )
+from vkamp.lang.device import tdiv, trem
 
 __all__ = [
     "arithmetic",
@@ -38,7 +41,9 @@ __all__ = [
     "constant_int",
     "convert",
     "index_expr",
+    "integer_operation",
     "literal",
+    "misfit",
     "natural",
     "no_constant",
     "no_number",
@@ -93,10 +98,10 @@ def literal(ctx: Context, value: Constant, kind: Scalar, node: ast.AST | Span) -
         return ir.Const(span, BOOL, bool(raw))
     if kind.is_integer:
         if isinstance(raw, float):
-            _misfit(ctx, span, raw, kind, "use a whole number")
+            misfit(ctx, span, raw, kind, "use a whole number")
         low, high = int_range(kind)
         if not low <= int(raw) <= high:
-            _misfit(ctx, span, raw, kind, _integer_advice(int(raw), kind))
+            misfit(ctx, span, raw, kind, _integer_advice(int(raw), kind))
         return ir.Const(span, kind, int(raw))
     try:
         wide = float(raw)
@@ -105,11 +110,12 @@ def literal(ctx: Context, value: Constant, kind: Scalar, node: ast.AST | Span) -
     with np.errstate(over="ignore"):
         rounded = float(np.float32(wide))
     if math.isinf(rounded) and not (isinstance(raw, float) and math.isinf(raw)):
-        _misfit(ctx, span, raw, kind, "use a smaller number, or math.inf")
+        misfit(ctx, span, raw, kind, "use a smaller number, or math.inf")
     return ir.Const(span, kind, rounded)
 
 
-def _misfit(ctx: Context, span: Span, raw: bool | int | float, kind: Scalar, help_text: str) -> NoReturn:
+def misfit(ctx: Context, span: Span, raw: bool | int | float, kind: Scalar, help_text: str) -> NoReturn:
+    """Raises the error for a number that its type cannot hold."""
     # Python refuses to print very long integers.
     long = isinstance(raw, int) and raw.bit_length() > 256
     value = f"a number of {int(raw).bit_length()} bits" if long else repr(raw)
@@ -295,7 +301,33 @@ def index_expr(ctx: Context, value: Value, node: ast.expr) -> ir.Expr:
     if not kind.is_integer:
         given = advice.with_article(kind)
         ctx.fail("VKA314", node, text=ctx.text(node), given=given, advice=whole_number(ctx, found, node))
-    return natural(ctx, found, node)
+    expr = natural(ctx, found, node)
+    if not isinstance(expr, ir.Const) and all(_is_constant_part(n) for n in ir.walk(expr)):
+        # Kept from a compiler of shaders, which would compute it, and refuse the whole shader if it is out of range.
+        return ctx.temporary("index", expr)
+    return expr
+
+
+def _is_constant_part(node: ir.Node) -> bool:
+    return not isinstance(node, (ir.Load, ir.ScalarValue, ir.ThreadIndex, ir.BufferExtent))
+
+
+_INTEGER: dict[str, Callable[[int, int], int]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv,
+    "floormod": operator.mod, "bitand": operator.and_, "bitor": operator.or_, "bitxor": operator.xor,
+    "shl": operator.lshift, "shr": operator.rshift, "tdiv": tdiv, "trem": trem,
+}  # fmt: skip
+
+
+def integer_operation(span: Span, kind: Scalar, name: Any, x: ir.Expr, y: ir.Expr) -> ir.Expr:
+    """A binary operation; of two integer constants the result, which wraps as on a device."""
+    if not (kind.is_integer and isinstance(x, ir.Const) and isinstance(y, ir.Const)):
+        return ir.Binary(span, kind, name, x, y)
+    if y.value == 0 and name in ("floordiv", "floormod", "tdiv", "trem"):
+        return ir.Binary(span, kind, name, x, y)
+    value = _cast_constant(_INTEGER[name](int(x.value), int(y.value)), kind)
+    assert value is not None
+    return ir.Const(span, kind, value)
 
 
 def whole_number(ctx: Context, value: Constant | Number, node: ast.expr) -> str:

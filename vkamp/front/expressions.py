@@ -155,10 +155,10 @@ def binary(
             )
         if kind.kind == "float":
             _bad_operands(ctx, op, node, a, b)
-        return Number(ir.Binary(span, kind, _BITWISE[type(op)], x, y), weak)
+        return Number(convert.integer_operation(span, kind, _BITWISE[type(op)], x, y), weak)
     if isinstance(op, (ast.FloorDiv, ast.Mod)) and kind.is_integer and _is_zero(y):
         ctx.fail("VKA310", right_node)
-    return Number(ir.Binary(span, kind, _ARITHMETIC[type(op)], x, y), weak)
+    return Number(convert.integer_operation(span, kind, _ARITHMETIC[type(op)], x, y), weak)
 
 
 def _bad_operands(ctx: Context, op: ast.AST, node: ast.AST, a: Constant | Number, b: Constant | Number) -> NoReturn:
@@ -227,7 +227,7 @@ def _shift(
     name: Any = "shl" if isinstance(op, ast.LShift) else "shr"
     weak = isinstance(a, Constant) or (a.weak and isinstance(a, Number))
     return Number(
-        ir.Binary(ctx.span(node), kind, name, value, count),
+        convert.integer_operation(ctx.span(node), kind, name, value, count),
         weak and isinstance(b, Number) and b.weak,
     )
 
@@ -293,9 +293,13 @@ def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
     if isinstance(node.op, ast.UAdd):
         return Number(operand, found.weak)
     if isinstance(node.op, ast.USub):
+        if isinstance(operand, ir.Const) and kind.is_integer:
+            return Number(convert.integer_operation(span, kind, "sub", ir.Const(span, kind, 0), operand), found.weak)
         return Number(ir.Unary(span, kind, "neg", operand), found.weak)
     if kind.kind == "float":
         ctx.fail("VKA302", node, op="~", what=kind, advice="convert the operand first, `amp.int32(...)`")
+    if isinstance(operand, ir.Const):
+        return Number(convert.integer_operation(span, kind, "bitxor", operand, ir.Const(span, kind, -1)), found.weak)
     return Number(ir.Unary(span, kind, "invert", operand), found.weak)
 
 
@@ -529,8 +533,8 @@ def _compare_tuples(ctx: Context, name: str, left: Value, right: Value, node: as
             result = link
         else:
             result = ir.Logical(span, BOOL, "and" if name == "eq" else "or", result, link)
-    assert result is not None
-    return _bool(result)
+    # Empty tuples are equal.
+    return Constant(name == "eq") if result is None else _bool(result)
 
 
 # -- index objects -------------------------------------------------------------------------------------------------
@@ -590,7 +594,7 @@ def _index_arithmetic(ctx: Context, op: ast.operator, left: Value, right: Value,
         y = _component(ctx, b, node)
         if name in ("tdiv", "trem") and _is_zero(y):
             ctx.fail("VKA310", node)
-        items.append(Number(ir.Binary(span, INT32, name, x, y)))
+        items.append(Number(convert.integer_operation(span, INT32, name, x, y)))
     return TupleValue(tuple(items), kind)
 
 
@@ -639,6 +643,12 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Value:
         if len(indices) > owner.rank or (len(indices) < owner.rank and len(indices) != 1):
             _rank_mismatch(ctx, node, owner, len(indices))
         prefix = (*owner.prefix, *indices)
+        for dim, index in enumerate(indices):
+            if isinstance(index, ir.Const) and index.value < 0:
+                text = ctx.text(node.value)
+                help_text = f"negative subscripts do not wrap: write `{text}.extent[{dim}] - {-index.value}`"
+                place = f"dimension {dim} of `{text}`"
+                ctx.fail("VKA324", node, index=index.value, place=place, advice=help_text)
         if len(prefix) < owner.param.rank:
             return BufferRef(owner.param, prefix)
         return Element(ir.BufferElement(ctx.span(node), owner.param.element, owner.param.name, prefix))
@@ -666,7 +676,8 @@ def _array_item(ctx: Context, owner: ArrayRef, key: Value, node: ast.Subscript) 
     prefix = (*owner.prefix, *indices)
     for dim, (index, size) in enumerate(zip(prefix, kind.shape, strict=False)):
         if isinstance(index, ir.Const) and not 0 <= index.value < size:
-            ctx.fail("VKA324", node, index=index.value, dim=dim, size=size)
+            help_text = "subscripts run from 0, and negative ones do not wrap"
+            ctx.fail("VKA324", node, index=index.value, place=f"dimension {dim} of size {size}", advice=help_text)
     if len(prefix) < len(kind.shape):
         return ArrayRef(owner.place, prefix)
     return element_of(ir.ArrayElement(ctx.span(node), kind.element, owner.place, prefix))
@@ -694,6 +705,8 @@ def _indices(ctx: Context, key: Value, node: ast.Subscript) -> tuple[ir.Expr, ..
 
 def _tuple_item(ctx: Context, owner: TupleValue, key: Value, node: ast.Subscript) -> Value:
     found = convert.number(ctx, key, node.slice)
+    if convert.scalar_type(found) == BOOL or (isinstance(found, Number) and not convert.scalar_type(found).is_integer):
+        convert.index_expr(ctx, found, node.slice)
     size = len(owner.items)
     if isinstance(found, Number) and isinstance(found.expr, ir.Const):
         found = Constant(found.expr.value)

@@ -181,6 +181,8 @@ def attribute_of_object(ctx: Context, owner: Object, name: str, node: ast.Attrib
     if not isinstance(target, (ModuleType, type, MathNamespace)):
         if advice.is_host_object(target):
             ctx.host_object(target, node.value)
+        if isinstance(target, str):
+            ctx.fail("VKA101", node.value, what="strings", advice="use numbers")
         ctx.fail("VKA206", node, owner=ctx.describe(owner), name=name, advice=advice.attribute("", name, ()))
     try:
         found = getattr(target, name)

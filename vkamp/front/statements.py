@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -39,6 +40,9 @@ _STATEMENTS: dict[type[ast.stmt], Callable[[Context, Any], None]] = {}
 
 #: Copies that an unrolled loop may make: more is a shader that drivers compile for minutes.
 _UNROLL_LIMIT = 4096
+
+#: Bytes of a private array: each thread has its own, and no device has room for more.
+_PRIVATE_LIMIT = 1 << 19
 
 
 def _statement(
@@ -144,6 +148,9 @@ def _assign(ctx: Context, node: ast.Assign) -> None:
         ctx.fail("VKA223", node.value, text=ctx.text(node.value))
     if len(node.targets) > 1:
         value = _settle(ctx, value)
+        if isinstance(value, Number) and contains_load(value.expr) and _is_fresh(ctx, value.expr):
+            # The first target must not take a call's result for itself: the others read it too.
+            value = Number(ctx.temporary("value", value.expr), value.weak)
     for target in node.targets:
         _store(ctx, target, value, node.value, node)
 
@@ -595,9 +602,16 @@ def _array_type(ctx: Context, storage: str, call: ast.Call) -> tuple[Type, tuple
     items = shape_value.items if isinstance(shape_value, TupleValue) else (shape_value,)
     shape = tuple(convert.constant_int(ctx, i, parts["shape"], f"the shape of a {storage} array") for i in items)
     for size in shape:
+        convert.literal(ctx, Constant(size), INT32, parts["shape"])
         if size <= 0:
             ctx.fail("VKA408", parts["shape"], name=storage, size=size)
-    return _element_type(ctx, ctx.expr(parts["dtype"]), parts["dtype"]), shape
+    kind = _element_type(ctx, ctx.expr(parts["dtype"]), parts["dtype"])
+    total = math.prod(shape) * kind.size
+    # A device's own limit of tile_static memory, much lower, is checked at the launch.
+    limit = _PRIVATE_LIMIT if storage == "private" else 1 << 31
+    if total > limit:
+        ctx.fail("VKA410", call, name=storage, size=total, limit=limit)
+    return kind, shape
 
 
 def _element_type(ctx: Context, value: Value, node: ast.expr) -> Type:
@@ -743,6 +757,8 @@ def _static_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) -
     ]
     if len(bounds) == 3 and bounds[2] == 0:
         ctx.fail("VKA112", call.args[2])
+    for bound, part in zip(bounds, call.args, strict=True):
+        convert.literal(ctx, Constant(bound), INT32, part)
     steps = range(*bounds)
     if len(steps) > _UNROLL_LIMIT:
         ctx.fail("VKA113", call, count=len(steps), limit=_UNROLL_LIMIT)
