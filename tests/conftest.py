@@ -36,6 +36,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="rewrite the golden files with what the tests find; review the difference",
     )
 
+    parser.addoption("--vkamp-devices-only", action="store_true", help="leave out the tests that reach no driver")
+
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
@@ -83,11 +85,18 @@ def _runs_on_a_device(item: pytest.Item) -> bool:
     return "accelerator" in getattr(item, "fixturenames", ())
 
 
+def _uses_a_driver(item: pytest.Item) -> bool:
+    """Whether a test reaches a driver: through an accelerator, or through the engine alone."""
+    return _runs_on_a_device(item) or "info" in getattr(item, "fixturenames", ())
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     # A test for devices that nobody asked for is left out, not skipped: a skip means trouble.
     left_out = [
         item for item in items if _runs_on_a_device(item) and not _names_for(item.get_closest_marker(MARKER), config)
     ]
+    if config.getoption("--vkamp-devices-only"):
+        left_out += [item for item in items if not _uses_a_driver(item)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]

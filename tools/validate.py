@@ -1,4 +1,4 @@
-"""Runs the test suite on lavapipe under the Vulkan validation layers with synchronisation checks.
+"""Runs every test that reaches a driver, on lavapipe, under the Vulkan validation layers with synchronisation checks.
 
     tools/env python -m tools.validate [pytest arguments]
 
@@ -69,7 +69,8 @@ def _validate(environment: dict[str, str], arguments: list[str]) -> int:
         print("the validation layers do not report a planted hazard: install vulkan-validationlayers")
         print(planted.stdout + planted.stderr)
         return 1
-    command = [sys.executable, "-m", "pytest", "-s", "-q", "--vkamp-accelerators", "llvmpipe", *arguments]
+    command = [sys.executable, "-m", "pytest", "-s", "-q", "--vkamp-accelerators", "llvmpipe"]
+    command += ["--vkamp-devices-only", *arguments]
     run = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     found = reports(run.stdout)
     if run.returncode or found:
