@@ -172,7 +172,7 @@ class _Analysis:
             state.divergent.pop(key, None)
             return
         text = f"`{key}` gets a value here that may differ between the threads of the tile"
-        state.divergent[key] = because(span, text, reason)
+        state.divergent[key] = reason if variable.temporary else because(span, text, reason)
         self._record(key, state, frame)
 
     def _weaken(

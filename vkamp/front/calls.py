@@ -402,7 +402,7 @@ def _atomic_result(
     expected: ir.Local | None,
     span: Span,
 ) -> Value:
-    result = ctx.new_variable("stored" if kind == BOOL else "before", kind, span)
+    result = ctx.new_variable("stored" if kind == BOOL else "before", kind, span, temporary=True)
     ctx.emit(ir.Atomic(span, name, place, args, result, expected))
     return Number(ir.Load(span, kind, ir.Local(span, kind, result)))
 

@@ -212,18 +212,20 @@ class Context:
         finally:
             self.block = outer
 
-    def new_variable(self, name: str, kind: Type, span: Span, storage: Any = "local") -> ir.Variable:
+    def new_variable(
+        self, name: str, kind: Type, span: Span, storage: Any = "local", *, temporary: bool = False
+    ) -> ir.Variable:
         """A variable with a name of its own in this function."""
         unique = _unique(name, self.taken)
         self.taken.add(unique)
-        variable = ir.Variable(unique, kind, storage, span)
+        variable = ir.Variable(unique, kind, storage, span, temporary)
         if storage in ("local", "private"):
             self.variables.append(variable)
         return variable
 
     def temporary(self, name: str, expr: ir.Expr, at: int | None = None) -> ir.Expr:
         """Puts a value into a new local, before statement ``at`` of the block; its later reads see this moment."""
-        variable = self.new_variable(name, expr.type, expr.span)
+        variable = self.new_variable(name, expr.type, expr.span, temporary=True)
         place = ir.Local(expr.span, expr.type, variable)
         self.block.insert(len(self.block) if at is None else at, ir.Assign(expr.span, place, expr))
         return ir.Load(expr.span, expr.type, place)

@@ -328,7 +328,7 @@ def _logical(ctx: Context, name: Literal["and", "or"], parts: list[ast.expr], no
     span = ctx.span(node)
     if not inner:
         return Number(ir.Logical(span, BOOL, name, left, right))
-    variable = ctx.new_variable("decided", BOOL, span)
+    variable = ctx.new_variable("decided", BOOL, span, temporary=True)
     place = ir.Local(span, BOOL, variable)
     ctx.emit(ir.Assign(span, place, left))
     load = ir.Load(span, BOOL, place)
@@ -361,7 +361,7 @@ def _ifexp(ctx: Context, node: ast.IfExp) -> Value:
     is_struct = isinstance(a.type, Struct)
     if not then_block and not else_block and not is_struct:
         return Number(ir.Select(span, a.type, test, a, b), weak)
-    variable = ctx.new_variable("chosen", a.type, span)
+    variable = ctx.new_variable("chosen", a.type, span, temporary=True)
     place = ir.Local(span, a.type, variable)
     ctx.emit(
         ir.If(

@@ -92,7 +92,7 @@ def _emit_call(ctx: Context, instance: Instance, passing: _Passing, node: ast.Ca
     base = instance.name
     results = []
     for kind in instance.result_types:
-        results.append(ctx.new_variable(f"{base}_result", kind, span))
+        results.append(ctx.new_variable(f"{base}_result", kind, span, temporary=True))
     ctx.emit(ir.Call(span, instance.name, tuple(passing.args), tuple(results)))
     if instance.result is None:
         return Nothing()

@@ -82,13 +82,15 @@ class Variable:
     """A named piece of memory; ``name`` is unique within its function (tile_static: within the kernel).
 
     ``storage``: ``"local"`` (scalar or struct), ``"private"`` and ``"tile_static"`` (arrays), ``"parameter"``
-    (of a function: scalars and structs by value, arrays by reference).
+    (of a function: scalars and structs by value, arrays by reference).  A ``temporary`` is no variable of the
+    author's: messages leave it out.
     """
 
     name: str
     type: Type
     storage: Literal["local", "private", "tile_static", "parameter"]
     span: Span = dataclasses.field(repr=False, compare=False)
+    temporary: bool = dataclasses.field(default=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
