@@ -392,6 +392,11 @@ MESSAGES: dict[str, Message] = {
         "the tuple `{name}` holds {what}",
         "a tuple variable holds numbers; give the other things names of their own",
     ),
+    "VKA332": Message(_C, "short vectors have no order", "compare their components: `{left}.x {op} ...`"),
+    "VKA333": Message(_C, "`{text}` is {given}, which does not convert to {type}: the lengths differ", "{advice}"),
+    "VKA334": Message(
+        _C, "`{text}` is {what}", "choose between vectors of one type; `amp.float3(a)` makes one of a number"
+    ),
     # -- 4xx: memory
     "VKA401": Message(
         _C,

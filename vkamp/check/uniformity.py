@@ -595,7 +595,7 @@ class _Analysis:
         while True:
             if isinstance(step, (nodes.ArrayElement, nodes.BufferElement)):
                 found += [self._value(index, state, frame) for index in step.indices]
-            if not isinstance(step, (nodes.ArrayElement, nodes.FieldOf)):
+            if not isinstance(step, (nodes.ArrayElement, nodes.ComponentsOf, nodes.FieldOf)):
                 return shortest(found)
             step = step.base
 

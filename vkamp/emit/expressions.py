@@ -24,7 +24,9 @@ from vkamp.ir.nodes import (
     Builtin,
     Cast,
     Compare,
+    ComponentsOf,
     Const,
+    Construct,
     Expr,
     FieldOf,
     Kernel,
@@ -35,14 +37,15 @@ from vkamp.ir.nodes import (
     Place,
     ScalarValue,
     Select,
+    Swizzle,
     ThreadIndex,
     Unary,
     Variable,
     walk,
 )
-from vkamp.ir.types import FLOAT32, INT32, Scalar, Struct
+from vkamp.ir.types import FLOAT32, INT32, VECTOR_LETTERS, Scalar, Struct, Vector
 
-__all__ = ["Expressions", "Globals", "Text", "WordValue", "has_float_arithmetic"]
+__all__ = ["Expressions", "Globals", "Text", "WordValue", "has_float_arithmetic", "is_packed"]
 
 # Precedences of GLSL, loosest first.
 _COND, _LOR, _LXOR, _LAND, _OR, _XOR, _AND, _EQ, _REL, _SHIFT, _ADD, _MUL, _UNARY, _POSTFIX = range(14)
@@ -99,10 +102,28 @@ class Globals:
 
 def has_float_arithmetic(nodes: Iterable[Node]) -> bool:
     """Whether a compiler could contract something in these expressions."""
-    return any(
-        isinstance(n, Binary) and isinstance(n.type, Scalar) and n.type.kind == "float"
-        for node in nodes
-        for n in walk(node)
+    return any(isinstance(n, Binary) and _element(n).kind == "float" for node in nodes for n in walk(node))
+
+
+def _element(expr: Expr) -> Scalar:
+    """The type of a number, or of a vector's components."""
+    kind = expr.type
+    assert isinstance(kind, (Scalar, Vector))
+    return kind.element if isinstance(kind, Vector) else kind
+
+
+def is_packed(place: Place) -> bool:
+    """Whether the vector at a place, or the one whose components it is, is an array of scalars in memory.
+
+    It is where std430 would align it otherwise than numpy does: three components in a buffer, and in structs.
+    """
+    if isinstance(place, ComponentsOf):
+        return is_packed(place.base)
+    kind = place.type
+    if isinstance(place, ArrayElement):
+        place = place.base
+    return isinstance(kind, Vector) and (
+        isinstance(place, FieldOf) or (isinstance(place, BufferElement) and kind.count == 3)
     )
 
 
@@ -185,7 +206,7 @@ class Expressions:
         return text
 
     def place(self, place: Place) -> str:
-        """The text of a variable, an element or a member."""
+        """The text of a variable, an element, a member or components (of a packed vector: of one)."""
         if isinstance(place, Local):
             return self.variable(place.variable)
         if isinstance(place, FieldOf):
@@ -195,6 +216,9 @@ class Expressions:
         if isinstance(place, ArrayElement):
             indices = "".join(f"[{self.plain(i)}]" for i in place.indices)
             return self.place(place.base) + indices
+        if isinstance(place, ComponentsOf):
+            base = self.place(place.base)
+            return f"{base}[{VECTOR_LETTERS.index(place.letters)}]" if is_packed(place) else f"{base}.{place.letters}"
         assert isinstance(place, BufferElement)
         buffer = self._shared.kernel.buffer(place.buffer)
         number = element_number(buffer, place.indices)
@@ -208,6 +232,9 @@ class Expressions:
 
     def operator(self, expr: Binary) -> tuple[str, Expr] | None:
         """The operator and right operand for ``place op= right``, if ``expr`` is one GLSL operator."""
+        if isinstance(expr.type, Vector):
+            sign = self._vector_operator(expr)
+            return None if sign is None else (sign[0], _broadcast(expr.right) or expr.right)
         if not isinstance(expr.type, Scalar) or expr.type.kind == "bool" or _divides_by_zero(expr):
             return None
         return self._integer_division(expr) or self._operator(expr)
@@ -218,7 +245,7 @@ class Expressions:
         if isinstance(expr, Const):
             return self._const(expr)
         if isinstance(expr, Load):
-            return Text(self.place(expr.place))
+            return Text(self._load(expr.place))
         if isinstance(expr, Binary):
             return self._binary(expr)
         if isinstance(expr, Compare):
@@ -233,7 +260,23 @@ class Expressions:
             return self._select(expr)
         if isinstance(expr, Builtin):
             return self._builtin(expr)
+        if isinstance(expr, Construct):
+            return Text(f"{GLSL_TYPES[expr.type.name]}({', '.join(self._text(p).glsl for p in expr.parts)})")  # type: ignore[union-attr]
+        if isinstance(expr, Swizzle):
+            return Text(f"{_in_parentheses(self._text(expr.operand), _POSTFIX)}.{expr.letters}")
         return self._named(expr)
+
+    def _load(self, place: Place) -> str:
+        """The value at a place; a packed vector is made of its components."""
+        if not is_packed(place) or isinstance(place.type, Scalar):
+            return self.place(place)
+        whole, letters = (place.base, f".{place.letters}") if isinstance(place, ComponentsOf) else (place, "")
+        assert isinstance(whole.type, Vector)
+        return f"{self._shared.helpers.convert('to', whole.type)}({self.place(whole)}){letters}"
+
+    def packed(self, text: str, kind: Vector) -> str:
+        """The text of a vector as the array of its components."""
+        return f"{self._shared.helpers.convert('from', kind)}({text})"
 
     def _named(self, expr: Expr) -> Text:
         """A value that the launch or the grid gives."""
@@ -278,9 +321,11 @@ class Expressions:
         return Text(f"{sign}{_in_parentheses(operand, level)}", _UNARY)
 
     def _cast(self, expr: Cast) -> Text:
-        assert isinstance(expr.type, Scalar) and isinstance(expr.operand.type, Scalar)
         if expr.type == expr.operand.type:
             return self._text(expr.operand)
+        if isinstance(expr.type, Vector):
+            return Text(f"{GLSL_TYPES[expr.type.name]}({self._text(expr.operand).glsl})")
+        assert isinstance(expr.type, Scalar) and isinstance(expr.operand.type, Scalar)
         if expr.type.kind == "bool":
             zero = Const(expr.span, expr.operand.type, 0)
             return self._joined("!=", _EQ, self._text(expr.operand), self._const(zero))
@@ -302,6 +347,8 @@ class Expressions:
         return Text(text, _UNARY if text.startswith("!") else _POSTFIX)
 
     def _binary(self, expr: Binary) -> Text:
+        if isinstance(expr.type, Vector):
+            return self._vector_binary(expr)
         assert isinstance(expr.type, Scalar)
         if expr.type.kind == "bool":
             sign, level = _BOOL_OPERATORS[expr.op]
@@ -317,6 +364,28 @@ class Expressions:
         if helper is not None:
             return self._call(helper, expr)
         return self._arithmetic(expr)
+
+    @staticmethod
+    def _vector_operator(expr: Binary) -> tuple[str, int] | None:
+        """The operator for an operation on vectors, if GLSL has one."""
+        if expr.op == "trem":
+            # Undefined for negative operands.
+            return ("%", _MUL) if _element(expr).kind == "uint" else None
+        return _OPERATORS[expr.op]
+
+    def _vector_binary(self, expr: Binary) -> Text:
+        assert isinstance(expr.type, Vector)
+        sign = self._vector_operator(expr)
+        exact = self._apart and _element(expr).kind == "float"
+        if sign is None or exact:
+            name = self._shared.helpers.use("trunc_mod" if sign is None else f"exact_{expr.op}", expr.type)
+            return Text(f"{name}({self._text(expr.left).glsl}, {self._text(expr.right).glsl})")
+        left, right = _broadcast(expr.left), _broadcast(expr.right)
+        if right is not None:
+            return self._joined(*sign, self._text(expr.left), self._text(right))
+        if left is not None and expr.op not in ("shl", "shr"):
+            return self._joined(*sign, self._text(left), self._text(expr.right))
+        return self._joined(*sign, self._text(expr.left), self._text(expr.right))
 
     def _float_binary(self, expr: Binary) -> Text:
         assert isinstance(expr.type, Scalar)
@@ -397,6 +466,11 @@ def _converted(constant: Const, kind: Scalar) -> int | float:
         return float(constant.value)
     bits = int(constant.value) & 0xFFFFFFFF
     return bits - (1 << 32) if kind.kind == "int" and bits >> 31 else bits
+
+
+def _broadcast(expr: Expr) -> Expr | None:
+    """The scalar that a vector repeats: beside a vector GLSL takes it as it is."""
+    return expr.parts[0] if isinstance(expr, Construct) and len(expr.parts) == 1 else None
 
 
 def _has_opposite(compare: Compare) -> bool:

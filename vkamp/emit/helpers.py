@@ -5,11 +5,17 @@ from __future__ import annotations
 import re
 
 from vkamp.ir.builtins import BUILTINS, BuiltinRow
-from vkamp.ir.types import Scalar
+from vkamp.ir.types import VECTORS, Scalar, Vector
 
 __all__ = ["GLSL_TYPES", "HELPER_NAMES", "Helpers"]
 
-GLSL_TYPES = {"bool": "bool", "int32": "int", "uint32": "uint", "float32": "float"}
+_VECTOR_PREFIX = {"int": "i", "uint": "u", "float": ""}
+
+#: By the name of a scalar or vector type.
+GLSL_TYPES = {
+    "bool": "bool", "int32": "int", "uint32": "uint", "float32": "float",
+    **{name: f"{_VECTOR_PREFIX[v.element.kind]}vec{v.count}" for name, v in VECTORS.items()},
+}  # fmt: skip
 
 # -2^31 / -1 is undefined in SPIR-V, and not the same on all devices.
 _INT_FLOOR_DIV = """\
@@ -71,13 +77,41 @@ float floor_div(float x, float y) {
 """
 _EXACT = """\
 // Not to be contracted with what follows.
-float exact_{name}(float x, float y) {{
-    precise float result = x {operator} y;
+{kind} exact_{name}({kind} x, {kind} y) {{
+    precise {kind} result = x {operator} y;
     return result;
 }}
 """
 
+# Where numpy packs short vectors and std430 would not, memory holds arrays of their components.
+_TO_VECTOR = """\
+{vector} to_{vector}({scalar} v[{count}]) {{
+    return {vector}({parts});
+}}
+"""
+_FROM_VECTOR = """\
+{scalar}[{count}] from_{vector}({vector} v) {{
+    return {scalar}[{count}]({parts});
+}}
+"""
+
 _OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+
+
+def _vector_texts() -> dict[str, str]:
+    """The helpers for short vectors: one of each kind for each type that needs it."""
+    texts: dict[str, str] = {}
+    for name, vector in VECTORS.items():
+        names = {"vector": GLSL_TYPES[name], "scalar": GLSL_TYPES[vector.element.name], "count": str(vector.count)}
+        texts[f"to {name}"] = _TO_VECTOR.format(parts=", ".join(f"v[{k}]" for k in range(vector.count)), **names)
+        texts[f"from {name}"] = _FROM_VECTOR.format(parts=", ".join(f"v.{n}" for n in vector.letters), **names)
+        if vector.element.kind == "int":
+            texts[f"trunc_mod {name}"] = re.sub(r"\bint\b", names["vector"], _INT_TRUNC_MOD)
+        if vector.element.kind == "float":
+            for operation, sign in _OPERATORS.items():
+                texts[f"exact_{operation} {name}"] = _EXACT.format(name=operation, operator=sign, kind=names["vector"])
+    return texts
+
 
 #: Texts by key, in the order in which a shader lists them; what a helper calls stands before it.
 _TEXTS = {
@@ -88,14 +122,15 @@ _TEXTS = {
     **{row.name: row.helper for row in BUILTINS.values() if row.helper},
     "floor_div float32": _FLOAT_FLOOR_DIV,
     "floor_mod float32": _FLOAT_FLOOR_MOD,
-    **{f"exact_{n}": _EXACT.format(name=n, operator=o) for n, o in _OPERATORS.items()},
+    **{f"exact_{n}": _EXACT.format(name=n, operator=o, kind="float") for n, o in _OPERATORS.items()},
+    **_vector_texts(),
 }
 
 _NUMBER_OF_ARG = re.compile(r"\{(\d)\}")
 
 
 def _function_names(text: str) -> list[str]:
-    return re.findall(r"^\w+ (\w+)\(", text, re.MULTILINE)
+    return re.findall(r"^[\w\[\]]+ (\w+)\(", text, re.MULTILINE)
 
 
 def _wrapper_name(row: BuiltinRow, type_name: str) -> str:
@@ -132,13 +167,18 @@ class Helpers:
         self._used: set[str] = set()
         self._wrappers: dict[tuple[str, str], str] = {}
 
-    def use(self, name: str, kind: Scalar | None = None) -> str:
+    def use(self, name: str, kind: Scalar | Vector | None = None) -> str:
         """Notes the use of a helper (for operands of type ``kind``) and returns its name."""
         key = f"{name} {kind.name}" if kind is not None else name
         self._used.add(key)
         if key in ("floor_div float32", "floor_mod float32"):
             self._used.add("fmod")
         return name
+
+    def convert(self, direction: str, kind: Vector) -> str:
+        """The function between a vector and the array of its components that memory holds; ``to`` is to a vector."""
+        self._used.add(f"{direction} {kind.name}")
+        return f"{direction}_{GLSL_TYPES[kind.name]}"
 
     def call(self, row: BuiltinRow, kind: Scalar, args: list[str]) -> str:
         """The text of a builtin's value; a row that uses an argument twice becomes a function."""

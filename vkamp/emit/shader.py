@@ -17,7 +17,7 @@ from vkamp.emit.tidy import direct_results
 from vkamp.errors import Span
 from vkamp.ir.access import Access, access
 from vkamp.ir.nodes import Kernel
-from vkamp.ir.types import Struct
+from vkamp.ir.types import Array, Struct, Type, Vector
 
 __all__ = ["emit"]
 
@@ -91,7 +91,7 @@ class _Shader:
             push_binding=words.binding,
             local_size=self._local_size(),
             folded=self.target.folded,
-            shared_bytes=sum(v.type.size for v in self.kernel.tile_statics),
+            shared_bytes=sum(_shared_bytes(v.type) for v in self.kernel.tile_statics),
             lines=tuple(line.span for line in lines),
         )
 
@@ -153,7 +153,7 @@ class _Shader:
                 array = f"[{member.words}]" if member.words > 1 else ""
                 lines.append(f"    uint {pads.give('padding')}{array};")
             else:
-                base, suffix = type_text(member.field.type, self.globals.struct_names)
+                base, suffix = type_text(member.field.type, self.globals.struct_names, packed=True)
                 lines.append(f"    {base} {names[member.field.name]}{suffix};")
         return [*lines, "};"]
 
@@ -167,7 +167,9 @@ class _Shader:
 
     def _buffer(self, number: int, block: Block) -> list[str]:
         qualifiers = "".join(f"{q} " for q in block.qualifiers)
-        base, suffix = type_text(block.element, self.globals.struct_names)
+        # std430 would put vectors of three components 16 bytes apart.
+        is_packed = isinstance(block.element, Vector) and block.element.count == 3
+        base, suffix = type_text(block.element, self.globals.struct_names, packed=is_packed)
         is_precise = self.kernel.precise and block.access.writes and holds_float(block.element)
         member = f"{'precise ' if is_precise else ''}{base} {self.globals.buffer_names[block.params[0].name]}"
         lines = []
@@ -188,6 +190,13 @@ class _Shader:
             name = self.globals.tile_static_names[variable.name]
             lines.append(f"shared {qualifier}{base} {name}{suffix};")
         return lines
+
+
+def _shared_bytes(kind: Type) -> int:
+    """What tile_static memory of a type may take: three components may be as far apart as four."""
+    if isinstance(kind, Array):
+        return kind.count * _shared_bytes(kind.element)
+    return 16 if isinstance(kind, Vector) and kind.count == 3 else kind.size
 
 
 def _listed(names: list[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vkamp.artifacts import Target
-from vkamp.emit.expressions import Expressions, Globals, has_float_arithmetic
+from vkamp.emit.expressions import Expressions, Globals, has_float_arithmetic, is_packed
 from vkamp.emit.helpers import GLSL_TYPES
 from vkamp.emit.names import Namer
 from vkamp.emit.ranges import Ranges
@@ -27,6 +27,7 @@ from vkamp.ir.nodes import (
     BufferElement,
     Builtin,
     Call,
+    ComponentsOf,
     Const,
     Continue,
     Declare,
@@ -48,7 +49,7 @@ from vkamp.ir.nodes import (
     walk,
     walk_statements,
 )
-from vkamp.ir.types import Array, Scalar, Struct, Type, scalar_fields
+from vkamp.ir.types import VECTOR_LETTERS, Array, Scalar, Struct, Type, Vector, scalar_fields
 
 __all__ = ["Line", "function_lines", "type_text"]
 
@@ -64,13 +65,15 @@ class Line:
     span: Span | None = None
 
 
-def type_text(kind: Type, struct_names: dict[Struct, str]) -> tuple[str, str]:
-    """A type as GLSL writes it around a name: ``("float", "[2][3]")``."""
-    if isinstance(kind, Scalar):
+def type_text(kind: Type, struct_names: dict[Struct, str], *, packed: bool = False) -> tuple[str, str]:
+    """A type as GLSL writes it around a name: ``("float", "[2][3]")``; ``packed``: vectors as arrays of scalars."""
+    if isinstance(kind, Vector) and packed:
+        return GLSL_TYPES[kind.element.name], f"[{kind.count}]"
+    if isinstance(kind, (Scalar, Vector)):
         return GLSL_TYPES[kind.name], ""
     if isinstance(kind, Struct):
         return struct_names[kind], ""
-    base, suffix = type_text(kind.element, struct_names)
+    base, suffix = type_text(kind.element, struct_names, packed=packed)
     return base, "".join(f"[{n}]" for n in kind.shape) + suffix
 
 
@@ -299,6 +302,9 @@ class _FunctionPrinter:
         if isinstance(place, Local) and self._declares(position, place.variable):
             self.add(f"{self._declared(place.variable)} = {text(value)};", statement.span)
             return
+        if isinstance(place.type, Vector) and is_packed(place):
+            self._assign_packed(place, value, text, statement.span)
+            return
         if statement.update and isinstance(value, Binary):
             operator = self.expressions.operator(value)
             is_kept = isinstance(value.left, Load) and value.left.place == place
@@ -310,6 +316,22 @@ class _FunctionPrinter:
                 self.add(f"{left} {sign}= {text(right)};", statement.span)
                 return
         self.add(f"{self.expressions.place(place)} = {text(value)};", statement.span)
+
+    def _assign_packed(self, place: Place, value: Expr, text: Callable[[Expr], str], span: Span) -> None:
+        """Stores a vector, or some components of one, in an array of its components."""
+        assert isinstance(place.type, Vector)
+        if not isinstance(place, ComponentsOf):
+            if isinstance(value, Load) and is_packed(value.place) and not isinstance(value.place, ComponentsOf):
+                packed = self.expressions.place(value.place)
+            else:
+                packed = self.expressions.packed(text(value), place.type)
+            self.add(f"{self.expressions.place(place)} = {packed};", span)
+            return
+        name = self.names.give("part")
+        self.add(f"{self._declaration(place.type, name, holds_float(place.type))} = {text(value)};", span)
+        base = self.expressions.place(place.base)
+        for source, letter in zip(VECTOR_LETTERS, place.letters, strict=False):
+            self.add(f"{base}[{VECTOR_LETTERS.index(letter)}] = {name}.{source};", span)
 
     def _value_text(self, place: Place) -> Callable[[Expr], str]:
         """How to print a value for a place: as it stands where the place is ``precise``."""

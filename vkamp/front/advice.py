@@ -134,6 +134,8 @@ def as_number(ctx: Context, value: Value, text: str) -> str:
         return "a kernel has no strings"
     if isinstance(value, Object):
         return f"call it: `{text}(...)`"
+    if ctx.vector_of(value) is not None:
+        return f"take a component: `{text}.x`"
     fields = ctx.fields_of(value)
     return f"take a field: `{text}.{fields[0]}`" if fields else "use a number"
 

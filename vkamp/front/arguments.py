@@ -24,17 +24,31 @@ from vkamp.front.signature import (
     Request,
     ScalarType,
     StructType,
+    VectorType,
     free_names,
     is_number,
     read_name,
     struct_name,
 )
 from vkamp.front.source import source_of
-from vkamp.ir.types import BOOL, FLOAT32, INT32, SCALARS, UINT32, Scalar, Struct, from_dtype, int_range, scalar_fields
+from vkamp.ir.types import (
+    BOOL,
+    FLOAT32,
+    INT32,
+    SCALARS,
+    UINT32,
+    VECTORS,
+    Scalar,
+    Struct,
+    from_dtype,
+    int_range,
+    scalar_fields,
+)
 from vkamp.lang.container import Container
 from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
 from vkamp.lang.storage import Location
+from vkamp.lang.vectors import ShortVector, vector_class
 
 __all__ = ["Arguments", "collect", "make_request"]
 
@@ -119,7 +133,7 @@ def collect(function: FunctionType, args: tuple[Any, ...], constants: dict[str, 
 
 
 def _captures(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """The free names that a launch hands over: containers, indices, structs, and the numbers of a closure.
+    """The free names that a launch hands over: containers, indices, vectors, structs, and the numbers of a closure.
 
     Numbers of the module, functions, types and modules are part of the program instead.
     """
@@ -128,7 +142,7 @@ def _captures(function: FunctionType) -> Iterator[tuple[str, Any]]:
         if found is None:
             continue
         origin, value = found
-        if isinstance(value, (Container, index, extent, np.void)) or (
+        if isinstance(value, (Container, ShortVector, index, extent, np.void)) or (
             origin == "closure" and is_number(value) and not isinstance(value, bool)
         ):
             yield name, value
@@ -153,6 +167,10 @@ def _classify(out: Arguments, function: FunctionType, name: str, value: Any, *, 
         for k, part in enumerate(value):
             out.scalars[f"{name}_{k}"] = int(part)
         return IndexType(len(tuple(value)), "extent" if isinstance(value, extent) else "index")
+    if isinstance(value, np.void) and vector_class(value.dtype) is not None:
+        value = vector_class(value.dtype)(*value.item())  # type: ignore[misc]
+    if isinstance(value, ShortVector):
+        return _vector(out, function, name, value)
     if isinstance(value, np.void) and value.dtype.names is not None:
         return _struct(out, function, name, value)
     if isinstance(value, (type, np.dtype, DeviceFunction)):
@@ -189,6 +207,13 @@ def _scalar_type(function: FunctionType, name: str, value: Any) -> Scalar:
     fits_unsigned = 0 <= value <= int_range(UINT32)[1]
     hint = f": pass amp.uint32({value})" if fits_unsigned else ""
     raise AmpError(f"the argument `{name}` = {value} does not fit int32, the type of a Python int{hint}")
+
+
+def _vector(out: Arguments, function: FunctionType, name: str, value: ShortVector) -> VectorType:
+    kind = VECTORS[type(value).__name__]
+    for letter in kind.letters:
+        out.scalars[f"{name}_{letter}"] = getattr(value, letter).item()
+    return VectorType(kind)
 
 
 def _struct(out: Arguments, function: FunctionType, name: str, value: np.void) -> StructType:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from vkamp.errors import Span
-from vkamp.front import advice, convert
+from vkamp.front import advice, convert, vectors
 from vkamp.front.context import Context, contains_load, expression
 from vkamp.front.expressions import thread_index
 from vkamp.front.functions import call_function
@@ -151,6 +151,9 @@ def wrong_count(ctx: Context, node: ast.Call, name: str, expected: int | str, us
 def _type_call(ctx: Context, target: type, node: ast.Call) -> Value:
     if target is index or target is extent:
         return _index_object(ctx, target, node)
+    vector = vectors.type_of_class(target)
+    if vector is not None:
+        return vectors.construct(ctx, vector, node)
     kind = _TYPES.get(target)
     if kind is None:
         _no_cast(ctx, target, node)
@@ -319,6 +322,9 @@ def _method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
         _arity(ctx, node, 0, method.name, f"{ctx.text(node.func)}()")
         ctx.emit(ir.Barrier(ctx.span(node), FENCES[method.name]))
         return Nothing()
+    if isinstance(method.owner, Element):
+        _arity(ctx, node, 0, method.name, f"{ctx.text(node.func)}()")
+        return method.owner
     assert isinstance(method.owner, TupleValue)
     items = method.owner.items
     span = ctx.span(node)
@@ -442,6 +448,8 @@ def fixed_place(ctx: Context, place: ir.Place) -> ir.Place:
         return ir.ArrayElement(place.span, place.type, fixed_place(ctx, place.base), tuple(map(once, place.indices)))
     if isinstance(place, ir.FieldOf):
         return ir.FieldOf(place.span, place.type, fixed_place(ctx, place.base), place.name)
+    if isinstance(place, ir.ComponentsOf):
+        return ir.ComponentsOf(place.span, place.type, fixed_place(ctx, place.base), place.letters)
     return place
 
 

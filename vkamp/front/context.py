@@ -29,7 +29,7 @@ from vkamp.front.values import (
     Value,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import Array, Struct, Type
+from vkamp.ir.types import Array, Struct, Type, Vector
 from vkamp.lang.kernel import DeviceFunction
 
 __all__ = ["Context", "Guard", "Instance", "Module", "Slot", "contains_load", "expression"]
@@ -343,6 +343,14 @@ class Context:
             return f"an array of shape ({shape}{',' if len(kind.shape) - len(value.prefix) == 1 else ''})"
         fields = self.fields_of(value)
         return f"a struct of {', '.join(f'`{f}`' for f in fields)}" if fields else advice.with_article(kind)
+
+    @staticmethod
+    def vector_of(value: Value) -> Vector | None:
+        """The type of a value that is a short vector."""
+        if not isinstance(value, (Number, Element)):
+            return None
+        kind = value.expr.type if isinstance(value, Number) else value.place.type
+        return kind if isinstance(kind, Vector) else None
 
     @staticmethod
     def _describe_object(value: Any) -> str:

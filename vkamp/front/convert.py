@@ -27,6 +27,7 @@ from vkamp.ir.types import (
     Scalar,
     Struct,
     Type,
+    Vector,
     common_type,
     int_range,
 )
@@ -50,13 +51,14 @@ __all__ = [
     "number",
     "scalar_type",
     "truth",
+    "vector",
     "whole_number",
 ]
 
 
 def number(ctx: Context, value: Value, node: ast.expr) -> Constant | Number:
     """The value as a number; loads an element; anything else is refused."""
-    if isinstance(value, (Constant, Number)):
+    if isinstance(value, Constant) or (isinstance(value, Number) and isinstance(value.expr.type, Scalar)):
         return value
     if isinstance(value, Element) and isinstance(value.place.type, Scalar):
         place = value.place
@@ -68,6 +70,20 @@ def number(ctx: Context, value: Value, node: ast.expr) -> Constant | Number:
             place = ir.ArrayElement(span, kind.element, value.place, ())
             return Number(ir.Load(span, kind.element, place))
     no_number(ctx, value, node)
+
+
+def vector(ctx: Context, value: Value, node: ast.expr) -> ir.Expr | None:
+    """The value if it is a short vector; loads an element."""
+    if isinstance(value, Number) and isinstance(value.expr.type, Vector):
+        return value.expr
+    if isinstance(value, Element) and isinstance(value.place.type, Vector):
+        return ir.Load(ctx.span(node), value.place.type, value.place)
+    if isinstance(value, ArrayRef) and isinstance(value.place.type, Array):
+        kind = value.place.type
+        if kind.shape == () and isinstance(kind.element, Vector):
+            span = ctx.span(node)
+            return ir.Load(span, kind.element, ir.ArrayElement(span, kind.element, value.place, ()))
+    return None
 
 
 def no_number(ctx: Context, value: Value, node: ast.expr) -> NoReturn:
@@ -247,6 +263,13 @@ def assignable(
         example = f"{what.strip('`')}.{kind.fields[0].name} = ..."
         ctx.fail("VKA317", node, what=what, type=ctx.describe(place), given=ctx.describe(value), advice=example)
     assert not isinstance(kind, Array)
+    if isinstance(kind, Vector):
+        found_vector = vector(ctx, value, node)
+        if found_vector is not None and found_vector.type == kind:
+            return found_vector
+        notes = (Note(first, f"{what} is {kind} since this line"),) if first is not None else ()
+        help_text = f"write the conversion: `{statement}amp.{kind}({ctx.text(node)})`"
+        ctx.fail("VKA301", node, notes=notes, given=ctx.describe(value), what=what, type=kind, advice=help_text)
     found = number(ctx, value, node)
     given = scalar_type(found)
     if (kind.is_integer and given.kind == "float") or (kind == BOOL and given != BOOL):

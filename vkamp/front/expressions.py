@@ -11,7 +11,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from vkamp.errors import Note, Span
-from vkamp.front import advice, convert
+from vkamp.front import advice, convert, vectors
 from vkamp.front.context import Context, Slot, expression
 from vkamp.front.names import attribute_of_object, constant_value
 from vkamp.front.signature import read_name
@@ -30,7 +30,7 @@ from vkamp.front.values import (
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.fences import FENCES
-from vkamp.ir.types import BOOL, FLOAT32, INT32, Array, Scalar, Struct
+from vkamp.ir.types import BOOL, FLOAT32, INT32, Array, Scalar, Struct, Vector
 
 __all__ = ["binary", "select_element", "thread_index"]
 
@@ -132,6 +132,9 @@ def binary(
         ctx.fail("VKA101", node, what="`@`", advice="write the loop over the inner dimension")
     if _is_index(left) or _is_index(right):
         return _index_arithmetic(ctx, op, left, right, node)
+    found = vectors.binary(ctx, op, left, right, node, (left_node, right_node))
+    if found is not None:
+        return found
     a = convert.number(ctx, left, left_node)
     b = convert.number(ctx, right, right_node)
     if isinstance(a, Constant) and isinstance(b, Constant):
@@ -277,6 +280,9 @@ def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
         zero = TupleValue(tuple(Constant(0) for _ in value.items), value.kind)
         op: ast.operator = ast.Sub() if isinstance(node.op, ast.USub) else ast.Add()
         return _index_arithmetic(ctx, op, zero, value, node)
+    vector = vectors.unary(ctx, node.op, value, node)
+    if vector is not None:
+        return vector
     found = convert.number(ctx, value, node.operand)
     if isinstance(found, Constant):
         if isinstance(node.op, ast.Invert) and isinstance(found.value, float):
@@ -387,6 +393,9 @@ def _meet(ctx: Context, then: Value, orelse: Value, node: ast.IfExp) -> tuple[ir
             ir.Load(ctx.span(node.orelse), kind, orelse.place),
             False,
         )
+    pair = vectors.choice(ctx, then, orelse, node)
+    if pair is not None:
+        return *pair, False
     if any(isinstance(v, (BufferRef, ArrayRef)) for v in (then, orelse)):
         what = f"a choice between {ctx.describe(then)} and {ctx.describe(orelse)}"
         ctx.fail("VKA311", node, text=ctx.text(node), what=what, advice="choose between their elements")
@@ -482,6 +491,9 @@ def _chain(ctx: Context, node: ast.Compare) -> Value:
     return _bool(result)
 
 
+_COMPARE_SYMBOL = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
 def _compare_two(
     ctx: Context,
     op: ast.cmpop,
@@ -500,6 +512,9 @@ def _compare_two(
             if advice.is_host_object(side.value) and not isinstance(side.value, np.dtype):
                 ctx.host_object(side.value, part)
         return Constant(bool(_COMPARE_FOLD[name](left.value, right.value)))
+    found = vectors.compare(ctx, name, _COMPARE_SYMBOL[name], left, right, node, (left_node, right_node))
+    if found is not None:
+        return found
     a, b = convert.number(ctx, left, left_node), convert.number(ctx, right, right_node)
     if isinstance(a, Constant) and isinstance(b, Constant):
         return Constant(_COMPARE_FOLD[name](a.value, b.value))
@@ -657,6 +672,8 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Value:
     if isinstance(owner, Object) and advice.is_host_object(owner.value):
         ctx.host_object(owner.value, node.value)
     help_text = "call it with ( )" if isinstance(owner, (Object, FieldMethod)) else "use it as it is"
+    if convert.vector(ctx, owner, node.value) is not None:
+        help_text = f"name a component: `{ctx.text(node.value)}.x`"
     ctx.fail("VKA323", node, text=ctx.text(node.value), what=ctx.describe(owner), advice=help_text)
 
 
@@ -767,6 +784,10 @@ def _attribute(ctx: Context, node: ast.Attribute) -> Value:
             return FieldMethod(owner, name)
     if isinstance(owner, Element) and isinstance(owner.place.type, Struct):
         return field_of(ctx, owner.place, name, node)
+    vector = convert.vector(ctx, owner, node.value)
+    if vector is not None:
+        assert isinstance(vector.type, Vector)
+        return vectors.attribute(ctx, owner, vector.type, name, node)
     _no_attribute(
         ctx, node, ctx.describe(owner), _ATTRIBUTES.get(owner.kind, ()) if isinstance(owner, TupleValue) else ()
     )
@@ -847,6 +868,9 @@ def _container_attribute(ctx: Context, owner: BufferRef | ArrayRef, name: str, n
         kind = owner.place.type
         if kind.shape == () and isinstance(kind.element, Struct):
             return field_of(ctx, ir.ArrayElement(span, kind.element, owner.place, ()), name, node)
+        if kind.shape == () and isinstance(kind.element, Vector):
+            element = Element(ir.ArrayElement(span, kind.element, owner.place, ()))
+            return vectors.attribute(ctx, element, kind.element, name, node)
         if name == "extent":
             return TupleValue(tuple(Constant(n) for n in kind.shape[len(owner.prefix) :]), "extent")
         if name == "rank":

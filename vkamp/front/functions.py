@@ -227,7 +227,7 @@ def _pass_scalar(ctx: Context, passing: _Passing, value: Value, node: ast.expr) 
     if isinstance(value, Element) and isinstance(value.place.type, Struct):
         passing.args.append(ir.Load(ctx.span(node), value.place.type, value.place))
         return value.place.type
-    expr = convert.natural(ctx, convert.number(ctx, value, node), node)
+    expr = convert.vector(ctx, value, node) or convert.natural(ctx, convert.number(ctx, value, node), node)
     passing.args.append(expr)
     return expr.type
 
@@ -340,6 +340,9 @@ def flatten(ctx: Context, value: Value, node: ast.expr) -> list[ir.Expr]:
         return [leaf for item in value.items for leaf in flatten(ctx, item, node)]
     if isinstance(value, Element) and isinstance(value.place.type, Struct):
         return [ir.Load(ctx.span(node), value.place.type, value.place)]
+    vector = convert.vector(ctx, value, node)
+    if vector is not None:
+        return [vector]
     if isinstance(value, (Constant, Number, Element)):
         return [convert.natural(ctx, convert.number(ctx, value, node), node)]
     ctx.fail("VKA212", node, text=ctx.text(node), what=ctx.describe(value))

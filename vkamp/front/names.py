@@ -18,6 +18,7 @@ from vkamp.front.signature import (
     IndexType,
     ScalarType,
     StructType,
+    VectorType,
     is_number,
     read_name,
 )
@@ -31,7 +32,7 @@ from vkamp.front.values import (
     Value,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import INT32, SCALARS, Array, Struct, scalar_fields
+from vkamp.ir.types import INT32, SCALARS, Array, Struct, Vector, scalar_fields
 from vkamp.lang.device import MathNamespace
 
 __all__ = [
@@ -80,6 +81,9 @@ def bind_argument(module: Module, name: str, kind: ArgType, span: Span) -> Value
     if isinstance(kind, IndexType):
         items = tuple(Number(_scalar(module, f"{name}_{k}", ScalarType(INT32), span)) for k in range(kind.rank))
         return TupleValue(items, kind.kind)
+    if isinstance(kind, VectorType):
+        parts = tuple(_scalar(module, f"{name}_{n}", ScalarType(kind.type.element), span) for n in kind.type.letters)
+        return Number(ir.Construct(span, kind.type, parts))
     if isinstance(kind, StructType):
         return _bind_struct(module, name, kind.type, span)
     return Object(kind.value)
@@ -103,6 +107,8 @@ def _member(place: ir.Place, path: tuple[str, ...]) -> ir.Place:
             member = place.type.field(step)
             assert member is not None
             place = ir.FieldOf(place.span, member.type, place, step)
+        elif isinstance(place.type, Vector):
+            place = ir.ComponentsOf(place.span, place.type.element, place, step)
         else:
             assert isinstance(place.type, Array)
             where = np.unravel_index(int(step), place.type.shape)

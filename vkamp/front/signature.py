@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from vkamp.front.source import CodeKey, source_of_code
-from vkamp.ir.types import Scalar, Struct, Type
+from vkamp.ir.types import Scalar, Struct, Type, Vector
 
 __all__ = [
     "ArgType",
@@ -24,6 +24,7 @@ __all__ = [
     "Request",
     "ScalarType",
     "StructType",
+    "VectorType",
     "free_names",
     "is_number",
     "local_names",
@@ -67,6 +68,13 @@ class StructType:
 
 
 @dataclass(frozen=True)
+class VectorType:
+    """A short vector by value."""
+
+    type: Vector
+
+
+@dataclass(frozen=True)
 class ObjectType:
     """A function, type or dtype: part of the program, compared by identity."""
 
@@ -79,7 +87,7 @@ class ObjectType:
         return id(self.value)
 
 
-ArgType = BufferType | ScalarType | IndexType | StructType | ObjectType
+ArgType = BufferType | ScalarType | IndexType | StructType | VectorType | ObjectType
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from vkamp.errors import Note, Span
-from vkamp.front import advice, convert
+from vkamp.front import advice, convert, vectors
 from vkamp.front.calls import NUMPY_TYPES, check_writable, fixed_place, marked_name, wrong_count
 from vkamp.front.context import Context, Slot, contains_load
 from vkamp.front.expressions import binary, element_of, thread_index
@@ -32,7 +32,7 @@ from vkamp.front.values import (
     Value,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import BOOL, INT32, SCALARS, Array, Scalar, Struct, Type, from_dtype
+from vkamp.ir.types import BOOL, INT32, SCALARS, Array, Scalar, Struct, Type, Vector, from_dtype
 
 __all__ = ["lower_statements"]
 
@@ -165,7 +165,7 @@ def _ann_assign(ctx: Context, node: ast.AnnAssign) -> None:
         help_text = f"write `{text}: {annotation} = ...`, or leave the type to the first assignment"
         ctx.fail("VKA109", node, what=f"`{text}` is declared without a value", advice=help_text)
     declared = ctx.expr(node.annotation)
-    kind = _scalar_type(declared)
+    kind = _scalar_type(declared) or _vector_type(declared)
     if kind is None:
         _no_type(ctx, declared, node.annotation)
     value = ctx.expr(node.value)
@@ -205,6 +205,10 @@ def _scalar_type(value: Value) -> Scalar | None:
     return None
 
 
+def _vector_type(value: Value) -> Vector | None:
+    return vectors.type_of_class(value.value) if isinstance(value, Object) else None
+
+
 @_statement(ast.AugAssign)
 def _aug_assign(ctx: Context, node: ast.AugAssign) -> None:
     target: ast.expr = node.target
@@ -225,7 +229,7 @@ def _aug_assign(ctx: Context, node: ast.AugAssign) -> None:
     old: Value = Element(place)
     before = len(ctx.block)
     right = ctx.expr(node.value)
-    if len(ctx.block) > before and isinstance(place.type, Scalar):
+    if len(ctx.block) > before and isinstance(place.type, (Scalar, Vector)):
         old = Number(ctx.temporary("before", ir.Load(span, place.type, place), before))
     result = binary(ctx, node.op, old, right, node, target, node.value)
     first = _first_span(ctx, target)
@@ -318,7 +322,8 @@ def _depends_on(value: Value, places: set[ir.Place], memory: bool) -> bool:
     if isinstance(value, TupleValue):
         return any(_depends_on(item, places, memory) for item in value.items)
     if isinstance(value, Element):
-        return value.place in places or (memory and not isinstance(value.place, ir.Local))
+        inside = value.place in places or ir.root_of(value.place) in places
+        return inside or (memory and not isinstance(value.place, ir.Local))
     if not isinstance(value, Number):
         return False
     loads = [n.place for n in ir.walk(value.expr) if isinstance(n, ir.Load)]
@@ -474,6 +479,9 @@ def _store_variable(
 def _type_of(ctx: Context, value: Number | Element | Constant, node: ast.expr) -> Type:
     if isinstance(value, Element) and isinstance(value.place.type, Struct):
         return value.place.type
+    vector = convert.vector(ctx, value, node)
+    if vector is not None:
+        return vector.type
     return convert.scalar_type(convert.number(ctx, value, node))
 
 

@@ -41,7 +41,10 @@ class Constant(Value):
 
 @dataclass(frozen=True)
 class Number(Value):
-    """A scalar of the run time; ``weak``: a captured Python number, which takes the type of what it meets."""
+    """A scalar or short vector of the run time.
+
+    ``weak``: a captured Python number, which takes the type of what it meets.
+    """
 
     expr: ir.Expr
     weak: bool = False
@@ -49,7 +52,7 @@ class Number(Value):
 
 @dataclass(frozen=True)
 class Element(Value):
-    """A place that holds a scalar or a struct and is loaded where its value is needed."""
+    """A place that holds a scalar, a short vector or a struct and is loaded where its value is needed."""
 
     place: ir.Place
 

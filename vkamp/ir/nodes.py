@@ -35,7 +35,9 @@ __all__ = [
     "Call",
     "Cast",
     "Compare",
+    "ComponentsOf",
     "Const",
+    "Construct",
     "Continue",
     "Declare",
     "Expr",
@@ -54,6 +56,7 @@ __all__ = [
     "ScalarValue",
     "Select",
     "Stmt",
+    "Swizzle",
     "ThreadIndex",
     "Unary",
     "Variable",
@@ -81,9 +84,8 @@ class Node:
 class Variable:
     """A named piece of memory; ``name`` is unique within its function (tile_static: within the kernel).
 
-    ``storage``: ``"local"`` (scalar or struct), ``"private"`` and ``"tile_static"`` (arrays), ``"parameter"``
-    (of a function: scalars and structs by value, arrays by reference).  A ``temporary`` is no variable of the
-    author's: messages leave it out.
+    ``storage``: ``"local"`` (no array), ``"private"`` and ``"tile_static"`` (arrays), ``"parameter"`` (of a function:
+    arrays by reference, all else by value).  A ``temporary`` is no variable of the author's: messages leave it out.
     """
 
     name: str
@@ -124,7 +126,7 @@ class ScalarParam:
 
 @dataclass(frozen=True)
 class Expr(Node):
-    """A pure expression of a scalar or struct type."""
+    """A pure expression of a scalar, short vector or struct type."""
 
     type: Type
 
@@ -176,6 +178,8 @@ class Binary(Expr):
 
     ``div`` is float division; ``floordiv`` and ``floormod`` round towards minus infinity, ``tdiv`` and ``trem``
     (integers) towards zero as C does; integers wrap; ``bit*`` work on integers and, bitwise, on bools.
+    Of short vectors it works component by component, with ``div`` and no floors; both operands, the count of a shift
+    too, have the vector's type.
     """
 
     op: Literal[
@@ -188,7 +192,10 @@ class Binary(Expr):
 
 @dataclass(frozen=True)
 class Compare(Expr):
-    """A comparison of two operands of one type; bool."""
+    """A comparison of two operands of one type; bool.
+
+    Of short vectors there are ``eq`` (all components are equal) and its negation ``ne``.
+    """
 
     op: Literal["eq", "ne", "lt", "le", "gt", "ge"]
     left: Expr
@@ -215,7 +222,10 @@ class Select(Expr):
 
 @dataclass(frozen=True)
 class Cast(Expr):
-    """A conversion between scalars as C does it (float to integer truncates; to bool: ``!= 0``)."""
+    """A conversion between scalars as C does it (float to integer truncates; to bool: ``!= 0``).
+
+    Or one between short vectors of one length, component by component.
+    """
 
     operand: Expr
 
@@ -226,6 +236,21 @@ class Builtin(Expr):
 
     name: str
     args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Construct(Expr):
+    """A short vector of its components, or of one scalar for all of them."""
+
+    parts: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Swizzle(Expr):
+    """Distinct components of a short vector's value, in the order of ``letters`` (of ``xyzw``); of one a scalar."""
+
+    operand: Expr
+    letters: str
 
 
 @dataclass(frozen=True)
@@ -278,6 +303,17 @@ class FieldOf(Place):
 
     base: Place
     name: str
+
+
+@dataclass(frozen=True)
+class ComponentsOf(Place):
+    """Distinct components of the short vector at ``base``, in the order of ``letters`` (of ``xyzw``).
+
+    One is a scalar, more are a vector.  ``base`` is never of this class itself.
+    """
+
+    base: Place
+    letters: str
 
 
 # -- statements ----------------------------------------------------------------------------------------------------
@@ -380,7 +416,7 @@ class Atomic(Stmt):
 
 @dataclass(frozen=True)
 class Call(Stmt):
-    """A call of a device function: scalar and struct arguments by value, arrays (:class:`Local`) by reference."""
+    """A call of a device function: arrays (:class:`Local`) go by reference, all else by value."""
 
     function: str
     args: tuple[Expr | Place, ...]
@@ -507,7 +543,7 @@ def walk_statements(block: Block) -> Iterator[Stmt]:
 
 def root_of(place: Place) -> Local | BufferElement:
     """The variable or container element that a place lies in."""
-    while isinstance(place, (ArrayElement, FieldOf)):
+    while isinstance(place, (ArrayElement, ComponentsOf, FieldOf)):
         place = place.base
     assert isinstance(place, (Local, BufferElement))
     return place

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vkamp.ir import nodes
-from vkamp.ir.types import UINT32, Array, Scalar
+from vkamp.ir.types import UINT32, Array, Struct
 
 __all__ = ["expression_text", "place_text", "text"]
 
@@ -86,6 +86,10 @@ class _Printer:
             return f"{sides[0]} if {self._operand(expr.condition)} else {sides[1]}"
         if isinstance(expr, nodes.Cast):
             return f"{expr.type}({self.expr(expr.operand)})"
+        if isinstance(expr, nodes.Construct):
+            return f"{expr.type}({self._list(expr.parts)})"
+        if isinstance(expr, nodes.Swizzle):
+            return f"{self._operand(expr.operand)}.{expr.letters}"
         assert isinstance(expr, nodes.Builtin), type(expr).__name__
         return f"{expr.name}({', '.join(map(self.expr, expr.args))})"
 
@@ -100,6 +104,8 @@ class _Printer:
             return f"{place.buffer}[{self._indices(place.indices)}]"
         if isinstance(place, nodes.ArrayElement):
             return f"{self.place(place.base)}[{self._indices(place.indices)}]"
+        if isinstance(place, nodes.ComponentsOf):
+            return f"{self.place(place.base)}.{place.letters}"
         assert isinstance(place, nodes.FieldOf), type(place).__name__
         return f"{self.place(place.base)}.{place.name}"
 
@@ -222,8 +228,8 @@ class _Printer:
         yield from self.block(function.body, 1)
 
     def _locals(self, function: nodes.Function) -> Iterator[str]:
-        """Scalars and structs; arrays show where they are declared."""
+        """Scalars, vectors and structs; arrays show where they are declared."""
         for variable in function.variables:
             if variable.storage == "local":
-                kind = "local" if isinstance(variable.type, Scalar) else "local struct"
+                kind = "local struct" if isinstance(variable.type, Struct) else "local"
                 yield f"{_INDENT}{kind} {_declared(variable)}"

@@ -1,6 +1,6 @@
-"""The types of the IR: scalars, structs and fixed-size arrays, with numpy's layout.
+"""The types of the IR: scalars, short vectors, structs and fixed-size arrays, with numpy's layout.
 
-Source: amp-reference section 4 (element types).  Sizes and offsets are bytes and equal numpy's.
+Source: amp-reference sections 4 (element types) and 14 (short vectors).  Sizes and offsets are bytes and equal numpy's.
 """
 
 from __future__ import annotations
@@ -18,15 +18,19 @@ __all__ = [
     "INT32",
     "SCALARS",
     "UINT32",
+    "VECTORS",
+    "VECTOR_LETTERS",
     "Array",
     "Field",
     "Scalar",
     "Struct",
     "Type",
+    "Vector",
     "common_type",
     "from_dtype",
     "int_range",
     "scalar_fields",
+    "vector_dtype",
 ]
 
 
@@ -64,6 +68,59 @@ FLOAT32 = Scalar("float32", "float", 32)
 
 #: The scalars that kernels can compute with.
 SCALARS = {t.name: t for t in (BOOL, INT32, UINT32, FLOAT32)}
+
+
+#: The components of a short vector, in memory order, and their other family of names.
+VECTOR_LETTERS = "xyzw"
+_COLOUR_LETTERS = "rgba"
+
+
+def vector_dtype(scalar: str, count: int) -> np.dtype[np.void]:
+    """The numpy dtype of a short vector: ``count`` packed fields x y z w, called r g b a as well.
+
+    The second names make it unequal to a struct that has fields x y z w of its own.
+    """
+    letters = zip(_COLOUR_LETTERS[:count], VECTOR_LETTERS[:count], strict=True)
+    return np.dtype([(pair, scalar) for pair in letters])
+
+
+@dataclass(frozen=True)
+class Vector:
+    """A short vector: 2 to 4 components of one scalar type, packed."""
+
+    element: Scalar
+    count: int
+
+    @property
+    def name(self) -> str:
+        """AMP's name without the underscore: ``float3``."""
+        return f"{self.element.kind}{self.count}"
+
+    @property
+    def size(self) -> int:
+        """Bytes of an element."""
+        return self.count * self.element.size
+
+    @property
+    def letters(self) -> str:
+        """The names of its components."""
+        return VECTOR_LETTERS[: self.count]
+
+    @property
+    def dtype(self) -> np.dtype[np.void]:
+        """The numpy dtype of the same layout."""
+        return vector_dtype(self.element.name, self.count)
+
+    def part(self, letters: str) -> Scalar | Vector:
+        """The type of some of its components: of one a scalar."""
+        return self.element if len(letters) == 1 else Vector(self.element, len(letters))
+
+    def __str__(self) -> str:
+        return self.name
+
+
+#: The short vectors that kernels can compute with, by name.
+VECTORS = {v.name: v for v in (Vector(s, n) for s in (INT32, UINT32, FLOAT32) for n in (2, 3, 4))}
 
 
 @dataclass(frozen=True)
@@ -135,7 +192,9 @@ class Array:
         return f"{self.element}[{', '.join(map(str, self.shape))}]"
 
 
-Type = Scalar | Struct | Array
+Type = Scalar | Vector | Struct | Array
+
+_VECTOR_OF_DTYPE: dict[np.dtype[np.generic], Vector] = {v.dtype: v for v in VECTORS.values()}
 
 
 def int_range(scalar: Scalar) -> tuple[int, int]:
@@ -162,6 +221,9 @@ def from_dtype(dtype: np.dtype[np.generic], name: str = "") -> Type:
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return Array(from_dtype(base, name), tuple(shape))
+    vector = _VECTOR_OF_DTYPE.get(dtype)
+    if vector is not None:
+        return vector
     if dtype.fields is not None and dtype.names is not None:
         name = name or _struct_name(dtype)
         members = []
@@ -181,9 +243,14 @@ def _struct_name(dtype: np.dtype[np.generic]) -> str:
 
 
 def scalar_fields(kind: Type, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Scalar, int]]:
-    """Every scalar of a type as ``(path, scalar, byte offset)``, in memory order; array steps are numbers in text."""
+    """Every scalar of a type as ``(path, scalar, byte offset)``, in memory order.
+
+    Array steps are numbers in text, a vector's are letters.
+    """
     if isinstance(kind, Scalar):
         return [(path, kind, 0)]
+    if isinstance(kind, Vector):
+        return [((*path, letter), kind.element, 4 * k) for k, letter in enumerate(kind.letters)]
     out = []
     if isinstance(kind, Struct):
         for member in kind.fields:

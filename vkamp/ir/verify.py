@@ -13,7 +13,7 @@ from vkamp.errors import Span
 from vkamp.ir import nodes
 from vkamp.ir.builtins import ATOMICS, BUILTINS
 from vkamp.ir.fences import FENCES
-from vkamp.ir.types import BOOL, INT32, SCALARS, UINT32, Array, Scalar, Struct, Type, int_range
+from vkamp.ir.types import BOOL, INT32, SCALARS, UINT32, VECTORS, Array, Scalar, Struct, Type, Vector, int_range
 
 __all__ = ["VerificationError", "verify"]
 
@@ -84,6 +84,9 @@ def _check_type(kind: Type, span: Span) -> None:
     if isinstance(kind, Scalar):
         if kind not in SCALARS.values():
             _fail(span, f"scalar type {kind}")
+    elif isinstance(kind, Vector):
+        if kind not in VECTORS.values():
+            _fail(span, f"vector type {kind}")
     elif isinstance(kind, Array):
         if any(n < 1 for n in kind.shape):
             _fail(span, f"shape {kind.shape}")
@@ -124,6 +127,8 @@ def _breaks(block: nodes.Block) -> bool:
 
 _SHIFTS = ("shl", "shr")
 _BITS = ("bitand", "bitor", "bitxor")
+_FLOAT_VECTOR = ("add", "sub", "mul", "div")
+_INTEGER_VECTOR = ("add", "sub", "mul", "tdiv", "trem", *_SHIFTS, *_BITS)
 
 
 class _FunctionVerifier:
@@ -169,6 +174,8 @@ class _FunctionVerifier:
             nodes.Select: self._select,
             nodes.Cast: self._cast,
             nodes.Builtin: self._builtin,
+            nodes.Construct: self._construct,
+            nodes.Swizzle: self._swizzle,
             nodes.Load: self._load,
         }
 
@@ -352,6 +359,8 @@ class _FunctionVerifier:
             self.element(place)
         elif isinstance(place, nodes.FieldOf):
             self.member(place)
+        elif isinstance(place, nodes.ComponentsOf):
+            self.components(place)
         else:
             _fail(self.function.span, f"{place!r} is no place")
 
@@ -371,6 +380,19 @@ class _FunctionVerifier:
         if found is None:
             _fail(place.span, f"{kind} has no member {place.name}")
         self.same(place, place.type, found.type)
+
+    def components(self, place: nodes.ComponentsOf) -> None:
+        self.place(place.base)
+        self.expect(not isinstance(place.base, nodes.ComponentsOf), place, "components of components")
+        self.same(place, place.type, self.part(place, place.base.type, place.letters))
+
+    def part(self, node: nodes.Node, kind: Type, letters: str) -> Type:
+        """The type of some components of a vector."""
+        if not isinstance(kind, Vector):
+            _fail(node.span, f"components of {kind}")
+        distinct = len(set(letters)) == len(letters) > 0
+        self.expect(distinct and set(letters) <= set(kind.letters), node, f"{kind} has no components {letters}")
+        return kind.part(letters)
 
     def indices(self, place: nodes.Place, indices: tuple[nodes.Expr, ...], rank: int) -> None:
         self.expect(len(indices) == rank, place, f"{len(indices)} indices, not {rank}")
@@ -392,6 +414,13 @@ class _FunctionVerifier:
         self.expr(expr)
         if not isinstance(expr.type, Scalar):
             _fail(expr.span, f"{expr}: the type is {expr.type}, no scalar")
+        return expr.type
+
+    def number(self, expr: nodes.Expr) -> Scalar | Vector:
+        """The type of a checked operand that is a scalar or a vector."""
+        self.expr(expr)
+        if not isinstance(expr.type, (Scalar, Vector)):
+            _fail(expr.span, f"{expr}: the type is {expr.type}, no scalar or vector")
         return expr.type
 
     def _const(self, expr: nodes.Const) -> None:
@@ -426,32 +455,40 @@ class _FunctionVerifier:
         self.same(expr, expr.type, INT32)
 
     def _unary(self, expr: nodes.Unary) -> None:
-        kind = self.scalar(expr.operand)
-        allowed = {"neg": kind != BOOL, "invert": kind.is_integer, "not": kind == BOOL}
+        kind = self.number(expr.operand)
+        element = kind.element if isinstance(kind, Vector) else kind
+        allowed = {"neg": kind != BOOL, "invert": element.is_integer, "not": kind == BOOL}
         self.expect(allowed.get(expr.op, False), expr, f"not on {kind}")
         self.same(expr, expr.type, kind)
 
     def _binary(self, expr: nodes.Binary) -> None:
-        left, right = self.scalar(expr.left), self.scalar(expr.right)
-        if expr.op in _SHIFTS:
-            allowed = left.is_integer and right in (INT32, UINT32)
-        elif expr.op in _BITS:
-            allowed = left == right and left.kind != "float"
-        elif expr.op == "div":
-            allowed = left == right and left.kind == "float"
-        elif expr.op in ("tdiv", "trem"):
-            allowed = left == right and left.is_integer
+        left, right = self.number(expr.left), self.number(expr.right)
+        if isinstance(left, Vector) or isinstance(right, Vector):
+            element = left.element if isinstance(left, Vector) else INT32
+            allowed = left == right and expr.op in (_FLOAT_VECTOR if element.kind == "float" else _INTEGER_VECTOR)
         else:
-            known = expr.op in ("add", "sub", "mul", "floordiv", "floormod")
-            allowed = known and left == right and left != BOOL
+            allowed = self._on_scalars(expr.op, left, right)
         self.expect(allowed, expr, f"not on {left} and {right}")
         self.same(expr, expr.type, left)
 
+    @staticmethod
+    def _on_scalars(op: str, left: Scalar, right: Scalar) -> bool:
+        """Whether two scalars have this operation."""
+        if op in _SHIFTS:
+            return left.is_integer and right in (INT32, UINT32)
+        if op in _BITS:
+            return left == right and left.kind != "float"
+        if op == "div":
+            return left == right and left.kind == "float"
+        if op in ("tdiv", "trem"):
+            return left == right and left.is_integer
+        return op in ("add", "sub", "mul", "floordiv", "floormod") and left == right and left != BOOL
+
     def _compare(self, expr: nodes.Compare) -> None:
-        left, right = self.scalar(expr.left), self.scalar(expr.right)
+        left, right = self.number(expr.left), self.number(expr.right)
         ordered = expr.op in ("lt", "le", "gt", "ge")
         known = ordered or expr.op in ("eq", "ne")
-        allowed = known and left == right and not (ordered and left == BOOL)
+        allowed = known and left == right and not (ordered and (left == BOOL or isinstance(left, Vector)))
         self.expect(allowed, expr, f"not on {left} and {right}")
         self.same(expr, expr.type, BOOL)
 
@@ -468,8 +505,24 @@ class _FunctionVerifier:
             self.same(side, side.type, expr.type)
 
     def _cast(self, expr: nodes.Cast) -> None:
-        self.scalar(expr.operand)
-        self.expect(expr.type in SCALARS.values(), expr, "a cast to no scalar")
+        kind = self.number(expr.operand)
+        if isinstance(kind, Vector):
+            alike = isinstance(expr.type, Vector) and expr.type.count == kind.count
+            self.expect(alike and expr.type in VECTORS.values(), expr, f"a cast of {kind}")
+        else:
+            self.expect(expr.type in SCALARS.values(), expr, "a cast to no scalar")
+
+    def _construct(self, expr: nodes.Construct) -> None:
+        kind = expr.type
+        if not isinstance(kind, Vector) or kind not in VECTORS.values():
+            _fail(expr.span, f"{expr}: no vector")
+        self.expect(len(expr.parts) in (1, kind.count), expr, f"{len(expr.parts)} components")
+        for part in expr.parts:
+            self.same(part, self.scalar(part), kind.element)
+
+    def _swizzle(self, expr: nodes.Swizzle) -> None:
+        self.expr(expr.operand)
+        self.same(expr, expr.type, self.part(expr, expr.operand.type, expr.letters))
 
     def _builtin(self, expr: nodes.Builtin) -> None:
         row = BUILTINS.get(expr.name)

@@ -18,7 +18,7 @@ from vkamp.lang.access import (
 )
 from vkamp.lang.container import Container, Descriptor, container_shape, convert_array
 from vkamp.lang.dlpack import HOST_DEVICE, export
-from vkamp.lang.dtypes import convert, element_dtype, take
+from vkamp.lang.dtypes import components, convert, dtype_name, element_dtype, take, vector_type
 from vkamp.lang.home import Home
 from vkamp.lang.host_memory import Lease
 from vkamp.lang.index_space import ExtentLike, extent
@@ -99,16 +99,23 @@ class array(Container):
         return self._cpu_access_type
 
     def __repr__(self) -> str:
-        dtype = self.dtype.name if self.dtype.names is None else self.dtype
+        is_struct = self.dtype.names is not None and vector_type(self.dtype) is None
+        dtype = self.dtype if is_struct else dtype_name(self.dtype)
         return f"array({self.extent!r}, {dtype})"
 
     # -- host access -------------------------------------------------------------------------------
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """A copy of the elements; waits for the launches that write them."""
+        """A copy of the elements; waits for the launches that write them.
+
+        Of short vectors it has one dimension more, of their components, unless their own dtype is asked for.
+        """
         if copy is False:
             raise ValueError("an array's elements are on a device and cannot be had without a copy")
-        return convert_array(self._read(), dtype, copy, "an array")
+        values = self._read()
+        if dtype is None or np.dtype(dtype) != self.dtype:
+            values = components(values)
+        return convert_array(values, dtype, copy, "an array")
 
     def __dlpack__(self, **kwargs: Any) -> Any:
         """A copy of the elements in host memory for other libraries' ``from_dlpack``, as :meth:`__array__`.

@@ -25,9 +25,12 @@ from numpy import (
 from numpy.typing import DTypeLike, NDArray
 
 from vkamp.errors import AmpError, UnsupportedFeatureError
+from vkamp.ir.types import VECTORS, Vector, vector_dtype
 
 __all__ = [
+    "as_vectors",
     "bool_",
+    "components",
     "convert",
     "convert_scalar",
     "device_feature",
@@ -45,6 +48,8 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "vector_type",
+    "without_vectors",
 ]
 
 _POSSIBLE = "float32, int32, uint32 and structured dtypes of these"
@@ -68,8 +73,46 @@ def device_feature(dtype: np.dtype[Any]) -> str | None:
     return _DEVICE_FEATURES.get(dtype)
 
 
+_VECTORS: dict[np.dtype[Any], Vector] = {v.dtype: v for v in VECTORS.values()}
+_DOUBLE_VECTORS = {vector_dtype("float64", n): f"double{n}" for n in (2, 3, 4)}
+
+
+def vector_type(dtype: np.dtype[Any]) -> Vector | None:
+    """The short vector that a dtype stands for."""
+    return _VECTORS.get(dtype) if dtype.names is not None else None
+
+
+def components(values: NDArray[Any]) -> NDArray[Any]:
+    """Short vectors as their components, along one more dimension, in the same memory; other values as they are."""
+    vector = vector_type(values.dtype)
+    if vector is None:
+        return values
+    first = values["x"]
+    strides = (*first.strides, vector.element.size)
+    return np.lib.stride_tricks.as_strided(first, (*first.shape, vector.count), strides)
+
+
+def as_vectors(values: NDArray[Any], vector: Vector, what: str) -> NDArray[Any]:
+    """Components along the last dimension as short vectors, in the same memory.
+
+    AmpError if the last dimension is not as long as the vector, TypeError if it is not contiguous.
+    """
+    if values.shape[-1:] != (vector.count,):
+        raise AmpError(f"{what} has shape {values.shape}: the last dimension of {vector} elements is {vector.count}")
+    if values.strides[-1] != vector.element.size:
+        raise TypeError(
+            f"the components of {what} do not lie side by side: write array_view(np.ascontiguousarray(a), ...)"
+        )
+    return values.view(vector.dtype)[..., 0]
+
+
 def dtype_name(dtype: np.dtype[Any]) -> str:
-    """``dtype`` as messages show it: ``float32``, or ``{x: float32, y: int32}``."""
+    """``dtype`` as messages show it: ``float32``, ``float3``, or ``{x: float32, y: int32}``."""
+    vector = vector_type(dtype)
+    if vector is not None:
+        return vector.name
+    if dtype in _DOUBLE_VECTORS:
+        return _DOUBLE_VECTORS[dtype]
     if dtype.names is not None:
         return "{" + ", ".join(f"{n}: {dtype_name(dtype[n])}" for n in dtype.names) + "}"
     if dtype.subdtype is not None:
@@ -81,7 +124,7 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 def element_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     """``dtype`` as the numpy dtype of a container's elements.
 
-    float32, int32, uint32 and structured dtypes of these (nested, with subarrays) in native byte
+    float32, int32, uint32, short vectors and structured dtypes of these (nested, with subarrays) in native byte
     order, with 4-byte aligned members in ascending order that do not overlap.  numpy's offsets are
     kept.
 
@@ -108,6 +151,11 @@ def _check(dtype: np.dtype[Any], path: str) -> None:
         if not path:
             raise TypeError(f"{what} is no element type: put the extra dimensions in the extent")
         _check(dtype.subdtype[0], path)
+    elif dtype in _DOUBLE_VECTORS:
+        raise UnsupportedFeatureError(
+            f"{what} elements need an engine that enables the device's shaderFloat64; "
+            f"the Kompute engine enables none: use {_DOUBLE_VECTORS[dtype].replace('double', 'float')}"
+        )
     elif dtype.names is not None:
         _check_struct(dtype, path)
     elif dtype in _DEVICE_FEATURES:
@@ -176,7 +224,7 @@ def _refuse(source: np.dtype[Any], dtype: np.dtype[Any], what: str) -> None:
 
 def convert(data: Any, dtype: np.dtype[Any] | None, what: str = "data") -> NDArray[Any]:
     """``data`` (an ndarray, or any nesting of sequences or iterable) as an array of element type
-    ``dtype``.
+    ``dtype``.  Of short vectors an ndarray has the components along its last dimension, or flat.
 
     An ndarray's type must convert without change of kind ("same_kind"); numbers in sequences are
     weak, as literals are: an int goes where it fits.  Without ``dtype`` an ndarray's own is taken,
@@ -187,12 +235,15 @@ def convert(data: Any, dtype: np.dtype[Any] | None, what: str = "data") -> NDArr
     """
     if isinstance(data, np.ma.MaskedArray):
         raise TypeError(f"{what} is a masked array: write .filled(value)")
-    if isinstance(data, np.ndarray):
-        return _convert_array(np.asarray(data), dtype, what)
     if isinstance(data, Iterable) and not hasattr(data, "__len__"):
         data = list(data)
+    vector = None if dtype is None else vector_type(dtype)
+    if vector is not None and getattr(data, "dtype", None) != dtype:
+        return _convert_to_vectors(data, vector, what)
+    if isinstance(data, np.ndarray):
+        return _convert_array(np.asarray(data), dtype, what)
     if dtype is not None and dtype.names is not None:
-        return np.array(data, dtype=dtype)
+        return np.array(without_vectors(data), dtype=dtype)
     values = np.asarray(data)
     if isinstance(data, np.generic) or hasattr(data, "__array__"):
         return _convert_array(values, dtype, what)
@@ -208,6 +259,22 @@ def convert(data: Any, dtype: np.dtype[Any] | None, what: str = "data") -> NDArr
 def take(values: Iterator[Any], shape: tuple[int, ...]) -> list[Any]:
     """As many of ``values`` as a container of this shape holds (C++: a range without an end)."""
     return list(islice(values, prod(shape)))
+
+
+def _convert_to_vectors(data: Any, vector: Vector, what: str) -> NDArray[Any]:
+    """Components along the last dimension, or all of them flat, or nested sequences of vectors, as vectors."""
+    values = convert(data, np.dtype(vector.element.name), what)
+    if values.ndim == 1 and values.size % vector.count == 0:
+        values = values.reshape(-1, vector.count)
+    return as_vectors(np.ascontiguousarray(values), vector, what)
+
+
+def without_vectors(data: Any) -> Any:
+    """A value for a struct: short vectors in its sequences become tuples, which numpy takes for fields."""
+    if isinstance(data, (list, tuple)):
+        return type(data)(map(without_vectors, data)) if type(data) in (list, tuple) else data
+    is_vector = isinstance(getattr(data, "dtype", None), np.dtype) and vector_type(data.dtype) is not None
+    return tuple(np.asarray(data).tolist()) if is_vector and not isinstance(data, (np.ndarray, np.void)) else data
 
 
 def _convert_array(values: NDArray[Any], dtype: np.dtype[Any] | None, what: str) -> NDArray[Any]:

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from vkamp.lang.dtypes import convert_scalar, dtype_name
+from vkamp.lang.dtypes import components, convert_scalar, dtype_name, without_vectors
+from vkamp.lang.vectors import ShortVector, vector_class
 
 __all__ = ["element_at", "element_reference", "resolve", "store"]
 
@@ -35,14 +36,42 @@ def store(node: NDArray[Any], value: Any) -> None:
     """Assign ``value`` to the 0-dimensional ``node``, or to a whole subarray."""
     if isinstance(value, element_reference):
         value = value.item()
-    if node.ndim == 0 and node.dtype.names is None:
+    kind = vector_class(node.dtype)
+    if node.ndim == 0 and kind is not None:
+        node[()] = tuple(np.asarray(_vector(value, kind)))
+    elif node.ndim == 0 and node.dtype.names is None:
         node[()] = convert_scalar(value, node.dtype)
     else:
-        node[...] = value
+        node[...] = without_vectors(value)
+
+
+def _vector(value: Any, kind: type[ShortVector]) -> ShortVector:
+    """A vector, or as many numbers, as the value of an element."""
+    if isinstance(value, kind):
+        return value
+    if isinstance(value, (tuple, list, np.ndarray)) and len(value) == kind.size:
+        return kind(*value)
+    raise TypeError(f"a {kind.__name__} element takes a {kind.__name__} or {kind.size} numbers, got {value!r}")
+
+
+def _stored_vector(
+    view: HostElements, path: tuple[Any, ...], node: NDArray[Any], kind: type[ShortVector]
+) -> ShortVector:
+    """A copy of a vector; what is assigned to its components is stored in the view as well."""
+
+    def write(letter: str, value: Any) -> None:
+        with view._host_write() as elements:
+            element_reference(view, path)._node(elements)[letter] = value
+
+    made: ShortVector = kind._of(np.array(components(node)), write)
+    return made
 
 
 def resolve(view: HostElements, path: tuple[Any, ...], node: NDArray[Any]) -> Any:
     """What a read of the element ``node`` gives: a value, or a reference if it has parts."""
+    kind = vector_class(node.dtype)
+    if kind is not None and node.ndim == 0:
+        return _stored_vector(view, path, node, kind)
     if node.ndim or node.dtype.names is not None:
         return element_reference(view, path)
     return node[()]

@@ -12,7 +12,7 @@ from vkamp.errors import AmpError
 from vkamp.lang.arrays import fit
 from vkamp.lang.completion import completion_future
 from vkamp.lang.container import Container
-from vkamp.lang.dtypes import convert, dtype_name, take
+from vkamp.lang.dtypes import components, convert, dtype_name, take
 
 __all__ = ["copy", "copy_async"]
 
@@ -24,7 +24,8 @@ def copy(src: Any, dest: Any) -> None:
     as the source, a nested or flat sequence or iterable of numbers, or an iterator, of which as many
     are taken as the destination has elements.  Containers must agree in rank
     and dtype (TypeError) and in each component of the extent (AmpError).  An ndarray has the
-    container's shape, or is flat with as many elements; its type converts without change of kind
+    container's shape, or is flat with as many elements; of short vectors it may hold the components along one more
+    dimension.  Its type converts without change of kind
     (TypeError, OverflowError).
 
     The newest values are read, wherever they are, and home memory of the source stays as it is.
@@ -86,7 +87,10 @@ def _values_for(src: Any, dest: Container) -> NDArray[Any]:
 
 
 def _values_into(src: Container, dest: NDArray[Any]) -> NDArray[Any]:
-    values = convert(src._read(), dest.dtype, "the source")
+    values = src._read()
+    if dest.dtype.names is None:
+        values = components(values)
+    values = convert(values, dest.dtype, "the source")
     if dest.shape == values.shape:
         return values
     if dest.ndim != 1 or dest.size != values.size:

@@ -22,7 +22,7 @@ from vkamp.lang.container import (
     position,
 )
 from vkamp.lang.dlpack import HOST_DEVICE, export
-from vkamp.lang.dtypes import element_dtype
+from vkamp.lang.dtypes import as_vectors, components, dtype_name, element_dtype, vector_type
 from vkamp.lang.elements import element_at, resolve, store
 from vkamp.lang.home import Home
 from vkamp.lang.host_memory import Lease, lease_memory
@@ -43,6 +43,7 @@ class array_view(Container):
     - ``array_view(ndarray)``: numpy's memory, any strides that are multiples of the element size.
       The view keeps it alive.  All views of the same memory cohere.  With an ``extent`` a prefix of
       it, row-major.
+    - ``array_view(ndarray, dtype=float3)``: the last dimension holds the components of short vectors, side by side.
     - ``array_view(array)`` and ``array_view(view)``: the same elements; with an ``extent`` as by
       :meth:`view_as`.
     - ``array_view(extent, dtype)``: memory of its own, indeterminate until written.
@@ -70,6 +71,7 @@ class array_view(Container):
         source: NDArray[Any] | Container,
         extent: ExtentLike | None = None,
         *,
+        dtype: DTypeLike | None = None,
         readonly: bool = False,
     ) -> None: ...
 
@@ -91,7 +93,7 @@ class array_view(Container):
             self._over_own_memory(source, extent if dtype is None else dtype, readonly)
             return
         if dtype is not None:
-            raise TypeError("dtype goes with an extent alone; elements keep the source's type")
+            source = _as_vectors(source, element_dtype(dtype))
         if isinstance(source, Container):
             self._over_container(source, extent, readonly)
         elif isinstance(source, np.ndarray):
@@ -158,7 +160,7 @@ class array_view(Container):
         return self._lease.home.primary or host_location()
 
     def __repr__(self) -> str:
-        dtype = self.dtype.name if self.dtype.names is None else self.dtype
+        dtype = self.dtype if _is_struct(self.dtype) else dtype_name(self.dtype)
         return f"array_view({self.extent!r}, {dtype}{', readonly=True' if self._readonly else ''})"
 
     # -- host access -------------------------------------------------------------------------------
@@ -221,8 +223,12 @@ class array_view(Container):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """The elements, brought home: numpy's look at home memory, read-only, or a copy if one is
-        asked for."""
+        asked for.
+
+        Of short vectors it has one dimension more, of their components, unless their own dtype is asked for."""
         elements = self._host_read()
+        if dtype is None or np.dtype(dtype) != self.dtype:
+            elements = components(elements)
         if copy:
             return np.array(elements, dtype=dtype)
         elements = elements.view()
@@ -255,17 +261,18 @@ class array_view(Container):
         if self._readonly:
             return self.__array__()
         with self._host_write() as elements:
-            return elements
+            return components(elements)
 
     def get_ref(self, idx: _Subscript) -> NDArray[Any]:
-        """One element in home memory as it is, as a 0-dimensional array (AMP: ``get_ref``).
+        """One element in home memory as it is, as a 0-dimensional array, of a short vector as its
+        components (AMP: ``get_ref``).
 
         Nothing is brought home and no write is noticed: ``synchronize(access_type_read_write)``
         first.
         """
         where = position(idx, self._layout.shape, self)
         with self._lease as home:
-            element = element_at(self._host_elements(home), where)
+            element = components(element_at(self._host_elements(home), where))
         if self._readonly:
             element.flags.writeable = False
         return element
@@ -412,6 +419,22 @@ def _whereabouts(home: Home, region: ByteSet) -> list[str]:
 
 
 # -- layouts ---------------------------------------------------------------------------------------
+
+
+def _is_struct(dtype: np.dtype[Any]) -> bool:
+    return dtype.names is not None and vector_type(dtype) is None
+
+
+def _as_vectors(source: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """An ndarray of components as short vectors, in the same memory."""
+    vector = vector_type(dtype)
+    if vector is None or not isinstance(source, np.ndarray):
+        raise TypeError("dtype goes with an extent alone; elements keep the source's type")
+    if source.dtype == dtype:
+        return source
+    if source.dtype != vector.element.dtype:
+        raise TypeError(f"{vector} elements are made of {vector.element}, the ndarray has {dtype_name(source.dtype)}")
+    return as_vectors(source, vector, "the ndarray")
 
 
 def _source_dtype(source: NDArray[Any]) -> np.dtype[Any]:

@@ -15,7 +15,7 @@ from typing import Any, Literal, NoReturn
 
 from vkamp.errors import AmpError, Note, RaceError, Span, render
 from vkamp.ir.nodes import Kernel
-from vkamp.ir.types import Array, Struct, Type
+from vkamp.ir.types import Array, Struct, Type, Vector
 
 __all__ = [
     "Access",
@@ -157,6 +157,8 @@ def _member(kind: Type, word: int) -> str:
         for field in reversed(kind.fields):
             if field.offset <= 4 * word:
                 return f".{field.name}{_member(field.type, word - field.offset // 4)}"
+    if isinstance(kind, Vector):
+        return f".{kind.letters[word]}"
     if isinstance(kind, Array):
         number, rest = divmod(word, kind.element.size // 4)
         return _element("", unravel(number, kind.shape)) + _member(kind.element, rest)

@@ -20,7 +20,7 @@ from vkamp.errors import AmpError, InvalidComputeDomainError, UnsupportedFeature
 from vkamp.ir.nodes import Function, Kernel, Local, walk
 from vkamp.ir.types import FLOAT32, Scalar, int_range
 from vkamp.sim.faults import Grid, Judge, KernelError, Site, Thread
-from vkamp.sim.memory import Clock, FencedShadow, KernelArray, TileShadow, bind, words_of
+from vkamp.sim.memory import Clock, FencedShadow, KernelArray, Layout, TileShadow, bind, words_of
 from vkamp.sim.translate import Program, translate
 
 __all__ = ["run"]
@@ -133,6 +133,28 @@ def _put(words: list[Any], word: int, value: list[Any]) -> None:
     words[word : word + len(value)] = value
 
 
+def _pick(words: list[Any], word: int, layout: Layout) -> list[Any]:
+    return [words[word + offset] for offset, _ in layout]
+
+
+def _place_parts(words: list[Any], word: int, layout: Layout, value: list[Any]) -> None:
+    for (offset, _), part in zip(layout, value, strict=True):
+        words[word + offset] = part
+
+
+def _all_set(judge: Judge, thread: Thread, site: int, word: int, layout: Layout, value: list[Any]) -> list[Any]:
+    """The components of a vector, all of which something wrote."""
+    for (offset, _), part in zip(layout, value, strict=True):
+        if part is None:
+            judge.unset(thread, site, word + offset)
+    return value
+
+
+def _same(left: list[Any], right: list[Any]) -> bool:
+    """Whether two vectors are equal; NaN is not, not even the very same."""
+    return all(bool(a == b) for a, b in zip(left, right, strict=True))
+
+
 def _truncated(judge: Judge, target: Scalar, thread: Thread, site: int, value: np.float32) -> int:
     """A float as an integer; one that has no value there is undefined in C, and an error here."""
     low, high = int_range(target)
@@ -159,6 +181,10 @@ def _helpers(judge: Judge, clock: Clock) -> dict[str, Any]:
         "_steps": _steps,
         "_part": _part,
         "_put": _put,
+        "_pick": _pick,
+        "_place": _place_parts,
+        "_set": partial(_all_set, judge),
+        "_same": _same,
         "_private": KernelArray,
         "_range": range,
         "_int": int,

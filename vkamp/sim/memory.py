@@ -26,7 +26,7 @@ from vkamp.sim.faults import BufferLayout, Grid, Judge, Thread
 
 __all__ = ["Buffer", "Clock", "KernelArray", "Layout", "Region", "bind", "words_of"]
 
-#: The scalars of a struct: (word offset, "f" / "i" / "u").
+#: The scalars of a struct or short vector: (word offset, "f" / "i" / "u").
 Layout = tuple[tuple[int, str], ...]
 
 LETTERS = {"float32": "f", "int32": "i", "uint32": "u", "bool": "b"}
@@ -304,6 +304,15 @@ class KernelArray:
         for offset, _ in layout:
             self.mem[self.write(thread, site, word + offset)] = value[offset]
 
+    def load_vector(self, thread: Thread, site: int, word: int, layout: Layout) -> list[Any]:
+        """Components of a short vector; those that were never written are ``None``."""
+        return [self.mem[self.read(thread, site, word + offset)] for offset, _ in layout]
+
+    def store_vector(self, thread: Thread, site: int, word: int, layout: Layout, value: list[Any]) -> None:
+        """Stores components of a short vector."""
+        for (offset, _), part in zip(layout, value, strict=True):
+            self.mem[self.write(thread, site, word + offset)] = part
+
 
 # -- buffers ---------------------------------------------------------------------------------------
 
@@ -367,6 +376,15 @@ class Buffer:
             if value[offset] is None:
                 self.judge.unset(thread, site, word + offset)
             getattr(self, letter)[self.write(thread, site, word + offset)] = value[offset]
+
+    def load_vector(self, thread: Thread, site: int, word: int, layout: Layout) -> list[Any]:
+        """Components of a short vector."""
+        return [getattr(self, letter)[self.read(thread, site, word + offset)] for offset, letter in layout]
+
+    def store_vector(self, thread: Thread, site: int, word: int, layout: Layout, value: list[Any]) -> None:
+        """Stores components of a short vector."""
+        for (offset, letter), part in zip(layout, value, strict=True):
+            getattr(self, letter)[self.write(thread, site, word + offset)] = part
 
 
 def _check(kernel: Kernel, buffers: Mapping[str, NDArray[Any]], written: frozenset[str]) -> None:

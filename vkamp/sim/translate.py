@@ -5,8 +5,8 @@ own names: a debugger steps through the kernel, and a traceback shows its lines.
 waits at a barrier is a generator which yields the barrier's site.
 
 Values: int32 and uint32 are Python integers in range, float32 are numpy scalars, bools are truth
-values, structs are lists of 32-bit words.  Every other name in the generated code begins with an
-underscore:
+values, structs are lists of 32-bit words, short vectors lists of components.  Every other name in
+the generated code begins with an underscore:
 
 ======================= =====================================================================
 ``_t``                  the running :class:`~vkamp.sim.faults.Thread`
@@ -37,7 +37,7 @@ from vkamp.errors import AmpError, Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS, BUILTINS
 from vkamp.ir.fences import Fence
-from vkamp.ir.types import BOOL, FLOAT32, Array, Scalar, Struct, Type, scalar_fields
+from vkamp.ir.types import BOOL, FLOAT32, VECTOR_LETTERS, Array, Scalar, Struct, Type, Vector, scalar_fields
 from vkamp.sim.faults import Access, Site
 from vkamp.sim.memory import LETTERS, Layout, words_of
 
@@ -258,14 +258,14 @@ class _FunctionTranslator:
         return False
 
     def _prologue(self) -> list[ast.stmt]:
-        """The thread's indices that are used, and memory for struct variables."""
+        """The thread's indices that are used, and memory for struct and vector variables."""
         used = {(n.kind, n.dim) for s in self.function.body for n in ir.walk(s) if isinstance(n, ir.ThreadIndex)}
         out = [
             self._set(f"{_INDEX_NAMES[kind]}{dim}", _quote(f"_t.{_INDEX_SOURCES[kind]}[I]", I=dim))
             for kind, dim in sorted(used)
         ]
         for variable in self.function.variables:
-            if variable.storage == "local" and isinstance(variable.type, Struct):
+            if variable.storage == "local" and isinstance(variable.type, (Struct, Vector)):
                 words = words_of(variable.type)
                 out.append(self._set(self.local(variable.name), _quote("[None] * N", N=words)))
         return out
@@ -306,8 +306,8 @@ class _FunctionTranslator:
         self.program.constants[name] = value
         return _name(name)
 
-    def layout(self, kind: Struct) -> ast.expr:
-        """The scalars of a struct, for copying."""
+    def layout(self, kind: Struct | Vector) -> ast.expr:
+        """The scalars of a struct or vector, for copying."""
         words_of(kind)
         layout: Layout = tuple((o // 4, LETTERS[s.name]) for _, s, o in scalar_fields(kind))
         return self.constant("y", layout)
@@ -342,27 +342,48 @@ class _FunctionTranslator:
 
     def unary(self, node: ir.Unary) -> ast.expr:
         operand = self.expr(node.operand)
-        if node.op == "not" or node.type == BOOL:
+        if isinstance(node.type, Vector):
+            element = node.type.element
+            return self._each(node.type.count, [operand], lambda part: self._unary(node.op, element, part))
+        return self._unary(node.op, _scalar(node.type), operand)
+
+    def _unary(self, op: str, kind: Scalar, operand: ast.expr) -> ast.expr:
+        if op == "not" or kind == BOOL:
             return _quote("not X", X=operand)
-        if node.op == "neg":
+        if op == "neg":
             value = _quote("-X", X=operand)
-            return value if node.type == FLOAT32 else self._wrap(node.type, value)
-        return _quote("~X" if _scalar(node.type).kind == "int" else "X ^ 4294967295", X=operand)
+            return value if kind == FLOAT32 else self._wrap(kind, value)
+        return _quote("~X" if kind.kind == "int" else "X ^ 4294967295", X=operand)
+
+    def _each(self, count: int, vectors: list[ast.expr], part: Callable[..., ast.expr]) -> ast.expr:
+        """A vector whose components are made of those of others."""
+        names = [self.temporary("p") for _ in vectors]
+        parts = [part(*(_quote("P[K]", P=name, K=k) for name in names)) for k in range(count)]
+        kept = [_quote("P := X", P=name, X=vector) for name, vector in zip(names, vectors, strict=True)]
+        all_of_it = ast.Tuple([*kept, ast.List(parts, ast.Load())], ast.Load())
+        return _quote("X[N]", X=all_of_it, N=len(kept))
 
     def binary(self, node: ir.Binary) -> ast.expr:
         left, right = self.expr(node.left), self.expr(node.right)
-        if node.type == FLOAT32:
+        if isinstance(node.type, Vector):
+            element = node.type.element
+            return self._each(node.type.count, [left, right], lambda x, y: self._binary(node, element, x, y))
+        return self._binary(node, _scalar(node.type), left, right)
+
+    def _binary(self, node: ir.Binary, kind: Scalar, left: ast.expr, right: ast.expr) -> ast.expr:
+        """The operation on scalars of type ``kind``."""
+        if kind == FLOAT32:
             return _quote(_FLOAT_OPS[node.op], L=left, R=right)
         if node.op in _DIVISIONS:
-            value, may_overflow = self._division(node, left, right)
+            value, may_overflow = self._division(node, kind, left, right)
         else:
             if node.op in ("shl", "shr"):
                 right = self._shift_count(node, right)
             value = _quote(_INTEGER_OPS[node.op], L=left, R=right)
             may_overflow = node.op in _OVERFLOWS
-        return self._wrap(node.type, value) if may_overflow else value
+        return self._wrap(kind, value) if may_overflow else value
 
-    def _division(self, node: ir.Binary, left: ast.expr, right: ast.expr) -> tuple[ast.expr, bool]:
+    def _division(self, node: ir.Binary, kind: Scalar, left: ast.expr, right: ast.expr) -> tuple[ast.expr, bool]:
         """The quotient or remainder, and whether it may leave the range."""
         text = _DIVISIONS[node.op]
         if isinstance(node.right, ir.Const) and node.right.value:
@@ -371,7 +392,7 @@ class _FunctionTranslator:
         template = f"({text}) if (D := R) else _div0(_t, S)"
         name, site = self.temporary("d"), self.site(node.span)
         quotient = _quote(template, L=left, D=name, R=right, S=site)
-        return quotient, node.op in _OVERFLOWS and _scalar(node.type).kind == "int"
+        return quotient, node.op in _OVERFLOWS and kind.kind == "int"
 
     def _shift_count(self, node: ir.Binary, count: ast.expr) -> ast.expr:
         if isinstance(node.right, ir.Const) and 0 <= node.right.value < 32:
@@ -384,6 +405,9 @@ class _FunctionTranslator:
         return _quote(_WRAP[_scalar(kind).name], X=value)
 
     def compare(self, node: ir.Compare) -> ast.expr:
+        if isinstance(node.left.type, Vector):
+            template = "_same(L, R)" if node.op == "eq" else "not _same(L, R)"
+            return _quote(template, L=self.expr(node.left), R=self.expr(node.right))
         return _quote(_COMPARES[node.op], L=self.expr(node.left), R=self.expr(node.right))
 
     def logical(self, node: ir.Logical) -> ast.expr:
@@ -396,7 +420,12 @@ class _FunctionTranslator:
 
     def cast(self, node: ir.Cast) -> ast.expr:
         value = self.expr(node.operand)
-        source, target = _scalar(node.operand.type), _scalar(node.type)
+        if isinstance(node.type, Vector) and isinstance(node.operand.type, Vector):
+            source, target = node.operand.type.element, node.type.element
+            return self._each(node.type.count, [value], lambda part: self._cast(source, target, part, node.span))
+        return self._cast(_scalar(node.operand.type), _scalar(node.type), value, node.span)
+
+    def _cast(self, source: Scalar, target: Scalar, value: ast.expr, span: Span) -> ast.expr:
         if source == target:
             return value
         if target == BOOL:
@@ -408,8 +437,23 @@ class _FunctionTranslator:
             return _quote("_float32(X)", X=value)
         if source == FLOAT32:
             function = "_to_int" if target.kind == "int" else "_to_uint"
-            return _quote("F(_t, S, X)", F=function, S=self.site(node.span), X=value)
+            return _quote("F(_t, S, X)", F=function, S=self.site(span), X=value)
         return self._wrap(target, value)
+
+    def construct(self, node: ir.Construct) -> ast.expr:
+        parts = [self.expr(part) for part in node.parts]
+        assert isinstance(node.type, Vector)
+        if len(parts) == 1:
+            return _quote("[X] * N", X=parts[0], N=node.type.count)
+        return ast.List(parts, ast.Load())
+
+    def swizzle(self, node: ir.Swizzle) -> ast.expr:
+        operand = self.expr(node.operand)
+        numbers = [VECTOR_LETTERS.index(letter) for letter in node.letters]
+        if len(numbers) == 1:
+            return _quote("X[K]", X=operand, K=numbers[0])
+        layout = self.constant("y", tuple((n, "") for n in numbers))
+        return _quote("_pick(X, 0, Y)", X=operand, Y=layout)
 
     def builtin(self, node: ir.Builtin) -> ast.expr:
         self.program.constants[f"_b_{node.name}"] = BUILTINS[node.name].reference
@@ -432,6 +476,8 @@ class _FunctionTranslator:
         word = _sum(address.terms, address.constant)
         if isinstance(place.type, Scalar):
             return self._load_word(address, word, place.type, site)
+        if isinstance(place.type, Vector):
+            return self._load_vector(address, word, self._components(place), site)
         struct = place.type
         assert isinstance(struct, Struct)
         holder = self._holder(address.root)
@@ -441,6 +487,28 @@ class _FunctionTranslator:
             "M.load_struct(_t, S, K, Y, N)",
             M=holder, S=site, K=word, Y=self.layout(struct), N=words_of(struct),
         )  # fmt: skip
+
+    def _components(self, place: ir.Place) -> ast.expr:
+        """The layout of a vector in place, from its first word on."""
+        assert isinstance(place.type, Vector)
+        if not isinstance(place, ir.ComponentsOf):
+            return self.layout(place.type)
+        letter = LETTERS[place.type.element.name]
+        return self.constant("y", tuple((VECTOR_LETTERS.index(n), letter) for n in place.letters))
+
+    def _load_vector(self, address: _Address, word: ast.expr, layout: ast.expr, site: int) -> ast.expr:
+        """The components of a vector, in a list of their own."""
+        holder = self._holder(address.root)
+        if isinstance(address.root, ir.BufferElement):
+            return _quote("M.load_vector(_t, S, K, Y)", M=holder, S=site, K=word, Y=layout)
+        again = word
+        if not isinstance(word, ast.Constant):
+            again = _name(self.temporary("k"))
+            word = _quote("T := K", T=again, K=word)
+        template = "_pick(M, K, Y)" if self._is_value(address.root) else "M.load_vector(_t, S, K, Y)"
+        value = _quote(template, M=holder, S=site, K=again, Y=layout)
+        # The word comes first: it is named there.
+        return _quote("_set(_t, S, K, Y, X)", S=site, K=word, Y=layout, X=value)
 
     def _load_word(self, address: _Address, word: ast.expr, kind: Scalar, site: int) -> ast.expr:
         if isinstance(address.root, ir.BufferElement):
@@ -468,6 +536,11 @@ class _FunctionTranslator:
             member = struct.field(place.name) if isinstance(struct, Struct) else None
             assert member is not None, f"{struct} has no field {place.name}"
             inner.constant += member.offset // 4
+            return inner
+        if isinstance(place, ir.ComponentsOf):
+            inner = self.address(place.base)
+            if len(place.letters) == 1:
+                inner.constant += VECTOR_LETTERS.index(place.letters)
             return inner
         assert isinstance(place, ir.ArrayElement)
         return self._array_address(place)
@@ -511,8 +584,8 @@ class _FunctionTranslator:
         return self.site(span, root.variable.name, access, root.variable.type)
 
     def _is_value(self, root: ir.Local | ir.BufferElement) -> bool:
-        """Whether the place lies in a struct variable, which is a plain list."""
-        return isinstance(root, ir.Local) and isinstance(root.variable.type, Struct)
+        """Whether the place lies in a struct or vector variable, which is a plain list."""
+        return isinstance(root, ir.Local) and isinstance(root.variable.type, (Struct, Vector))
 
     def _holder(self, root: ir.Local | ir.BufferElement) -> ast.expr:
         """The object that holds a variable."""
@@ -570,6 +643,12 @@ class _FunctionTranslator:
         word = _sum(address.terms, address.constant)
         if isinstance(place.type, Scalar):
             return self._store_word(address, word, place.type, site, value)
+        if isinstance(place.type, Vector):
+            layout, holder = self._components(place), self._holder(address.root)
+            if self._is_value(address.root):
+                return ast.Expr(_quote("_place(M, K, Y, X)", M=holder, K=word, Y=layout, X=value))
+            store = _quote("M.store_vector(_t, S, K, Y, X)", M=holder, S=site, K=word, Y=layout, X=value)
+            return ast.Expr(store)
         struct, holder = place.type, self._holder(address.root)
         assert isinstance(struct, Struct)
         if self._is_value(address.root):
@@ -711,6 +790,8 @@ def _text_of(place: ir.Place) -> str:
         return place.buffer
     if isinstance(place, ir.FieldOf):
         return f"{_text_of(place.base)}.{place.name}"
+    if isinstance(place, ir.ComponentsOf):
+        return f"{_text_of(place.base)}.{place.letters}"
     assert isinstance(place, ir.ArrayElement)
     return _text_of(place.base)
 
@@ -729,6 +810,8 @@ _EXPRESSIONS: dict[type[ir.Expr], Callable[[_T, Any], ast.expr]] = {
     ir.Select: _T.select,
     ir.Cast: _T.cast,
     ir.Builtin: _T.builtin,
+    ir.Construct: _T.construct,
+    ir.Swizzle: _T.swizzle,
     ir.Load: _T.load,
 }
 

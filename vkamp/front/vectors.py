@@ -1,0 +1,213 @@
+"""Short vectors in the kernel language: construction, components, operators, comparison.
+
+A vector that has no place is a :class:`~vkamp.front.values.Number` whose expression has a vector's type.
+
+Source: amp-reference section 14.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, NoReturn
+
+from vkamp.errors import Span
+from vkamp.front import advice, convert
+from vkamp.front.context import Context
+from vkamp.front.values import Constant, Element, FieldMethod, Number, Value
+from vkamp.ir import nodes as ir
+from vkamp.ir.types import BOOL, FLOAT32, VECTOR_LETTERS, VECTORS, Vector
+from vkamp.lang.vectors import ShortVector, letters_of
+
+__all__ = ["attribute", "binary", "choice", "compare", "construct", "type_of_class", "unary"]
+
+_OPERATORS: dict[type[ast.operator], tuple[str, Any]] = {
+    ast.Add: ("+", "add"), ast.Sub: ("-", "sub"), ast.Mult: ("*", "mul"), ast.Div: ("/", "div"),
+    ast.Mod: ("%", "trem"), ast.LShift: ("<<", "shl"), ast.RShift: (">>", "shr"), ast.BitAnd: ("&", "bitand"),
+    ast.BitOr: ("|", "bitor"), ast.BitXor: ("^", "bitxor"), ast.FloorDiv: ("//", ""), ast.Pow: ("**", ""),
+}  # fmt: skip
+_OF_FLOATS = ("add", "sub", "mul", "div")
+
+
+def type_of_class(target: Any) -> Vector | None:
+    """The type that a class like ``amp.float3`` stands for."""
+    if isinstance(target, type) and issubclass(target, ShortVector):
+        return VECTORS.get(target.__name__)
+    return None
+
+
+# -- components ----------------------------------------------------------------------------------------------------
+
+
+def attribute(ctx: Context, owner: Value, kind: Vector, name: str, node: ast.Attribute) -> Value:
+    """``v.x``, ``v.zyx``, ``v.rgb``: in place if the vector is; ``v.ref_x`` is a method that gives the component."""
+    if name.startswith("ref_") and isinstance(owner, Element) and letters_of(name[4:], kind.count) in tuple("xyzw"):
+        return FieldMethod(attribute(ctx, owner, kind, name[4:], node), name)
+    letters = letters_of(name, kind.count)
+    if letters is None:
+        families = f"{kind.letters} or {'rgba'[: kind.count]}"
+        help_text = f"its components are distinct letters of {families}: `{ctx.text(node.value)}.x`"
+        ctx.fail("VKA206", node, owner=advice.with_article(kind), name=name, advice=help_text)
+    span = ctx.span(node)
+    if isinstance(owner, Element):
+        place = owner.place
+        if isinstance(place, ir.ComponentsOf):
+            letters = "".join(place.letters[VECTOR_LETTERS.index(letter)] for letter in letters)
+            place = place.base
+        return Element(ir.ComponentsOf(span, kind.part(letters), place, letters))
+    assert isinstance(owner, Number)
+    operand = owner.expr
+    if isinstance(operand, ir.Swizzle):
+        letters = "".join(operand.letters[VECTOR_LETTERS.index(letter)] for letter in letters)
+        operand = operand.operand
+    if isinstance(operand, ir.Construct):
+        return _parts_of(span, kind, operand, letters)
+    return Number(ir.Swizzle(span, kind.part(letters), operand, letters))
+
+
+def _parts_of(span: Span, kind: Vector, whole: ir.Construct, letters: str) -> Value:
+    """Components of a vector that is put together: the others need not be made."""
+    parts = whole.parts
+    if len(parts) > 1:
+        parts = tuple(parts[VECTOR_LETTERS.index(letter)] for letter in letters)
+    return Number(parts[0] if len(letters) == 1 else ir.Construct(span, kind.part(letters), parts))
+
+
+# -- construction --------------------------------------------------------------------------------------------------
+
+
+def construct(ctx: Context, kind: Vector, node: ast.Call) -> Value:
+    """``amp.float3(...)``: zeros, one number for all, each component, or a vector of another scalar type."""
+    values = ctx.operands(*node.args)
+    span = ctx.span(node)
+    if not values:
+        zero = ir.Const(span, kind.element, 0.0 if kind.element == FLOAT32 else 0)
+        return Number(ir.Construct(span, kind, (zero,)))
+    if len(values) == 1:
+        vector = convert.vector(ctx, values[0], node.args[0])
+        if vector is not None:
+            return _converted(ctx, kind, vector, node)
+    if len(values) not in (1, kind.count):
+        text = ctx.text(node.func)
+        usage = f"write `{text}({', '.join('xyzw'[: kind.count])})`"
+        number = f"none, 1 or {kind.count}"
+        ctx.fail("VKA207", node, name=text, expected=number, given=len(values), s="s", are="are", advice=usage)
+    what = f"a component of {kind}"
+    parts = tuple(convert.assignable(ctx, v, kind.element, n, what) for v, n in zip(values, node.args, strict=True))
+    return Number(ir.Construct(span, kind, parts))
+
+
+def _converted(ctx: Context, kind: Vector, vector: ir.Expr, node: ast.Call) -> Value:
+    given = vector.type
+    assert isinstance(given, Vector)
+    if given.count != kind.count:
+        text = ctx.text(node.args[0])
+        letters = kind.letters if kind.count < given.count else given.letters
+        help_text = f"take its components: `{', '.join(f'{text}.{n}' for n in letters)}`"
+        ctx.fail("VKA333", node, text=text, given=advice.with_article(given), type=kind, advice=help_text)
+    return Number(vector if given == kind else ir.Cast(ctx.span(node), kind, vector))
+
+
+# -- operators -----------------------------------------------------------------------------------------------------
+
+
+def binary(
+    ctx: Context, op: ast.operator, left: Value, right: Value, node: ast.AST, nodes: tuple[ast.expr, ast.expr]
+) -> Value | None:
+    """``left op right``, component by component; a number stands for a vector of it.  ``None``: no vectors."""
+    pair = _operands(ctx, _OPERATORS[type(op)][0], left, right, node, nodes)
+    if pair is None:
+        return None
+    x, y = pair
+    kind = x.type
+    assert isinstance(kind, Vector)
+    symbol, name = _OPERATORS[type(op)]
+    if kind.element != FLOAT32 and name == "div":
+        name = "tdiv"
+    if not name or (kind.element == FLOAT32 and name not in _OF_FLOATS):
+        _no_operator(ctx, symbol, kind, node)
+    constant = y.parts[0].value if isinstance(y, ir.Construct) and isinstance(y.parts[0], ir.Const) else None
+    if name in ("tdiv", "trem") and constant == 0:
+        ctx.fail("VKA310", nodes[1])
+    if name in ("shl", "shr") and constant is not None and not 0 <= constant < kind.element.bits:
+        ctx.fail("VKA318", nodes[1], count=constant)
+    return Number(ir.Binary(ctx.span(node), kind, name, x, y))
+
+
+def _no_operator(ctx: Context, symbol: str, kind: Vector, node: ast.AST) -> NoReturn:
+    known = "+ - * /" if kind.element == FLOAT32 else "+ - * / % ^ | & ~ << >>"
+    help_text = "write `/`, which truncates" if symbol == "//" and kind.element != FLOAT32 else f"there are {known}"
+    ctx.fail("VKA302", node, op=symbol, what=kind, advice=help_text)
+
+
+def _operands(
+    ctx: Context, symbol: str, left: Value, right: Value, node: ast.AST, nodes: tuple[ast.expr, ast.expr]
+) -> tuple[ir.Expr, ir.Expr] | None:
+    """Both operands as vectors of one type; ``None`` if neither is one."""
+    x, y = convert.vector(ctx, left, nodes[0]), convert.vector(ctx, right, nodes[1])
+    if x is None and y is None:
+        return None
+    if x is None:
+        assert y is not None
+        return _repeated(ctx, symbol, left, y, node, nodes[0]), y
+    if y is None:
+        return x, _repeated(ctx, symbol, right, x, node, nodes[1])
+    if x.type != y.type:
+        assert isinstance(x.type, Vector) and isinstance(y.type, Vector)
+        alike = x.type.count == y.type.count
+        help_text = f"convert one: `amp.{x.type}({ctx.text(nodes[1])})`" if alike else "take as many components of both"
+        ctx.fail("VKA302", node, op=symbol, what=f"{x.type} and {y.type}", advice=help_text)
+    return x, y
+
+
+def _repeated(ctx: Context, symbol: str, value: Value, beside: ir.Expr, node: ast.AST, part: ast.expr) -> ir.Expr:
+    """A number as a vector of it; it has the components' type, or is a literal that takes it."""
+    kind = beside.type
+    assert isinstance(kind, Vector)
+    found = convert.number(ctx, value, part)
+    given = convert.scalar_type(found)
+    weak = given != BOOL and (isinstance(found, Constant) or found.weak)
+    if given != kind.element and not (weak and (kind.element == FLOAT32 or given != FLOAT32)):
+        help_text = f"convert it: `amp.{kind.element}({ctx.text(part)})`"
+        ctx.fail("VKA302", node, op=symbol, what=f"{kind} and {given}", advice=help_text)
+    return ir.Construct(ctx.span(part), kind, (convert.convert(ctx, found, kind.element, part),))
+
+
+def unary(ctx: Context, op: ast.unaryop, value: Value, node: ast.UnaryOp) -> Value | None:
+    """``-v``, ``+v``, ``~v``; ``None``: no vector."""
+    vector = convert.vector(ctx, value, node.operand)
+    if vector is None:
+        return None
+    kind = vector.type
+    assert isinstance(kind, Vector)
+    if isinstance(op, ast.UAdd):
+        return Number(vector)
+    if isinstance(op, ast.USub):
+        if kind.element.kind == "uint":
+            ctx.fail("VKA302", node, op="-", what=kind, advice=f"subtract it: `0 - {ctx.text(node.operand)}`")
+        return Number(ir.Unary(ctx.span(node), kind, "neg", vector))
+    if kind.element == FLOAT32:
+        ctx.fail("VKA302", node, op="~", what=kind, advice=f"convert it first, `amp.int{kind.count}(...)`")
+    return Number(ir.Unary(ctx.span(node), kind, "invert", vector))
+
+
+def compare(
+    ctx: Context, name: Any, symbol: str, left: Value, right: Value, node: ast.expr, nodes: tuple[ast.expr, ast.expr]
+) -> Value | None:
+    """``==`` and ``!=`` as one bool; ``None``: no vectors."""
+    pair = _operands(ctx, symbol, left, right, node, nodes)
+    if pair is None:
+        return None
+    if name not in ("eq", "ne"):
+        ctx.fail("VKA332", node, left=ctx.text(nodes[0]), op=symbol)
+    return Number(ir.Compare(ctx.span(node), BOOL, name, *pair))
+
+
+def choice(ctx: Context, then: Value, orelse: Value, node: ast.IfExp) -> tuple[ir.Expr, ir.Expr] | None:
+    """Both sides of a conditional expression, of one vector type; ``None``: no vectors."""
+    x, y = convert.vector(ctx, then, node.body), convert.vector(ctx, orelse, node.orelse)
+    if x is None and y is None:
+        return None
+    if x is None or y is None or x.type != y.type:
+        what = f"a choice between {ctx.describe(then)} and {ctx.describe(orelse)}"
+        ctx.fail("VKA334", node, text=ctx.text(node), what=what)
+    return x, y

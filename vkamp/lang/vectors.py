@@ -1,0 +1,447 @@
+"""Short vectors: ``float3`` and its like, on the host as in a kernel.
+
+Source: amp-reference section 14.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vkamp.errors import UnsupportedFeatureError
+from vkamp.ir.types import VECTOR_LETTERS, vector_dtype
+from vkamp.lang.dtypes import convert_scalar, dtype_name, vector_type
+
+__all__ = [
+    "ShortVector",
+    "double2",
+    "double3",
+    "double4",
+    "double_2",
+    "double_3",
+    "double_4",
+    "float2",
+    "float3",
+    "float4",
+    "float_2",
+    "float_3",
+    "float_4",
+    "int2",
+    "int3",
+    "int4",
+    "int_2",
+    "int_3",
+    "int_4",
+    "letters_of",
+    "short_vector",
+    "short_vector_traits",
+    "uint2",
+    "uint3",
+    "uint4",
+    "uint_2",
+    "uint_3",
+    "uint_4",
+    "vector_class",
+]
+
+_COLOURS = "rgba"
+
+
+@lru_cache(maxsize=1024)
+def letters_of(name: str, size: int) -> str | None:
+    """The components that a swizzle of a vector of ``size`` names, as letters of ``xyzw``.
+
+    ``None`` unless they are distinct letters of one family (xyzw or rgba) that the vector has.
+    """
+    for family in (VECTOR_LETTERS[:size], _COLOURS[:size]):
+        if name and set(name) <= set(family) and len(set(name)) == len(name):
+            return "".join(VECTOR_LETTERS[family.index(letter)] for letter in name)
+    return None
+
+
+class ShortVector:
+    """2 to 4 numbers of one scalar type (AMP: ``float_3`` and its like); the classes are ``float2`` to ``uint4``.
+
+    - ``float3()`` is zeros, ``float3(a)`` repeats a number, ``float3(x, y, z)`` gives each, and ``float3(v)`` converts
+      a vector of the same length as C does.
+    - The components are ``x y z w`` or ``r g b a``.  Distinct letters of one family in any order are a swizzle, which
+      can be read and assigned: ``v.zx = w.xy``.  There are no subscripts.
+    - ``+ - * /`` and, of integers, ``% ^ | & ~ << >>`` work component by component; a number stands for a vector of
+      it.  ``/`` and ``%`` of integers truncate as in C.  In-place operators change the object.
+    - ``==`` and ``!=`` give one bool; there is no order.
+
+    As a dtype it is packed: 4 bytes per component.  An element that is read from a view is a copy; assigning its
+    components, or an in-place operator, changes the element too.
+
+    Raises TypeError for operands of another vector or scalar type, OverflowError for integers out of range,
+    ZeroDivisionError for an integer division by zero, AttributeError for components that it has not.
+    """
+
+    __slots__ = ("_store", "_values")
+    __array_ufunc__ = None  # numpy's numbers leave the operators to the vector
+    __hash__ = None  # type: ignore[assignment]
+
+    #: The number of components (AMP: ``size``).
+    size: ClassVar[int]
+    #: The type of the components (AMP: ``value_type``).
+    value_type: ClassVar[type[np.generic]]
+    #: The numpy dtype of elements: fields x y z w, called r g b a as well.
+    dtype: ClassVar[np.dtype[np.void]]
+    _values: NDArray[Any]
+    _store: Callable[[str, Any], None] | None
+
+    def __init_subclass__(cls, value_type: type[np.generic], size: int) -> None:
+        cls.value_type = value_type
+        cls.size = size
+        cls.dtype = vector_dtype(np.dtype(value_type).name, size)
+
+    def __init__(self, *components: Any) -> None:
+        kind = np.dtype(self.value_type)
+        if not components:
+            values = np.zeros(self.size, kind)
+        elif len(components) == 1 and isinstance(components[0], ShortVector):
+            values = self._converted(components[0])
+        elif len(components) in (1, self.size):
+            numbers = [_number(c, kind) for c in components]
+            values = np.array(numbers * (self.size // len(numbers)), kind)
+        else:
+            raise TypeError(
+                f"{type(self).__name__} takes no arguments, one, or {self.size} numbers, got {len(components)}"
+            )
+        object.__setattr__(self, "_values", values)
+        object.__setattr__(self, "_store", None)
+
+    def _converted(self, other: ShortVector) -> NDArray[Any]:
+        """Another vector's components in this type, as C converts them."""
+        if other.size != self.size:
+            raise TypeError(f"a {type(other).__name__} does not convert to {type(self).__name__}: the lengths differ")
+        with np.errstate(all="ignore"):
+            return other._values.astype(self.value_type)
+
+    @classmethod
+    def _of(cls, values: NDArray[Any], store: Callable[[str, Any], None] | None = None) -> Any:
+        """A vector of these components, which ``store(letter, value)`` writes elsewhere as well when they change."""
+        made = cls.__new__(cls)
+        object.__setattr__(made, "_values", values)
+        object.__setattr__(made, "_store", store)
+        return made
+
+    # -- components --------------------------------------------------------------------------------
+
+    def _positions(self, name: str) -> list[int]:
+        letters = letters_of(name, self.size)
+        if letters is None:
+            raise AttributeError(f"{type(self).__name__} has no components {name!r}: {self._advice()}")
+        return [VECTOR_LETTERS.index(letter) for letter in letters]
+
+    @classmethod
+    def _advice(cls) -> str:
+        families = f"{VECTOR_LETTERS[: cls.size]} or {_COLOURS[: cls.size]}"
+        return f"they are distinct letters of {families}"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        where = self._positions(name)
+        if len(where) == 1:
+            return self._values[where[0]]
+        return short_vector(self.value_type, len(where))._of(self._values[where])
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        where = self._positions(name)
+        if len(where) == 1:
+            self._change(where, [_number(value, np.dtype(self.value_type))])
+            return
+        wanted = short_vector(self.value_type, len(where))
+        if not isinstance(value, wanted):
+            raise TypeError(f".{name} takes a {wanted.__name__}, got {type(value).__name__}")
+        self._change(where, list(value._values))
+
+    def _change(self, where: list[int], values: list[Any]) -> None:
+        """Assigns components, in the element too that the vector was read from."""
+        if self._store is not None:
+            for position, value in zip(where, values, strict=True):
+                self._store(VECTOR_LETTERS[position], value)
+        self._values[where] = values
+
+    # -- operators ---------------------------------------------------------------------------------
+
+    def _operand(self, other: Any) -> NDArray[Any] | None:
+        """The other operand's components; ``None``: no operand of vectors at all."""
+        if isinstance(other, ShortVector):
+            if type(other) is not type(self):
+                raise TypeError(
+                    f"{type(self).__name__} and {type(other).__name__} do not mix: "
+                    f"write {type(self).__name__}(...) around the other"
+                )
+            return other._values
+        kind = np.dtype(self.value_type)
+        if isinstance(other, (bool, np.bool_)):
+            raise TypeError(f"a bool and a {type(self).__name__} do not mix")
+        if isinstance(other, np.generic) and other.dtype != kind:
+            raise TypeError(
+                f"{dtype_name(other.dtype)} and {type(self).__name__} do not mix: write np.{kind.name}(...)"
+            )
+        if isinstance(other, (int, float, np.generic)):
+            return np.full(self.size, convert_scalar(other, kind), kind)
+        return None
+
+    def _combine(self, other: Any, operation: Callable[..., Any], *, swapped: bool = False) -> Any:
+        values = self._operand(other)
+        if values is None:
+            return NotImplemented
+        left, right = (values, self._values) if swapped else (self._values, values)
+        with np.errstate(all="ignore"):
+            return self._of(operation(left, right))
+
+    def _update(self, other: Any, operation: Callable[..., Any]) -> Any:
+        result = self._combine(other, operation)
+        if result is NotImplemented:
+            return result
+        self._change(list(range(self.size)), list(result._values))
+        return self
+
+    def __neg__(self) -> Any:
+        if np.dtype(self.value_type).kind == "u":
+            raise TypeError(f"{type(self).__name__} has no unary minus")
+        with np.errstate(all="ignore"):
+            return self._of(-self._values)
+
+    def __pos__(self) -> Any:
+        return self._of(self._values.copy())
+
+    def __eq__(self, other: object) -> Any:
+        values = self._operand(other)
+        return NotImplemented if values is None else bool((self._values == values).all())
+
+    def __ne__(self, other: object) -> Any:
+        same = self.__eq__(other)
+        return same if same is NotImplemented else not same
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(f"a {type(self).__name__} is neither true nor false: compare it or its components")
+
+    # -- as other objects --------------------------------------------------------------------------
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """The components, in an array of their own."""
+        if copy is False:
+            raise ValueError("a vector cannot be had as an array without a copy")
+        return np.array(self._values, dtype=dtype)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(self._values)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(str(v) for v in self._values.tolist())})"
+
+
+def _number(value: Any, kind: np.dtype[Any]) -> Any:
+    """One component's value."""
+    if isinstance(value, ShortVector):
+        raise TypeError(f"a component is a number, got a {type(value).__name__}")
+    return convert_scalar(value, kind)
+
+
+def _divided(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+    """Division, of integers truncated as in C."""
+    if left.dtype.kind == "f":
+        return np.divide(left, right)
+    return np.floor_divide(left - _remainder(left, right), right)
+
+
+def _remainder(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+    """The remainder that has the dividend's sign, as in C."""
+    if not right.all():
+        raise ZeroDivisionError("integer division by zero")
+    rest: NDArray[Any] = np.fmod(left, right)
+    return rest
+
+
+def _shifted(operation: Callable[..., Any]) -> Callable[..., Any]:
+    def shift(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+        bits = 8 * left.dtype.itemsize
+        if not ((right >= 0) & (right < bits)).all():
+            raise ValueError(f"a shift is by 0 to {bits - 1} bits")
+        result: NDArray[Any] = operation(left, right)
+        return result
+
+    return shift
+
+
+_OPERATIONS: dict[str, Callable[..., Any]] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": _divided,
+}  # fmt: skip
+_INTEGER_OPERATIONS: dict[str, Callable[..., Any]] = {
+    "mod": _remainder, "xor": np.bitwise_xor, "or": np.bitwise_or, "and": np.bitwise_and,
+    "lshift": _shifted(np.left_shift), "rshift": _shifted(np.right_shift),
+}  # fmt: skip
+
+
+def _add_operators(cls: type, operations: dict[str, Callable[..., Any]]) -> None:
+    """Defines ``__add__``, ``__radd__``, ``__iadd__`` and their like."""
+    for name, operation in operations.items():
+
+        def forward(self: Any, other: Any, operation: Callable[..., Any] = operation) -> Any:
+            return self._combine(other, operation)
+
+        def backward(self: Any, other: Any, operation: Callable[..., Any] = operation) -> Any:
+            return self._combine(other, operation, swapped=True)
+
+        def in_place(self: Any, other: Any, operation: Callable[..., Any] = operation) -> Any:
+            return self._update(other, operation)
+
+        for prefix, method in (("", forward), ("r", backward), ("i", in_place)):
+            method.__name__ = f"__{prefix}{name}__"
+            setattr(cls, method.__name__, method)
+
+
+_add_operators(ShortVector, _OPERATIONS)
+
+
+class _Integers(ShortVector, value_type=np.int32, size=0):
+    """The vectors of integers have the operators of bits besides."""
+
+    __slots__ = ()
+
+    def __invert__(self) -> Any:
+        return self._of(~self._values)
+
+
+_add_operators(_Integers, _INTEGER_OPERATIONS)
+
+
+class float2(ShortVector, value_type=np.float32, size=2):
+    """Two float32 (AMP: ``float_2``)."""
+
+    __slots__ = ()
+
+
+class float3(ShortVector, value_type=np.float32, size=3):
+    """Three float32 (AMP: ``float_3``)."""
+
+    __slots__ = ()
+
+
+class float4(ShortVector, value_type=np.float32, size=4):
+    """Four float32 (AMP: ``float_4``)."""
+
+    __slots__ = ()
+
+
+class int2(_Integers, value_type=np.int32, size=2):
+    """Two int32 (AMP: ``int_2``)."""
+
+    __slots__ = ()
+
+
+class int3(_Integers, value_type=np.int32, size=3):
+    """Three int32 (AMP: ``int_3``)."""
+
+    __slots__ = ()
+
+
+class int4(_Integers, value_type=np.int32, size=4):
+    """Four int32 (AMP: ``int_4``)."""
+
+    __slots__ = ()
+
+
+class uint2(_Integers, value_type=np.uint32, size=2):
+    """Two uint32 (AMP: ``uint_2``)."""
+
+    __slots__ = ()
+
+
+class uint3(_Integers, value_type=np.uint32, size=3):
+    """Three uint32 (AMP: ``uint_3``)."""
+
+    __slots__ = ()
+
+
+class uint4(_Integers, value_type=np.uint32, size=4):
+    """Four uint32 (AMP: ``uint_4``)."""
+
+    __slots__ = ()
+
+
+class _Unsupported(ShortVector, value_type=np.float64, size=0):
+    """Vectors that need a device feature."""
+
+    __slots__ = ()
+
+    def __init__(self, *components: Any) -> None:
+        raise UnsupportedFeatureError(
+            f"{type(self).__name__} needs an engine that enables the device's shaderFloat64; "
+            f"the Kompute engine enables none: use float{self.size}"
+        )
+
+
+class double2(_Unsupported, value_type=np.float64, size=2):
+    """Two float64 (AMP: ``double_2``): refused with UnsupportedFeatureError, as float64 is."""
+
+    __slots__ = ()
+
+
+class double3(_Unsupported, value_type=np.float64, size=3):
+    """Three float64 (AMP: ``double_3``): refused with UnsupportedFeatureError, as float64 is."""
+
+    __slots__ = ()
+
+
+class double4(_Unsupported, value_type=np.float64, size=4):
+    """Four float64 (AMP: ``double_4``): refused with UnsupportedFeatureError, as float64 is."""
+
+    __slots__ = ()
+
+
+# AMP's own spellings.
+float_2, float_3, float_4 = float2, float3, float4
+int_2, int_3, int_4 = int2, int3, int4
+uint_2, uint_3, uint_4 = uint2, uint3, uint4
+double_2, double_3, double_4 = double2, double3, double4
+
+_CLASSES: dict[tuple[np.dtype[Any], int], type[ShortVector]] = {
+    (np.dtype(c.value_type), c.size): c
+    for c in (float2, float3, float4, int2, int3, int4, uint2, uint3, uint4, double2, double3, double4)
+}
+
+
+def short_vector(value_type: Any, size: int) -> type[ShortVector]:
+    """The vector of ``size`` numbers of a scalar type (AMP: ``short_vector<T, n>::type``).
+
+    Raises TypeError if there is none.
+    """
+    found = _CLASSES.get((np.dtype(value_type), size))
+    if found is None:
+        raise TypeError(
+            f"there is no short vector of {size} {np.dtype(value_type).name}: 2 to 4 float32, int32, uint32"
+        )
+    return found
+
+
+class short_vector_traits:
+    """What a short vector is made of: ``value_type`` and ``size`` (AMP: ``short_vector_traits<T>``).
+
+    A scalar type has size 1.  Raises TypeError for any other type.
+    """
+
+    __slots__ = ("size", "value_type")
+
+    def __init__(self, of: Any) -> None:
+        if isinstance(of, type) and issubclass(of, ShortVector):
+            self.value_type, self.size = of.value_type, of.size
+        elif np.dtype(of) in {kind for kind, _ in _CLASSES}:
+            self.value_type, self.size = np.dtype(of).type, 1
+        else:
+            raise TypeError(f"{of!r} is no scalar or short vector type")
+
+
+def vector_class(dtype: np.dtype[Any]) -> type[ShortVector] | None:
+    """The class whose elements have this dtype."""
+    kind = vector_type(dtype)
+    return None if kind is None else short_vector(kind.element.dtype, kind.count)
