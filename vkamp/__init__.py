@@ -4,6 +4,8 @@
 runs it on a GPU of any vendor, or on a CPU driver.
 """
 
+from typing import NoReturn as _NoReturn
+
 from vkamp import dispatch as _dispatch
 from vkamp.dispatch import parallel_for_each
 from vkamp.errors import (
@@ -203,3 +205,12 @@ __all__ = [
 
 _accelerators.register_engine(_dispatch.ReferenceEngine())
 set_inspector(_dispatch.inspect_kernel)
+
+
+def __getattr__(name: str) -> _NoReturn:
+    """AMP's normalised types are known by name and refused."""
+    kind, size = name.rstrip("234").rstrip("_"), name[-1:]
+    if kind in ("norm", "unorm") and name in (kind, *(f"{kind}{mark}{n}" for mark in ("", "_") for n in "234")):
+        instead = f"float{size}" if size.isdigit() else "float32"
+        raise UnsupportedFeatureError(f"{name} is not supported: use {instead}, and clamp where it matters")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -363,6 +363,40 @@ def mathematics(idx, x, y):
         y[i, 3] = amp.fast_math.rsqrt(abs(v) + 1.0)
 
 
+@amp.func
+def cross(a, b):
+    return a.yzx * b.zxy - a.zxy * b.yzx
+
+
+def vectors(t_idx, points, colours, cells, bodies):
+    tile = amp.tile_static((4,), amp.float3)
+    mine = amp.private(2, amp.uint2)
+    tile[t_idx.local] = points[t_idx]
+    mine[0] = amp.uint2(cells[t_idx])
+    mine[1] = mine[0].yx % 5 << 1
+    t_idx.barrier.wait()
+    p = tile[3 - t_idx.local[0]]
+    p.xy = p.yx * 2 + 1
+    p /= amp.float3(1, 2, 4)
+    points[t_idx] = cross(p, bodies[t_idx].position)
+    points[t_idx].zx = -p.xy
+    colours[t_idx].bgr = points[t_idx].rgb
+    colours[t_idx] *= 2 if p == tile[0] else amp.float32(3)
+    bodies[t_idx].position += p
+    bodies[t_idx].spins[1] = bodies[t_idx].spins[0]
+    bodies[t_idx].mass = (p * p).z
+    cells[t_idx] = amp.int2(mine[1]) / cells[t_idx] % 7 | 1
+    amp.atomic_fetch_add(cells[t_idx].y, 3)
+
+
+def exact_vectors(idx, a, b, out):
+    s = a[idx] * b[idx] + out[idx]
+    s.xy = (a[idx] * s - b[idx]).zx
+    if s * 2 - a[idx] == b[idx]:
+        s.x = 0
+    out[idx] = s / 0.5 - s.x
+
+
 def origins(t_idx, a):
     a[t_idx.tile_origin] = t_idx.tile[2] + t_idx.local[0] + t_idx.global_[1]
 
@@ -371,6 +405,16 @@ MATRICES = buffers(matrix=(FLOAT32, 2, {"readonly": True, "dense": False}), aver
 PRODUCT = buffers(a=(FLOAT32, 2, READONLY), b=(FLOAT32, 2, READONLY), c=(FLOAT32, 2))
 RECORD_TYPE = from_dtype(RECORD, "Record")
 _FOLDED = Target(folded=True)
+
+
+BODY = np.dtype([("id", "<i4"), ("position", amp.float3), ("spins", amp.float2, (2,)), ("mass", "<f4")])
+FLOAT3_TYPE = from_dtype(amp.float3.dtype)
+VECTORS_ARGS = buffers(
+    points=(FLOAT3_TYPE, 1),
+    colours=(from_dtype(amp.float4.dtype), 1),
+    cells=(from_dtype(amp.int2.dtype), 1),
+    bodies=(from_dtype(BODY, "Body"), 1),
+)
 
 
 def copies(rank: int, kind: Type = INT32) -> tuple[tuple[str, ArgType], ...]:
@@ -456,4 +500,8 @@ PROGRAMS = {
     ),
     "origins": Program(origins, 3, (2, 3, 4), buffers(a=(INT32, 3))),
     "origins_folded": Program(origins, 3, (2, 3, 4), buffers(a=(INT32, 3)), target=_FOLDED),
+    "vectors": Program(vectors, 1, (4,), VECTORS_ARGS),
+    "exact_vectors": Program(
+        exact_vectors, 1, None, buffers(**dict.fromkeys(("a", "b", "out"), (FLOAT3_TYPE, 1))), precise=True
+    ),
 }  # fmt: skip

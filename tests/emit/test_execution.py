@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.emit.programs import PROGRAMS, RECORD, Program
+import vkamp as amp
+from tests.emit.programs import BODY, PROGRAMS, RECORD, Program
 from vkamp import sim, spirv
 from vkamp.artifacts import Executable, PushWord, Shader, Target
 from vkamp.emit import choose_target, emit, grid, tile_counts
 from vkamp.ir.nodes import Kernel
+from vkamp.lang.vectors import ShortVector
 from vkamp.run.engine import Dispatch, Queue
 
 Arrays = dict[str, NDArray[Any]]
@@ -182,11 +184,36 @@ def _axpy() -> Arrays:
     return {"x": _floats(90)[::2], "y": _floats(50)[49:4:-1]}
 
 
+def _vectors(count: int) -> Arrays:
+    rng = np.random.default_rng(9)
+    bodies = np.zeros(count, BODY)
+    for name, dtype in ((("position", "x"), 3), (("spins", "y"), 2)):
+        bodies[name[0]][name[1]] = rng.normal(size=bodies[name[0]][name[1]].shape) * dtype
+    return {
+        "points": _as_vectors(rng.normal(size=(count, 3)), amp.float3),
+        "colours": _as_vectors(rng.normal(size=(count, 4)), amp.float4),
+        "cells": _as_vectors(rng.integers(1, 100, (count, 2)), amp.int2),
+        "bodies": bodies,
+    }
+
+
+def _exact_vectors(count: int) -> Arrays:
+    rng = np.random.default_rng(10)
+    return {name: _as_vectors(rng.normal(size=(count, 3)), amp.float3) for name in ("a", "b", "out")}
+
+
+def _as_vectors(values: NDArray[Any], kind: type[ShortVector]) -> NDArray[Any]:
+    made: NDArray[Any] = values.astype(kind.value_type).view(kind.dtype)[:, 0]
+    return made
+
+
 CASES = [
     Case("tile_average", (14, 27), {"matrix": _strided(14, 27), "averages": _zeros(7, 9, dtype=np.float32)}, {}, 1e-6),
     Case("tiled_product", (48, 32), _MATRICES, {}, 1e-4),
     Case("records", (77,), {"source": _records(77), "destination": _records(77)[::-1].copy()}, {}),
     Case("aliases", (16,), _overlapping(), {}),
+    Case("vectors", (12,), _vectors(12), {}, 1e-6),
+    Case("exact_vectors", (301,), _exact_vectors(301), {}),
     Case("untiled_1", (1013,), _copies(1013), {}),
     Case("untiled_2", (37, 51), _copies(37, 51), {}),
     Case("untiled_2", (301, 3), _copies(301, 3), {}),

@@ -43,8 +43,10 @@ from tests.check.build import (
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.text import expression_text, place_text, text
-from vkamp.ir.types import BOOL, FLOAT32, INT32, UINT32, Array, Field, Struct
+from vkamp.ir.types import BOOL, FLOAT32, INT32, UINT32, Array, Field, Struct, Vector
 
+POINT = Vector(FLOAT32, 3)
+V = var("v", POINT)
 X, ROW = var("x"), var("row")
 PAIR = Struct("pair", (Field("a", INT32, 0), Field("b", Array(FLOAT32, (3,)), 4)), 16)
 
@@ -163,6 +165,11 @@ def test_expressions() -> None:
         "i.tile_origin[0]": index("tile_origin"),
         "3u": expr(3, UINT32),
         "True": expr(True),
+        "float3(1.0)": ir.Construct(NOWHERE, POINT, (expr(1.0),)),
+        "float3(1.0, 2.0, 3.0)": ir.Construct(NOWHERE, POINT, (expr(1.0), expr(2.0), expr(3.0))),
+        "v.zx": ir.Load(NOWHERE, Vector(FLOAT32, 2), ir.ComponentsOf(NOWHERE, Vector(FLOAT32, 2), here(V), "zx")),
+        "(v + v).y": ir.Swizzle(NOWHERE, FLOAT32, binary("add", V, V), "y"),
+        "int3(v)": ir.Cast(NOWHERE, Vector(INT32, 3), get(V)),
         "inf": expr(float("inf")),
     }
     for printed, node in cases.items():

@@ -42,10 +42,13 @@ from tests.check.build import (
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.fences import FENCES
-from vkamp.ir.types import BOOL, FLOAT32, INT32, UINT32, Array, Field, Scalar, Struct
+from vkamp.ir.types import BOOL, FLOAT32, INT32, UINT32, Array, Field, Scalar, Struct, Vector
 from vkamp.ir.verify import VerificationError, verify
 
 X, Y, P = var("x"), var("y", FLOAT32), var("p", BOOL)
+FLOAT3, INT2 = Vector(FLOAT32, 3), Vector(INT32, 2)
+FIVE = Vector(FLOAT32, 5)
+V, W = var("v", FLOAT3), var("w", INT2)
 PAIR = Struct("pair", (Field("a", INT32, 0), Field("b", Array(FLOAT32, (3,)), 4)), 16)
 PLAIN = func("plain", [param("v")], back(param("v")), results=[INT32])
 ARRAY = func("array", [param("c", Array(INT32, (5,)))])
@@ -64,6 +67,27 @@ def compare_exchange(*args: ir.Expr, expected: ir.Local | None) -> ir.Atomic:
 # Each makes one ill-formed kernel: `kernel` itself runs the verifier.
 BAD_BODIES: dict[str, Callable[[], ir.Kernel]] = {
     "assignment of another type": lambda: kernel(node(ir.Assign, here(X), expr(1.0))),
+    "sum of vectors of two types": lambda: kernel(let(V, node(ir.Binary, FLOAT3, "add", get(V), get(W)))),
+    "sum of a vector and a number": lambda: kernel(let(V, node(ir.Binary, FLOAT3, "add", get(V), expr(1.0)))),
+    "floor of vectors": lambda: kernel(let(W, node(ir.Binary, INT2, "floordiv", get(W), get(W)))),
+    "division of integer vectors": lambda: kernel(let(W, node(ir.Binary, INT2, "div", get(W), get(W)))),
+    "bits of float vectors": lambda: kernel(let(V, node(ir.Binary, FLOAT3, "bitand", get(V), get(V)))),
+    "inverted float vector": lambda: kernel(let(V, node(ir.Unary, FLOAT3, "invert", get(V)))),
+    "order of vectors": lambda: kernel(let(P, node(ir.Compare, BOOL, "lt", get(V), get(V)))),
+    "vector as a condition": lambda: kernel(when(get(V))),
+    "builtin of a vector": lambda: kernel(let(V, node(ir.Builtin, FLOAT3, "sqrt", (get(V),)))),
+    "cast to another length": lambda: kernel(let(V, node(ir.Cast, FLOAT3, get(W)))),
+    "cast of a vector to a number": lambda: kernel(let(Y, node(ir.Cast, FLOAT32, get(V)))),
+    "too few components": lambda: kernel(let(V, node(ir.Construct, FLOAT3, (expr(1.0), expr(2.0))))),
+    "components of another type": lambda: kernel(let(V, node(ir.Construct, FLOAT3, (expr(1),)))),
+    "vector of five": lambda: kernel(let(var("f", FIVE), node(ir.Construct, FIVE, (expr(1.0),)))),
+    "component that is missing": lambda: kernel(let(X, node(ir.Swizzle, INT32, get(W), "z"))),
+    "component twice": lambda: kernel(let(W, node(ir.Swizzle, INT2, get(W), "xx"))),
+    "no components": lambda: kernel(let(W, node(ir.Swizzle, INT2, get(W), ""))),
+    "components of a number": lambda: kernel(let(X, node(ir.Swizzle, INT32, get(X), "x"))),
+    "components of components": lambda: kernel(
+        let(ir.ComponentsOf(NOWHERE, FLOAT32, ir.ComponentsOf(NOWHERE, Vector(FLOAT32, 2), here(V), "zx"), "x"), 1.0)
+    ),
     "assignment of a whole array": lambda: kernel(
         node(ir.Assign, here(private("a", 3)), get(private("b", 3)))
     ),
@@ -301,6 +325,11 @@ def test_good_kernels_of_every_kind() -> None:
         count(X, 4, let(X, add(clamp, shift))),
         let(P, node(ir.Binary, BOOL, "bitxor", expr(P), expr(P))),
         let(P, node(ir.Builtin, BOOL, "isnan", (expr(Y),))),
+        let(V, node(ir.Construct, FLOAT3, (expr(1.0),))),
+        let(W, node(ir.Binary, INT2, "tdiv", node(ir.Swizzle, INT2, get(W), "yx"), get(W))),
+        let(ir.ComponentsOf(NOWHERE, Vector(FLOAT32, 2), here(V), "zx"), node(ir.Cast, Vector(FLOAT32, 2), get(W))),
+        let(P, node(ir.Compare, BOOL, "ne", get(V), node(ir.Unary, FLOAT3, "neg", get(V)))),
+        fetch_add(ir.ComponentsOf(NOWHERE, INT32, item(shared("cells", 4, of=INT2), 0), "y"), 1),
         functions=[PLAIN, ARRAY, endless, either],
     )
     kernel(let(element("data", index("global")), 1), tile=None)

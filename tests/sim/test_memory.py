@@ -18,9 +18,11 @@ from tests.sim.build import (
     binary,
     buf,
     cast,
+    compare,
     element,
     field,
     for_,
+    if_,
     index,
     kernel,
     local,
@@ -31,10 +33,10 @@ from tests.sim.build import (
     var,
 )
 from vkamp import sim
-from vkamp.errors import AmpError, UnsupportedFeatureError
+from vkamp.errors import AmpError, RaceError, UnsupportedFeatureError
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS
-from vkamp.ir.types import BOOL, FLOAT32, INT32, UINT32, Array, Field, Scalar, Struct, from_dtype
+from vkamp.ir.types import BOOL, FLOAT32, INT32, UINT32, Array, Field, Scalar, Struct, Vector, from_dtype
 
 # Padding between the members and at the end.
 BODY = np.dtype(
@@ -54,6 +56,41 @@ def bodies(count: int) -> Any:
     made["spin"] = np.arange(6 * count).reshape(count, 2, 3)
     made["id"] = 4_000_000_000 + np.arange(count)
     return made
+
+
+def _part(place: ir.Place, letters: str) -> ir.ComponentsOf:
+    kind = place.type
+    assert isinstance(kind, Vector)
+    return ir.ComponentsOf(at(), kind.part(letters), place, letters)
+
+
+def test_components_of_a_vector_are_words_of_their_own() -> None:
+    """Threads that write different components do not race; one that reads a component that another writes does."""
+    point = Vector(FLOAT32, 3)
+    raw = np.zeros(2, point.dtype)
+    mine = put(_part(buf("a", 0, kind=point), "x"), 1.0)
+    other = put(_part(buf("a", 0, kind=point), "zy"), value(_part(buf("a", 1, kind=point), "xy")))
+    body = [if_(compare("eq", G, 0), [mine], [other])]
+    sim.run(kernel(body, buffers={"a": (point, 1)}, tile=(2,)), (2,), {"a": raw}, {})
+    assert raw[0].item() == (1.0, 0.0, 0.0)
+    reads = put(buf("b", 0, kind=FLOAT32), _part(buf("a", 0, kind=point), "y"))
+    racy = kernel([if_(compare("eq", G, 0), [reads], [other])], buffers={"a": (point, 1), "b": (FLOAT32, 1)}, tile=(2,))
+    with pytest.raises(RaceError, match=r"a\[0\]\.y"):
+        sim.run(racy, (2,), {"a": raw, "b": np.zeros(1, np.float32)}, {})
+
+
+def test_components_that_nothing_wrote() -> None:
+    point = Vector(FLOAT32, 3)
+    tile = static("tile", point, 2)
+    whole = [
+        put(_part(element(tile, L), "xz"), ir.Construct(at(), point.part("xy"), (value(1.0),))),
+        put(buf("a", G, kind=point), element(tile, L)),
+    ]
+    for body in (whole, [whole[0], put(_part(buf("a", G, kind=point), "xy"), _part(element(tile, L), "xy"))]):
+        made = kernel(body, buffers={"a": (point, 1)}, tile=(2,))
+        with pytest.raises(AmpError, match=r"tile\[0\]\.y") as caught:
+            sim.run(made, (2,), {"a": np.zeros(2, point.dtype)}, {})
+        assert caught.value.error_code == "uninitialised"
 
 
 def test_strided_views_are_read_and_written_in_place() -> None:

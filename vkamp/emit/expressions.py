@@ -233,7 +233,7 @@ class Expressions:
     def operator(self, expr: Binary) -> tuple[str, Expr] | None:
         """The operator and right operand for ``place op= right``, if ``expr`` is one GLSL operator."""
         if isinstance(expr.type, Vector):
-            sign = self._vector_operator(expr)
+            sign = None if _divides_by_zero(expr) else self._vector_operator(expr)
             return None if sign is None else (sign[0], _broadcast(expr.right) or expr.right)
         if not isinstance(expr.type, Scalar) or expr.type.kind == "bool" or _divides_by_zero(expr):
             return None
@@ -263,8 +263,15 @@ class Expressions:
         if isinstance(expr, Construct):
             return Text(f"{GLSL_TYPES[expr.type.name]}({', '.join(self._text(p).glsl for p in expr.parts)})")  # type: ignore[union-attr]
         if isinstance(expr, Swizzle):
-            return Text(f"{_in_parentheses(self._text(expr.operand), _POSTFIX)}.{expr.letters}")
+            return self._swizzle(expr)
         return self._named(expr)
+
+    def _swizzle(self, expr: Swizzle) -> Text:
+        # What `precise` says of a variable does not reach through a swizzle.
+        before, self._apart = self._apart, self._shared.kernel.precise
+        operand = self._text(expr.operand)
+        self._apart = before
+        return Text(f"{_in_parentheses(operand, _POSTFIX)}.{expr.letters}")
 
     def _load(self, place: Place) -> str:
         """The value at a place; a packed vector is made of its components."""
@@ -272,6 +279,7 @@ class Expressions:
             return self.place(place)
         whole, letters = (place.base, f".{place.letters}") if isinstance(place, ComponentsOf) else (place, "")
         assert isinstance(whole.type, Vector)
+        letters = "" if letters == f".{whole.type.letters}" else letters
         return f"{self._shared.helpers.convert('to', whole.type)}({self.place(whole)}){letters}"
 
     def packed(self, text: str, kind: Vector) -> str:
@@ -368,17 +376,24 @@ class Expressions:
     @staticmethod
     def _vector_operator(expr: Binary) -> tuple[str, int] | None:
         """The operator for an operation on vectors, if GLSL has one."""
-        if expr.op == "trem":
-            # Undefined for negative operands.
-            return ("%", _MUL) if _element(expr).kind == "uint" else None
-        return _OPERATORS[expr.op]
+        if expr.op not in ("tdiv", "trem"):
+            return _OPERATORS[expr.op]
+        if _element(expr).kind == "uint":
+            return ("%" if expr.op == "trem" else "/"), _MUL
+        # Undefined are % of negative operands and -2^31 / -1.
+        divisor = _broadcast(expr.right)
+        plain = expr.op == "tdiv" and isinstance(divisor, Const) and divisor.value != -1
+        return ("/", _MUL) if plain else None
 
     def _vector_binary(self, expr: Binary) -> Text:
+        if _divides_by_zero(expr):
+            expr = _times_infinity(expr)
         assert isinstance(expr.type, Vector)
         sign = self._vector_operator(expr)
         exact = self._apart and _element(expr).kind == "float"
         if sign is None or exact:
-            name = self._shared.helpers.use("trunc_mod" if sign is None else f"exact_{expr.op}", expr.type)
+            helper = _DIVISION_HELPERS[expr.op] if sign is None else f"exact_{expr.op}"
+            name = self._shared.helpers.use(helper, expr.type)
             return Text(f"{name}({self._text(expr.left).glsl}, {self._text(expr.right).glsl})")
         left, right = _broadcast(expr.left), _broadcast(expr.right)
         if right is not None:
@@ -392,10 +407,7 @@ class Expressions:
         if expr.op in ("floordiv", "floormod"):
             return self._call(_DIVISION_HELPERS[expr.op], expr)
         if _divides_by_zero(expr):
-            # SPIR-V leaves the quotient undefined; the product is the same infinity or NaN.
-            assert isinstance(expr.right, Const)
-            infinity = Const(expr.right.span, expr.type, math.copysign(math.inf, expr.right.value))
-            expr = Binary(expr.span, expr.type, "mul", expr.left, infinity)
+            expr = _times_infinity(expr)
         if self._apart and expr.op in _EXACT:
             name = self._shared.helpers.use(f"exact_{expr.op}")
             return Text(f"{name}({self._text(expr.left).glsl}, {self._text(expr.right).glsl})")
@@ -457,7 +469,18 @@ class Expressions:
 
 
 def _divides_by_zero(expr: Binary) -> bool:
-    return expr.op == "div" and isinstance(expr.right, Const) and expr.right.value == 0
+    right = _broadcast(expr.right) or expr.right
+    return expr.op == "div" and isinstance(right, Const) and right.value == 0
+
+
+def _times_infinity(expr: Binary) -> Binary:
+    """A division by the literal zero: SPIR-V leaves the quotient undefined; the product is the same infinity or NaN."""
+    zero = _broadcast(expr.right) or expr.right
+    assert isinstance(zero, Const)
+    infinity: Expr = Const(zero.span, zero.type, math.copysign(math.inf, zero.value))
+    if isinstance(expr.type, Vector):
+        infinity = Construct(zero.span, expr.type, (infinity,))
+    return Binary(expr.span, expr.type, "mul", expr.left, infinity)
 
 
 def _converted(constant: Const, kind: Scalar) -> int | float:

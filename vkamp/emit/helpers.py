@@ -95,6 +95,12 @@ _FROM_VECTOR = """\
 }}
 """
 
+_PARTS = """\
+{vector} {name}({vector} a, {vector} b) {{
+    return {vector}({parts});
+}}
+"""
+
 _OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 
@@ -106,7 +112,9 @@ def _vector_texts() -> dict[str, str]:
         texts[f"to {name}"] = _TO_VECTOR.format(parts=", ".join(f"v[{k}]" for k in range(vector.count)), **names)
         texts[f"from {name}"] = _FROM_VECTOR.format(parts=", ".join(f"v.{n}" for n in vector.letters), **names)
         if vector.element.kind == "int":
-            texts[f"trunc_mod {name}"] = re.sub(r"\bint\b", names["vector"], _INT_TRUNC_MOD)
+            for helper in ("trunc_div", "trunc_mod"):
+                parts = ", ".join(f"{helper}(a.{n}, b.{n})" for n in vector.letters)
+                texts[f"{helper} {name}"] = _PARTS.format(name=helper, parts=parts, **names)
         if vector.element.kind == "float":
             for operation, sign in _OPERATORS.items():
                 texts[f"exact_{operation} {name}"] = _EXACT.format(name=operation, operator=sign, kind=names["vector"])
@@ -171,6 +179,8 @@ class Helpers:
         """Notes the use of a helper (for operands of type ``kind``) and returns its name."""
         key = f"{name} {kind.name}" if kind is not None else name
         self._used.add(key)
+        if isinstance(kind, Vector) and name.startswith("trunc"):
+            self._used.add(f"{name} {kind.element.name}")
         if key in ("floor_div float32", "floor_mod float32"):
             self._used.add("fmod")
         return name

@@ -324,7 +324,8 @@ class _FunctionPrinter:
             if isinstance(value, Load) and is_packed(value.place) and not isinstance(value.place, ComponentsOf):
                 packed = self.expressions.place(value.place)
             else:
-                packed = self.expressions.packed(text(value), place.type)
+                # The argument of a function is not covered by what `precise` says of its result.
+                packed = self.expressions.packed(self.expressions.plain(value), place.type)
             self.add(f"{self.expressions.place(place)} = {packed};", span)
             return
         name = self.names.give("part")

@@ -36,6 +36,7 @@ from vkamp.ir.types import BOOL, FLOAT32, INT32, SCALARS, UINT32, Array, Scalar
 from vkamp.lang.device import MARK, MathFunction
 from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
+from vkamp.lang.vectors import ShortVector
 from vkamp.lang.views import array_view
 
 __all__ = ["NUMPY_TYPES", "check_writable", "fixed_place", "marked_name", "wrong_count"]
@@ -184,6 +185,8 @@ def _type_call(ctx: Context, target: type, node: ast.Call) -> Value:
 def _no_cast(ctx: Context, target: type, node: ast.Call) -> NoReturn:
     """Raises the error for a class that is no type of the language."""
     text = ctx.text(node.func)
+    if issubclass(target, ShortVector):
+        raise advice.refused_dtype(np.dtype(target.value_type), ctx.span(node.func), text)
     if target in NUMPY_TYPES:
         raise advice.refused_dtype(np.dtype(target), ctx.span(node.func), text)
     if issubclass(target, np.generic):

@@ -267,9 +267,18 @@ def assignable(
         found_vector = vector(ctx, value, node)
         if found_vector is not None and found_vector.type == kind:
             return found_vector
-        notes = (Note(first, f"{what} is {kind} since this line"),) if first is not None else ()
+        given_type = scalar_type(number(ctx, value, node)) if found_vector is None else found_vector.type
+        alike = not isinstance(given_type, Vector) or given_type.count == kind.count
         help_text = f"write the conversion: `{statement}amp.{kind}({ctx.text(node)})`"
-        ctx.fail("VKA301", node, notes=notes, given=ctx.describe(value), what=what, type=kind, advice=help_text)
+        ctx.fail(
+            "VKA301",
+            node,
+            notes=(Note(first, f"{what} is {kind} since this line"),) if first is not None else (),
+            given=advice.with_article(given_type),
+            what=what,
+            type=kind,
+            advice=help_text if alike else f"give it {kind.count} components",
+        )
     found = number(ctx, value, node)
     given = scalar_type(found)
     if (kind.is_integer and given.kind == "float") or (kind == BOOL and given != BOOL):

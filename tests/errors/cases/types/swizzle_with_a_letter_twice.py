@@ -1,0 +1,14 @@
+import numpy as np
+
+import vkamp as amp
+
+POINTS = amp.array_view(np.zeros((12, 3), np.float32), dtype=amp.float3)
+CELLS = amp.array_view(np.zeros((12, 2), np.int32), dtype=amp.int2)
+
+
+@amp.kernel
+def grey(idx, points, cells):
+    points[idx].xy = points[idx].xx
+
+
+grey.inspect(POINTS.extent, POINTS, CELLS)
