@@ -244,7 +244,7 @@ class array_view(Container):
         if self._readonly or kwargs.get("copy"):
             return export(self.__array__(), kwargs)
         with self._host_write() as elements:
-            return export(elements, kwargs)
+            return export(components(elements), kwargs)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Host memory."""
