@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        f"{MARKER}(*names): of the session's accelerators, run on these only",
+        f"{MARKER}(*names): of the session's accelerators, run on these only; 'drivers' are all but the reference",
     )
     if "VKAMP_CACHE_DIR" not in os.environ:
         folder = tempfile.TemporaryDirectory(prefix="vkamp-tests-")
@@ -72,7 +72,11 @@ def _further_devices() -> list[str]:
 
 def _names_for(marker: pytest.Mark | None, config: pytest.Config) -> list[str]:
     selected = selected_accelerators(config)
-    return [name for name in selected if marker is None or name in marker.args]
+    if marker is None:
+        return list(selected)
+    if "drivers" in marker.args:
+        return [name for name in selected if name != "reference"]
+    return [name for name in selected if name in marker.args]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -277,7 +277,7 @@ def _targets(program: Program, case: Case) -> dict[str, tuple[Target, tuple[int,
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.program}-{case.domain}")
-@pytest.mark.accelerators("swiftshader", "llvmpipe")
+@pytest.mark.accelerators("drivers")
 def test_shaders_agree_with_the_reference(case: Case, accelerator: Any) -> None:
     program = PROGRAMS[case.program]
     kernel = program.kernel()

@@ -115,7 +115,7 @@ def random_kernel(seed: int) -> ir.Kernel:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-@pytest.mark.accelerators("swiftshader", "llvmpipe")
+@pytest.mark.accelerators("drivers")
 def test_random_expressions(seed: int, accelerator: Any) -> None:
     kernel = random_kernel(seed)
     verify(kernel)

@@ -161,10 +161,7 @@ def extreme_ranges(i, start, stop, step, out):
     out[1, k] = n
 
 
-@pytest.mark.xfail(
-    reason="a step over the end of int32 wraps on devices; the reference accelerator ends the loop", strict=True
-)
-@pytest.mark.accelerators("swiftshader", "llvmpipe")
+@pytest.mark.accelerators("drivers")
 def test_ranges_at_the_ends_of_int32(accelerator_view):
     top, bottom = 2**31 - 1, -(2**31)
     ranges = [
@@ -198,10 +195,7 @@ def constant_extreme_ranges(i, out):
     out[i] = n
 
 
-@pytest.mark.xfail(
-    reason="a step over the end of int32 wraps on devices; the reference accelerator ends the loop", strict=True
-)
-@pytest.mark.accelerators("swiftshader", "llvmpipe")
+@pytest.mark.accelerators("drivers")
 def test_constant_ranges_at_the_ends_of_int32(accelerator_view):
     out = amp.array_view(np.zeros(2, I32))
     amp.parallel_for_each(accelerator_view, out.extent, constant_extreme_ranges, out)

@@ -81,14 +81,14 @@ def stamp(i, out):
     out[i] = i[0] ^ 0x5A5A
 
 
-@pytest.mark.accelerators("swiftshader", "llvmpipe")
+@pytest.mark.accelerators("drivers")
 def test_many_threads(accelerator_view):
     out = amp.array(amp.extent(2**24), amp.int32, accelerator_view=accelerator_view)
     amp.parallel_for_each(accelerator_view, out.extent, stamp, out)
     same(np.asarray(out), np.arange(2**24, dtype=I32) ^ 0x5A5A)
 
 
-@pytest.mark.accelerators("swiftshader", "llvmpipe")
+@pytest.mark.accelerators("drivers")
 def test_many_threads_in_two_dimensions(accelerator_view):
     hits = amp.array_view(np.zeros(64, I32))
 
@@ -112,7 +112,7 @@ def tile_numbers(t, out, sums):
         amp.atomic_fetch_add(sums[t.tile_origin[0] % 5], 1)
 
 
-@pytest.mark.accelerators("swiftshader", "llvmpipe")
+@pytest.mark.accelerators("drivers")
 @pytest.mark.parametrize("tiles", [65535, 65536, 70001])
 def test_more_tiles_than_a_dimension_takes(accelerator_view, tiles):
     out = amp.array(amp.extent(tiles * 2), amp.int32, accelerator_view=accelerator_view)
@@ -129,7 +129,7 @@ def tile_columns(t, out):
         amp.atomic_fetch_add(out[t.tile[2]], t.tile[0] * 3 + t.tile[1] + 1)
 
 
-@pytest.mark.accelerators("swiftshader", "llvmpipe")
+@pytest.mark.accelerators("drivers")
 def test_more_tiles_than_a_dimension_takes_in_three_dimensions(accelerator_view):
     shape = (2, 2, 65537)
     out = amp.array(amp.extent(shape[2]), amp.int32, np.zeros(shape[2], I32), accelerator_view=accelerator_view)

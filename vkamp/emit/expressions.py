@@ -43,7 +43,7 @@ from vkamp.ir.nodes import (
     Variable,
     walk,
 )
-from vkamp.ir.types import FLOAT32, INT32, VECTOR_LETTERS, Scalar, Struct, Vector
+from vkamp.ir.types import FLOAT32, INT32, VECTOR_LETTERS, Scalar, Struct, Type, Vector
 
 __all__ = ["Expressions", "Globals", "Text", "WordValue", "has_float_arithmetic", "is_packed"]
 
@@ -412,6 +412,11 @@ class Expressions:
             name = self._shared.helpers.use(f"exact_{expr.op}")
             return Text(f"{name}({self._text(expr.left).glsl}, {self._text(expr.right).glsl})")
         return self._arithmetic(expr)
+
+    def helper(self, name: str, kind: Type) -> str:
+        """The name under which the shader has a helper function for operands of a scalar type."""
+        assert isinstance(kind, Scalar)
+        return self._shared.helpers.use(name, kind)
 
     def _call(self, helper: str, expr: Binary) -> Text:
         assert isinstance(expr.type, Scalar)

@@ -75,6 +75,20 @@ float floor_div(float x, float y) {
     return quotient - whole > 0.5 ? whole + 1.0 : whole;
 }
 """
+_INT_RANGE_NEXT = """\
+// The next value of a range; its end where the sum would pass it and could wrap.
+int range_next(int i, int stop, int step) {
+    uint left = step > 0 ? uint(stop) - uint(i) : uint(i) - uint(stop);
+    uint size = step > 0 ? uint(step) : 0u - uint(step);
+    return left > size ? i + step : stop;
+}
+"""
+_UINT_RANGE_NEXT = """\
+// The next value of a range; its end where the sum would pass it and could wrap.
+uint range_next(uint i, uint stop, uint step) {
+    return stop - i > step ? i + step : stop;
+}
+"""
 _EXACT = """\
 // Not to be contracted with what follows.
 {kind} exact_{name}({kind} x, {kind} y) {{
@@ -125,6 +139,8 @@ def _vector_texts() -> dict[str, str]:
 _TEXTS = {
     "floor_div int32": _INT_FLOOR_DIV,
     "floor_mod int32": _INT_FLOOR_MOD,
+    "range_next int32": _INT_RANGE_NEXT,
+    "range_next uint32": _UINT_RANGE_NEXT,
     "trunc_div int32": _INT_TRUNC_DIV,
     "trunc_mod int32": _INT_TRUNC_MOD,
     **{row.name: row.helper for row in BUILTINS.values() if row.helper},

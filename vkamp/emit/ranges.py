@@ -36,6 +36,8 @@ __all__ = ["Interval", "Ranges"]
 Interval = tuple[int, int]
 
 _INT_MAX = int_range(INT32)[1]
+#: Elements have 4 bytes or more, and the largest buffer that anything addresses has 4 GiB.
+_EXTENT_MAX = 2**30
 
 
 def _whole(kind: Type) -> Interval:
@@ -97,7 +99,7 @@ class Ranges:
         if isinstance(expr, ThreadIndex):
             return self._thread_index(expr)
         if isinstance(expr, BufferExtent):
-            return 1, _INT_MAX
+            return 1, _EXTENT_MAX
         if isinstance(expr, Load) and isinstance(expr.place, Local):
             return self._variable(expr.place.variable.name, expr.type)
         if isinstance(expr, Select):

@@ -49,7 +49,7 @@ from vkamp.ir.nodes import (
     walk,
     walk_statements,
 )
-from vkamp.ir.types import VECTOR_LETTERS, Array, Scalar, Struct, Type, Vector, scalar_fields
+from vkamp.ir.types import VECTOR_LETTERS, Array, Scalar, Struct, Type, Vector, int_range, scalar_fields
 
 __all__ = ["Line", "function_lines", "type_text"]
 
@@ -390,7 +390,11 @@ class _FunctionPrinter:
             advance = f"{counter} += {by}"
         else:
             condition = f"{counter} {'<' if step > 0 else '>'} {stop}"
+            by = f"{step}u" if kind == "uint" else str(step)
             advance = _advance(counter, step, "u" if kind == "uint" else "")
+        if self._may_wrap(statement):
+            name_of_next = self.expressions.helper("range_next", statement.variable.type)
+            advance = f"{counter} = {name_of_next}({counter}, {stop}, {by})"
         self.add(f"for ({kind} {counter} = {start}; {condition}; {advance}) {{", statement.span)
         if not own:
             self.indent += 1
@@ -400,6 +404,17 @@ class _FunctionPrinter:
             self.indent -= 1
         self._nested(statement.body, position, 0)
         self.add("}", statement.span)
+
+    def _may_wrap(self, loop: For) -> bool:
+        """Whether the step could carry the counter past the end of its type, where it would begin again."""
+        assert isinstance(loop.variable.type, Scalar)
+        least, most = int_range(loop.variable.type)
+        (start_low, _), (stop_low, stop_high) = self.ranges.of(loop.start), self.ranges.of(loop.stop)
+        low, high = self.ranges.of(loop.step)
+        # Upwards the last value is below the stop, downwards above it.
+        upwards = high > 0 and stop_high - 1 + high > most and stop_high > start_low
+        downwards = low < 0 and stop_low + 1 + low < least
+        return upwards or downwards
 
     def _condition_of_unknown_step(self, loop: For, counter: str, stop: str, step: str) -> str:
         low, high = self.ranges.of(loop.step)

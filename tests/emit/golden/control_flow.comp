@@ -36,6 +36,13 @@ int floor_mod(int a, int b) {
     return rest != 0 && (rest ^ b) < 0 ? rest + b : rest;
 }
 
+// The next value of a range; its end where the sum would pass it and could wrap.
+int range_next(int i, int stop, int step) {
+    uint left = step > 0 ? uint(stop) - uint(i) : uint(i) - uint(stop);
+    uint size = step > 0 ? uint(step) : 0u - uint(step);
+    return left > size ? i + step : stop;
+}
+
 void main() {
     if (gl_GlobalInvocationID.x >= domain_0) {
         return;
@@ -102,7 +109,7 @@ void main() {
         x += n_squared;
     }
     // for m in range(0, n, step):
-    for (int m = 0; step_ > 0 ? m < n : step_ < 0 && m > n; m += step_) {
+    for (int m = 0; step_ > 0 ? m < n : step_ < 0 && m > n; m = range_next(m, n, step_)) {
         x += m;
     }
     // for m in range(x % 5):
