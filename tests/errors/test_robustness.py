@@ -88,6 +88,14 @@ EXPRESSIONS = (
     "amp.all_memory_fence()", "idx.barrier.wait()", "idx.barrier.wait(1)", "idx.barrier()", "idx.barrier.nothing()",
     "a.synchronize()", "a.section(1)", "a.extent()", "a.copy_to(a)", "weird()", "weird(n)", "late(n)", "settings()",
     "settings.method()", "array()", "array.sum()",
+    # Short vectors.
+    "v", "v.x", "v.q", "v.zyx", "v.xx", "v.rg", "v.xr", "v[0]", "v[n]", "v.ref_x", "v.ref_x()", "v.size", "-v", "~v",
+    "not v", "v + 1", "v + v", "v + idx", "v * 2.5", "v // 2", "v % 2", "v ** 2", "v @ v", "v << 1", "v & v", "v == v",
+    "v < v", "v == 1", "v and n", "v if flag else v", "v if flag else n", "amp.float2", "amp.float2()",
+    "amp.float3(1)", "amp.float3(1, 2)", "amp.float3(1, 2, 3)", "amp.float3(v)", "amp.float3(v, 1)", "amp.float3('x')",
+    "amp.float3(a)", "amp.float3(x=1)", "amp.int2(2.5, m)", "amp.uint2(-1)", "amp.double2(1)", "amp.int3(v)",
+    "half(v)", "first(v)", "abs(v)", "amp.fast_math.sin(v)", "max(v, v)", "vectors[0]", "vectors[idx].x",
+    "vectors[0].zyx", "vectors.x",
     # What the language has not at all.
     "lambda: 1", "lambda x: x + n", "[i for i in range(3)]", "{i for i in a}", "{i: i for i in a}", "(i for i in a)",
     "(q := 1)", "(n := 1)", "(yield)", "(yield n)", "(yield from a)", "a[lambda: 1]", "sum(i for i in a)", "*a",
@@ -138,7 +146,12 @@ STATEMENTS = (
     "q = amp.tile_static(3, int)\nq = amp.tile_static(3, int)", "if n:\n    q = amp.tile_static(3, int)",
     "q = amp.private(3, int)\nq = amp.private(4, int)", "q: int = amp.private(3, int)", "q = r = amp.private(3, int)",
     "q = amp.private(3, POINT)\nq[0].x = 1\nq[0].z[1] = 2", "q = amp.private((), int)\nq[()] = 1\nx = q + 1",
-    "q = amp.private(2**40, int)", "q = amp.private((2,) * 40, int)", "match n:\n    case _:\n        pass",
+    "q = amp.private(2**40, int)", "q = amp.private((2,) * 40, int)", "v.x = 1", "v.x = 2.5", "v.xy = v.yx",
+    "v.xx = v.xy", "v.q = 1", "v.x += n", "v.xy += 1", "v = n", "v = amp.int3(1)", "v += 1", "v += v.xy", "v *= 'a'",
+    "v[0] = 1", "q = v\nq.x = 1", "x, y, y = v", "vectors[0].x = 1", "vectors[0] = v", "vectors[0].xy += 1",
+    "vectors[0] += 1", "amp.atomic_fetch_add(vectors[0].x, 1)", "v.ref_x = 1",
+    "q = amp.private(3, amp.float3)\nq[0].x = 1", "q = amp.private(3, amp.float3)\nq[0] = 1", "q: amp.float3 = 1",
+    "match n:\n    case _:\n        pass",
 )  # fmt: skip
 
 BLOCKS = (
@@ -220,13 +233,14 @@ def names() -> dict[str, Any]:
 
 HEAD = """\
 @amp.kernel
-def odd(idx, a, c, grid, points, n, m, flag, shift, point):
+def odd(idx, a, c, grid, points, vectors, n, m, flag, shift, point):
     x = 1.5
     y = 1
     y += n
     t = idx
     pair = (n, 2)
     values = amp.private(4, amp.float32)
+    v = vectors[idx]
 """
 
 
@@ -244,7 +258,8 @@ def compiled(source: str, name: str, *, tiled: bool) -> str | None:
         floats, ints = amp.array_view(np.zeros(12, np.float32)), amp.array_view(np.zeros(12, np.int32))
         grid, points = amp.array_view(np.zeros((6, 10), np.float32)), amp.array_view(np.zeros(12, POINT))
         domain = amp.extent(12).tile(4) if tiled else amp.extent(12)
-        arguments = (floats, ints, grid, points, 3, np.float32(2.5), True, amp.index(1), np.zeros(1, POINT)[0])
+        vectors = amp.array_view(amp.extent(12), amp.float3)
+        arguments = (floats, ints, grid, points, vectors, 3, np.float32(2.5), True, amp.index(1), np.zeros(1, POINT)[0])
         inspection = module["odd"].inspect(amp.accelerator("reference").default_view, domain, *arguments)
     except (amp.CompileError, amp.UnsupportedFeatureError) as error:
         refusal = error

@@ -659,11 +659,8 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Value:
             _rank_mismatch(ctx, node, owner, len(indices))
         prefix = (*owner.prefix, *indices)
         for dim, index in enumerate(indices):
-            if isinstance(index, ir.Const) and index.value < 0:
-                text = ctx.text(node.value)
-                help_text = f"negative subscripts do not wrap: write `{text}.extent[{dim}] - {-index.value}`"
-                place = f"dimension {dim} of `{text}`"
-                ctx.fail("VKA324", node, index=index.value, place=place, advice=help_text)
+            if isinstance(index, ir.Const) and not 0 <= index.value < 1 << 31:
+                _outside(ctx, node, dim, int(index.value))
         if len(prefix) < owner.param.rank:
             return BufferRef(owner.param, prefix)
         return Element(ir.BufferElement(ctx.span(node), owner.param.element, owner.param.name, prefix))
@@ -675,6 +672,15 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Value:
     if convert.vector(ctx, owner, node.value) is not None:
         help_text = f"name a component: `{ctx.text(node.value)}.x`"
     ctx.fail("VKA323", node, text=ctx.text(node.value), what=ctx.describe(owner), advice=help_text)
+
+
+def _outside(ctx: Context, node: ast.Subscript, dim: int, index: int) -> NoReturn:
+    """Raises the error for a constant subscript that no container has."""
+    text = ctx.text(node.value)
+    help_text = "subscripts run from 0 to 2147483647"
+    if index < 0:
+        help_text = f"negative subscripts do not wrap: write `{text}.extent[{dim}] - {-index}`"
+    ctx.fail("VKA324", node, index=index, place=f"dimension {dim} of `{text}`", advice=help_text)
 
 
 def _field_of_container(ctx: Context, owner: BufferRef | ArrayRef, name: str, node: ast.Subscript) -> NoReturn:
