@@ -462,3 +462,25 @@ def test_loop_over_an_unsigned_range(accelerator_view):
     out = amp.array_view(np.zeros(9, I32))
     amp.parallel_for_each(accelerator_view, out.extent, unsigned_loop, out)
     same(np.asarray(out), 36 - len(range(9, 36, 7)))
+
+
+@amp.kernel
+def one_name_for_many_loops(i, out, n):
+    s = 0
+    for j in amp.static_range(3):
+        s += j * i[0]
+    for j in range(4):
+        s += j
+    for j in amp.static_range(2):
+        s += 10 * j
+    for j in range(n):
+        s += amp.int32(j)
+    for j in range(3):
+        s += 100 * j
+    out[i] = s
+
+
+def test_loops_of_every_kind_over_one_name(accelerator_view):
+    out = amp.array_view(np.zeros(5, np.int32))
+    amp.parallel_for_each(accelerator_view, out.extent, one_name_for_many_loops, out, amp.uint32(4))
+    assert np.asarray(out).tolist() == [3 * i + 322 for i in range(5)]

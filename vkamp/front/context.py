@@ -177,6 +177,8 @@ class Context:
         self.counted: list[bool] = []
         #: Names assigned by one statement only.
         self.once: frozenset[str] = frozenset()
+        #: Names that only loops bind and only their bodies read: each loop has a variable of its own.
+        self.counters: frozenset[str] = frozenset()
         self.depth = 0
         #: How many expressions stand around the one that is lowered.
         self.nesting = 0

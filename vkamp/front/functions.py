@@ -17,7 +17,7 @@ from vkamp.errors import Note, Span
 from vkamp.front import advice, convert
 from vkamp.front.context import Context, Instance, Slot
 from vkamp.front.names import outside_lookup, wrap
-from vkamp.front.signature import local_names
+from vkamp.front.signature import local_names, loop_counters
 from vkamp.front.source import Source, source_of
 from vkamp.front.values import (
     ArrayRef,
@@ -305,6 +305,7 @@ def _lower_function(ctx: Context, function: FunctionType, passing: _Passing, nod
         ctx.module, source, outside_lookup(ctx.module, function, span, {}, is_kernel=False), span, is_kernel=False
     )
     callee.local_names = set(local_names(function))
+    callee.counters = loop_counters(function)
     definition = Span(
         source.file,
         source.first_line,

@@ -12,7 +12,7 @@ from vkamp.errors import Span, diagnostic
 from vkamp.front import advice, statements
 from vkamp.front.context import Context, Guard, Module, Slot
 from vkamp.front.names import NeededAsConstantError, bind_argument, outside_lookup, wrap
-from vkamp.front.signature import Request, local_names
+from vkamp.front.signature import Request, local_names, loop_counters
 from vkamp.front.source import CodeKey, Source, source_of
 from vkamp.front.values import Object, ThreadRef, TupleValue, Value
 from vkamp.ir import nodes as ir
@@ -64,6 +64,7 @@ def _lower(request: Request, module: Module) -> ir.Kernel:
         module, source, outside_lookup(module, function, definition, captures, is_kernel=True), is_kernel=True
     )
     ctx.local_names = set(local_names(function))
+    ctx.counters = loop_counters(function)
     ctx.once = _assigned_once(source.node)
     _declare_parameters(ctx, request, source)
     module.stack.append((function, None))

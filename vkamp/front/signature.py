@@ -28,6 +28,7 @@ __all__ = [
     "free_names",
     "is_number",
     "local_names",
+    "loop_counters",
     "read_name",
     "struct_name",
 ]
@@ -140,6 +141,34 @@ def free_names(function: FunctionType) -> tuple[str, ...]:
 def local_names(function: FunctionType) -> frozenset[str]:
     """The parameters and assigned names of a function."""
     return _names_of_code(CodeKey(function.__code__))[1]
+
+
+@lru_cache(maxsize=1024)
+def _counters_of_code(key: CodeKey) -> frozenset[str]:
+    stored: dict[str, bool] = {}
+
+    def visit(node: ast.AST, inside: frozenset[str]) -> None:
+        """Notes for each name whether every use lies in a loop over it."""
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+            # A loop in a loop over the same name changes what the outer body reads after it.
+            stored[node.target.id] = stored.get(node.target.id, True) and node.target.id not in inside
+            visit(node.iter, inside)
+            for statement in (*node.body, *node.orelse):
+                visit(statement, inside | {node.target.id})
+            return
+        if isinstance(node, ast.Name) and (isinstance(node.ctx, ast.Store) or node.id not in inside):
+            stored[node.id] = False
+        for child in ast.iter_child_nodes(node):
+            visit(child, inside)
+
+    for statement in source_of_code(key.code).node.body:
+        visit(statement, frozenset())
+    return frozenset(name for name, kept in stored.items() if kept)
+
+
+def loop_counters(function: FunctionType) -> frozenset[str]:
+    """The names that only ``for`` loops bind and only the bodies of these loops read."""
+    return _counters_of_code(CodeKey(function.__code__))
 
 
 _MISSING = object()

@@ -771,7 +771,7 @@ def _static_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) -
     if len(steps) > _UNROLL_LIMIT:
         ctx.fail("VKA113", call, count=len(steps), limit=_UNROLL_LIMIT)
     slot = ctx.slots.get(target.id)
-    if slot is not None and slot.kind != "unrolled":
+    if slot is not None and slot.kind != "unrolled" and target.id not in ctx.counters:
         _changes_kind(ctx, target, slot, Constant(0))
     ctx.loops.append(None)
     ctx.counted.append(False)
@@ -826,11 +826,13 @@ def _range_type(ctx: Context, numbers: list[Constant | Number], call: ast.Call) 
 
 def _loop_variable(ctx: Context, target: ast.Name, kind: Scalar) -> ir.Variable:
     slot = ctx.slots.get(target.id)
-    if slot is None:
+    found = slot.value if slot is not None and slot.kind == "variable" else None
+    place = found.place if isinstance(found, Element) else None
+    fits = isinstance(place, ir.Local) and place.type == kind
+    if slot is None or (not fits and target.id in ctx.counters):
         variable = ctx.new_variable(target.id, kind, ctx.span(target))
         ctx.slots[target.id] = Slot(Element(ir.Local(ctx.span(target), kind, variable)), ctx.span(target))
         return variable
-    place = slot.value.place if isinstance(slot.value, Element) and slot.kind == "variable" else None
     if not isinstance(place, ir.Local) or place.type != kind:
         ctx.fail(
             "VKA326", target,

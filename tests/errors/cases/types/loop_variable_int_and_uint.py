@@ -11,6 +11,7 @@ def loops(idx, a, n):
         a[idx] += 1.0
     for i in range(amp.uint32(4)):
         a[idx] += 1.0
+    a[idx] += i
 
 
 loops.inspect(FLOATS.extent, FLOATS, 4)
