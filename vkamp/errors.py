@@ -308,8 +308,8 @@ MESSAGES: dict[str, Message] = {
     "VKA213": Message(_C, "a kernel returns no value", "store the result in a container: `{advice}`"),
     "VKA216": Message(
         _C,
-        "`{name}` makes a view in a kernel, which is not supported yet",
-        "make the view on the host and pass it",
+        "`{text}` has nothing to lie over: a kernel makes views of containers and arrays",
+        "write `{name}(a)` or `{name}(a, extent)`, or make the view on the host and pass it",
     ),
     "VKA217": Message(
         _C,
@@ -397,6 +397,27 @@ MESSAGES: dict[str, Message] = {
     "VKA334": Message(
         _C, "`{text}` is {what}", "choose between vectors of one type; `amp.float3(a)` makes one of a number"
     ),
+    "VKA340": Message(
+        _C,
+        "a section of rank {rank} takes an index, an extent, both, or {count} whole numbers",
+        "{advice}",
+    ),
+    "VKA341": Message(
+        _C,
+        "the section {what} in dimension {dim}{of}",
+        "an origin lies inside, a length is 1 or more, and the end is not past the end",
+    ),
+    "VKA342": Message(
+        _C,
+        "a view of {wanted} elements does not fit over {have}",
+        "a view has 1 element or more, and no more than what it lies over",
+    ),
+    "VKA343": Message(
+        _C,
+        "`{name}` needs elements in a row, and `{text}` is {what}",
+        "take one row: `{text}[{indices}].{name}({args})`",
+    ),
+    "VKA344": Message(_C, "{old} cannot be read as {new}: {reason}", "{advice}"),
     # -- 4xx: memory
     "VKA401": Message(
         _C,
@@ -443,6 +464,11 @@ MESSAGES: dict[str, Message] = {
         _C,
         "a {name} array of {size} bytes, and {limit} is the limit",
         "make it smaller, or use a container",
+    ),
+    "VKA411": Message(
+        _C,
+        "`{name}` cannot update `{text}`, {what}",
+        "give it a tile_static array of its own",
     ),
     # -- 5xx: tiles
     "VKA501": Message(

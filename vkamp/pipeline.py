@@ -21,7 +21,7 @@ from vkamp.errors import RaceWarning
 from vkamp.front import Arguments, Request, collect, make_request
 from vkamp.front.context import Guard
 from vkamp.front.source import CodeKey
-from vkamp.ir.access import Access, access
+from vkamp.ir.access import Access, access, contiguous
 from vkamp.ir.nodes import Kernel
 from vkamp.ir.text import text
 from vkamp.ir.verify import verify
@@ -48,6 +48,8 @@ class Compiled:
 
     kernel: Kernel
     access: Mapping[str, Access]
+    #: Containers whose last dimension must have no gaps.
+    contiguous: frozenset[str]
     guards: tuple[Guard, ...]
     constants: Mapping[str, Any]
 
@@ -62,7 +64,7 @@ def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
     # Races are judged by what is uniform, so that a single thread's update passes.
     for finding in check_certain_races(kernel, uniformity):
         warnings.warn_explicit(finding.text, RaceWarning, finding.span.file, finding.span.line)
-    return Compiled(kernel, access(kernel), lowered.guards, lowered.constants)
+    return Compiled(kernel, access(kernel), contiguous(kernel), lowered.guards, lowered.constants)
 
 
 def executable(kernel: Kernel, target: Target) -> Executable:

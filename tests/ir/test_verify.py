@@ -201,7 +201,9 @@ BAD_BODIES: dict[str, Callable[[], ir.Kernel]] = {
     "atomic that is none": lambda: kernel(
         ir.Atomic(NOWHERE, "atomic_add", element("data", 0), (expr(1),))
     ),
-    "atomic on a float": lambda: kernel(fetch_add(element("matrix", 0, 0), 1.0)),
+    "atomic on a float": lambda: kernel(
+        ir.Atomic(NOWHERE, "atomic_fetch_max", element("matrix", 0, 0), (expr(1.0),))
+    ),
     "atomic on private memory": lambda: kernel(fetch_add(item(private("a", 3), 0), 1)),
     "atomic with a value too many": lambda: kernel(
         ir.Atomic(NOWHERE, "atomic_fetch_inc", element("data", 0), (expr(1),))

@@ -114,7 +114,7 @@ def _span(store: SharedStore) -> Span:
 
 
 def _atomic_for(statement: nodes.Assign) -> str | None:
-    """The atomic that does this update, if there is one for elements of this type."""
+    """The atomic that does this update, if devices have one for elements of this type (of floats they have none)."""
     value = statement.value
     if isinstance(value, nodes.Cast):
         value = value.operand
@@ -129,7 +129,7 @@ def _atomic_for(statement: nodes.Assign) -> str | None:
     if name is None:
         return None
     kind = statement.place.type
-    fits = isinstance(kind, Scalar) and kind.name in ATOMICS[name].types
+    fits = isinstance(kind, Scalar) and kind.is_integer and kind.name in ATOMICS[name].types
     own = [isinstance(o, nodes.Load) and o.place == statement.place for o in operands]
     first_only = name == "atomic_fetch_sub"
     return name if fits and (own[0] if first_only else any(own)) else None

@@ -595,7 +595,10 @@ class _Analysis:
         while True:
             if isinstance(step, (nodes.ArrayElement, nodes.BufferElement)):
                 found += [self._value(index, state, frame) for index in step.indices]
-            if not isinstance(step, (nodes.ArrayElement, nodes.ComponentsOf, nodes.FieldOf)):
+            if isinstance(step, nodes.Reinterpreted):
+                found.append(self._value(step.index, state, frame))
+            inner = (nodes.ArrayElement, nodes.ComponentsOf, nodes.FieldOf, nodes.Reinterpreted, nodes.ViewElement)
+            if not isinstance(step, inner):
                 return shortest(found)
             step = step.base
 

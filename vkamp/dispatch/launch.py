@@ -256,7 +256,18 @@ def _bind(prepared: Prepared) -> dict[str, Descriptor]:
         if use is None or not (use.reads or use.changes):
             continue
         out[name] = container._acquire(prepared.view, read=use.reads or use.atomics, write=use.changes)
+        if name in prepared.compiled.contiguous:
+            _check_contiguous(name, out[name])
     return out
+
+
+def _check_contiguous(name: str, found: Descriptor) -> None:
+    """What a kernel reads as another type, or by one number, has no gaps."""
+    if found.shape[-1] > 1 and found.strides_elements[-1] != 1:
+        raise AmpError(
+            f"the kernel reinterprets `{name}`, whose elements lie {found.strides_elements[-1]} apart: "
+            "copy it to an array"
+        )
 
 
 def _buffers(prepared: Prepared, descriptors: Mapping[str, Descriptor]) -> tuple[tuple[Buffer, ...], tuple[bool, ...]]:

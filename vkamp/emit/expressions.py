@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from vkamp.artifacts import PushWord
 from vkamp.emit.helpers import GLSL_TYPES, Helpers
 from vkamp.emit.literals import literal
+from vkamp.emit.places import Bits
 from vkamp.emit.ranges import Ranges
 from vkamp.ir.builtins import BUILTINS
 from vkamp.ir.nodes import (
@@ -35,12 +36,14 @@ from vkamp.ir.nodes import (
     Logical,
     Node,
     Place,
+    Reinterpreted,
     ScalarValue,
     Select,
     Swizzle,
     ThreadIndex,
     Unary,
     Variable,
+    root_of,
     walk,
 )
 from vkamp.ir.types import FLOAT32, INT32, VECTOR_LETTERS, Scalar, Struct, Type, Vector
@@ -85,12 +88,15 @@ class Globals:
     """What all functions of a shader share: names of globals, the words and helpers that are used."""
 
     kernel: Kernel
-    buffer_names: dict[str, str]
+    #: By parameter and the type that its memory is accessed as.
+    buffer_names: dict[tuple[str, Type], str]
     tile_static_names: dict[str, str]
     function_names: dict[str, str]
     struct_names: dict[Struct, str]
     field_names: dict[Struct, dict[str, str]]
     word_names: dict[PushWord, str]
+    #: Functions for atomics of floats, by the row's name and the memory's.
+    loop_names: dict[tuple[str, str], str] = field(default_factory=dict)
     helpers: Helpers = field(default_factory=Helpers)
     words: set[PushWord] = field(default_factory=set)
 
@@ -123,7 +129,7 @@ def is_packed(place: Place) -> bool:
     if isinstance(place, ArrayElement):
         place = place.base
     return isinstance(kind, Vector) and (
-        isinstance(place, FieldOf) or (isinstance(place, BufferElement) and kind.count == 3)
+        isinstance(place, FieldOf) or (isinstance(place, (BufferElement, Reinterpreted)) and kind.count == 3)
     )
 
 
@@ -169,6 +175,29 @@ def element_number(buffer: BufferParam, indices: tuple[Expr, ...]) -> Expr:
         step = _product(index, word_value("stride", buffer.name, dim, index))
         number = _sum(number, step)
     return number
+
+
+def _scaled(number: Expr, old: int, new: int) -> Expr:
+    """``number`` elements of ``old`` bytes, counted in elements of ``new`` bytes; the front end saw that it fits."""
+    if isinstance(number, Const):
+        return Const(number.span, INT32, int(number.value) * old // new)
+    assert old % new == 0
+    factor = Const(number.span, INT32, old // new)
+    return number if old == new else Binary(number.span, INT32, "mul", number, factor)
+
+
+def bits_text(text: str, old: Type, new: Type) -> str:
+    """The bits of a scalar as another scalar."""
+    a, b = (GLSL_TYPES[str(kind)] for kind in (old, new))
+    if a == b:
+        return text
+    return f"{a}BitsTo{b.capitalize()}({text})" if "float" in (a, b) else f"{b}({text})"
+
+
+def memory_name(place: Place) -> str:
+    """The container or array that a place lies in."""
+    root = root_of(place)
+    return root.buffer if isinstance(root, BufferElement) else root.variable.name
 
 
 class Expressions:
@@ -219,10 +248,19 @@ class Expressions:
         if isinstance(place, ComponentsOf):
             base = self.place(place.base)
             return f"{base}[{VECTOR_LETTERS.index(place.letters)}]" if is_packed(place) else f"{base}.{place.letters}"
-        assert isinstance(place, BufferElement)
-        buffer = self._shared.kernel.buffer(place.buffer)
-        number = element_number(buffer, place.indices)
-        return f"{self._shared.buffer_names[place.buffer]}[{self.plain(number)}]"
+        assert isinstance(place, (BufferElement, Reinterpreted))
+        root = root_of(place)
+        assert isinstance(root, BufferElement)
+        return f"{self._shared.buffer_names[root.buffer, place.type]}[{self.plain(self.number(place))}]"
+
+    def number(self, place: BufferElement | Reinterpreted) -> Expr:
+        """The position of an element in its buffer, in elements of the place's type."""
+        base = place.base if isinstance(place, Reinterpreted) else place
+        assert isinstance(base, BufferElement)
+        number = element_number(self._shared.kernel.buffer(base.buffer), base.indices)
+        if not isinstance(place, Reinterpreted):
+            return number
+        return _sum(_scaled(_int(number), base.type.size, place.type.size), _int(place.index))
 
     def variable(self, variable: Variable) -> str:
         """The name of a variable."""
@@ -264,6 +302,8 @@ class Expressions:
             return Text(f"{GLSL_TYPES[expr.type.name]}({', '.join(self._text(p).glsl for p in expr.parts)})")  # type: ignore[union-attr]
         if isinstance(expr, Swizzle):
             return self._swizzle(expr)
+        if isinstance(expr, Bits):
+            return self._bits(expr)
         return self._named(expr)
 
     def _swizzle(self, expr: Swizzle) -> Text:
@@ -340,6 +380,10 @@ class Expressions:
         if isinstance(expr.operand, Const) and expr.operand.type.kind != "float":
             return self._const(Const(expr.span, expr.type, _converted(expr.operand, expr.type)))
         return Text(f"{GLSL_TYPES[expr.type.name]}({self._text(expr.operand).glsl})")
+
+    def _bits(self, expr: Bits) -> Text:
+        text = self._text(expr.operand).glsl
+        return Text(bits_text(text, expr.operand.type, expr.type))
 
     def _select(self, expr: Select) -> Text:
         condition = _in_parentheses(self._text(expr.condition), _LOR)

@@ -206,6 +206,10 @@ class Helpers:
         self._used.add(f"{direction} {kind.name}")
         return f"{direction}_{GLSL_TYPES[kind.name]}"
 
+    def add(self, name: str, text: str) -> None:
+        """Adds a function that only this shader has."""
+        self._wrappers[name, ""] = text
+
     def call(self, row: BuiltinRow, kind: Scalar, args: list[str]) -> str:
         """The text of a builtin's value; a row that uses an argument twice becomes a function."""
         template = row.glsl_for(kind.name)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from vkamp.errors import UnsupportedFeatureError
-from vkamp.ir.access import Access, access
+from vkamp.ir.access import Access, typed_access
 from vkamp.ir.nodes import Barrier, BufferParam, Kernel, walk_statements
 from vkamp.ir.types import Array, Field, Struct, Type
 
@@ -58,6 +58,8 @@ def structs_of(kernel: Kernel) -> list[Struct]:
 
     for buffer in kernel.buffers:
         add(buffer.element)
+    for _, element in typed_access(kernel):
+        add(element)
     for variable in kernel.tile_statics:
         add(variable.type)
     for function in (*kernel.functions, kernel.body):
@@ -70,16 +72,13 @@ def structs_of(kernel: Kernel) -> list[Struct]:
 
 @dataclass(frozen=True)
 class Block:
-    """A storage buffer: the parameters that it serves, what is done with it, and its memory qualifiers."""
+    """A storage buffer: the parameters that it serves, the type that its memory is declared as, what is done with it,
+    and its memory qualifiers."""
 
     params: tuple[BufferParam, ...]
+    element: Type
     access: Access
     qualifiers: tuple[str, ...]
-
-    @property
-    def element(self) -> Type:
-        """The type of its elements."""
-        return self.params[0].element
 
 
 def _orders_global(kernel: Kernel) -> bool:
@@ -94,20 +93,21 @@ def storage_blocks(kernel: Kernel) -> list[Block]:
     """The buffers that the shader needs, in the order of their first parameters.
 
     Parameters on the same memory with the same element share one.  With different elements they have one each, which
-    may overlap, so neither is ``restrict``.
+    may overlap, so neither is ``restrict``; memory that the kernel reinterprets has one per type, too.
     """
-    table = access(kernel)
     groups: dict[tuple[int, Type], list[BufferParam]] = {}
-    for param in kernel.buffers:
-        if table[param.name]:
-            groups.setdefault((param.storage, param.element), []).append(param)
-    kinds = {key: _union(table[p.name] for p in params) for key, params in groups.items()}
+    kinds: dict[tuple[int, Type], Access] = {}
+    for (name, element), kind in typed_access(kernel).items():
+        param = kernel.buffer(name)
+        key = param.storage, element
+        groups.setdefault(key, []).append(param)
+        kinds[key] = kinds.get(key, Access()) | kind
     fenced = _orders_global(kernel)
     blocks = []
     for key, params in groups.items():
         same_memory = [kind for other, kind in kinds.items() if other[0] == key[0]]
         qualifiers = _qualifiers(kinds[key], same_memory, fenced)
-        blocks.append(Block(tuple(params), kinds[key], qualifiers))
+        blocks.append(Block(tuple(params), key[1], kinds[key], qualifiers))
     return blocks
 
 

@@ -7,17 +7,19 @@ from dataclasses import dataclass
 
 from vkamp.artifacts import Binding, PushWord, Shader, Target
 from vkamp.emit.arrays import bind_arrays, written_arrays
-from vkamp.emit.expressions import Globals
-from vkamp.emit.helpers import HELPER_NAMES
+from vkamp.emit.expressions import Globals, memory_name
+from vkamp.emit.helpers import GLSL_TYPES, HELPER_NAMES
 from vkamp.emit.layout import Block, storage_blocks, struct_members, structs_of
 from vkamp.emit.names import Namer
+from vkamp.emit.places import is_float_atomic, lower_places
 from vkamp.emit.statements import Line, function_lines, holds_float, type_text
 from vkamp.emit.threads import LAUNCH_NAMES, grid_word
 from vkamp.emit.tidy import direct_results
 from vkamp.errors import Span
 from vkamp.ir.access import Access, access
-from vkamp.ir.nodes import Kernel
-from vkamp.ir.types import Array, Struct, Type, Vector
+from vkamp.ir.builtins import ATOMICS
+from vkamp.ir.nodes import Atomic, Kernel, walk_statements
+from vkamp.ir.types import Array, Scalar, Struct, Type, Vector
 
 __all__ = ["emit"]
 
@@ -30,7 +32,7 @@ def emit(kernel: Kernel, target: Target) -> Shader:
     Pure and deterministic: equal kernels and targets give equal text (the comments are the lines of the Python
     source as it is now).  UnsupportedFeatureError for a struct that GLSL cannot lay out, or an atomic that it hasn't.
     """
-    return _Shader(direct_results(bind_arrays(kernel)), target).shader()
+    return _Shader(direct_results(lower_places(bind_arrays(kernel))), target).shader()
 
 
 @dataclass(frozen=True)
@@ -59,20 +61,25 @@ class _Shader:
     def _globals(self) -> Globals:
         """Names for everything global: the containers first, for their names matter most."""
         give = self.names.give
-        buffer_names: dict[str, str] = {}
+        buffer_names: dict[tuple[str, Type], str] = {}
         for block in self.blocks:
-            name = give(block.params[0].name)
-            buffer_names.update({p.name: name for p in block.params})
+            first, kind = block.params[0], block.element
+            name = give(first.name if kind == first.element else f"{first.name}_as_{_type_name(kind)}")
+            buffer_names.update({(p.name, kind): name for p in block.params})
         tile_statics = {v.name: give(v.name) for v in self.kernel.tile_statics}
         words = {word: give(_word_name(word)) for word in self.candidates}
         functions = {f.name: give(f.python_name) for f in self.kernel.functions}
         structs = structs_of(self.kernel)
         struct_names = {s: give(s.name) for s in structs}
         fields = {s: _field_names(s) for s in structs}
-        return Globals(self.kernel, buffer_names, tile_statics, functions, struct_names, fields, words)
+        loops = {key: give("_".join(key)) for key in _float_loops(self.kernel)}
+        return Globals(self.kernel, buffer_names, tile_statics, functions, struct_names, fields, words, loops)
 
     def _block_name(self, block: Block) -> str:
-        return self.globals.buffer_names[block.params[0].name].rstrip("_")
+        return self._name(block).rstrip("_")
+
+    def _name(self, block: Block) -> str:
+        return self.globals.buffer_names[block.params[0].name, block.element]
 
     # -- the parts ---------------------------------------------------------------------------------------------
 
@@ -111,7 +118,7 @@ class _Shader:
     def _binding(self, number: int, block: Block) -> Binding:
         return Binding(
             number=number,
-            name=self.globals.buffer_names[block.params[0].name],
+            name=self._name(block),
             params=tuple(p.name for p in block.params),
             element=str(block.element),
             reads=block.access.reads or block.access.atomics,
@@ -171,10 +178,13 @@ class _Shader:
         is_packed = isinstance(block.element, Vector) and block.element.count == 3
         base, suffix = type_text(block.element, self.globals.struct_names, packed=is_packed)
         is_precise = self.kernel.precise and block.access.writes and holds_float(block.element)
-        member = f"{'precise ' if is_precise else ''}{base} {self.globals.buffer_names[block.params[0].name]}"
+        member = f"{'precise ' if is_precise else ''}{base} {self._name(block)}"
         lines = []
-        if len(block.params) > 1:
-            lines.append(f"// The memory of {_listed([p.name for p in block.params])}.")
+        names = list(dict.fromkeys(p.name for p in block.params))
+        if block.element != block.params[0].element:
+            lines.append(f"// The memory of {_listed(names)} as {_type_name(block.element)}s.")
+        elif len(names) > 1:
+            lines.append(f"// The memory of {_listed(names)}.")
         return [
             *lines,
             f"layout(std430, set = 0, binding = {number}) {qualifiers}buffer {self.block_names[number]} {{",
@@ -199,7 +209,24 @@ def _shared_bytes(kind: Type) -> int:
     return 16 if isinstance(kind, Vector) and kind.count == 3 else kind.size
 
 
+def _float_loops(kernel: Kernel) -> list[tuple[str, str]]:
+    """The atomics of floats that need a function: the row's name, and the container or array that they update."""
+    keys = []
+    for function in (*kernel.functions, kernel.body):
+        for statement in walk_statements(function.body):
+            if isinstance(statement, Atomic) and is_float_atomic(statement) and ATOMICS[statement.name].float_loop:
+                keys.append((statement.name, memory_name(statement.place)))
+    return list(dict.fromkeys(keys))
+
+
+def _type_name(kind: Type) -> str:
+    """A type in the name of a container's memory: ``uint``, or a struct's name."""
+    return GLSL_TYPES[kind.name] if isinstance(kind, (Scalar, Vector)) else str(kind)
+
+
 def _listed(names: list[str]) -> str:
+    if len(names) == 1:
+        return names[0]
     return ", ".join(names[:-1]) + f" and {names[-1]}"
 
 

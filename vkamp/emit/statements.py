@@ -7,16 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vkamp.artifacts import Target
-from vkamp.emit.expressions import Expressions, Globals, has_float_arithmetic, is_packed
+from vkamp.emit.expressions import Expressions, Globals, has_float_arithmetic, is_packed, memory_name
 from vkamp.emit.helpers import GLSL_TYPES
 from vkamp.emit.names import Namer
+from vkamp.emit.places import is_float_atomic
 from vkamp.emit.ranges import Ranges
 from vkamp.emit.scopes import BODY_START, Plan, Position, assigned_in, plan
 from vkamp.emit.threads import thread_lines
 from vkamp.errors import Span, UnsupportedFeatureError
-from vkamp.ir.access import own_nodes
-from vkamp.ir.builtins import ATOMICS
+from vkamp.ir.access import memory_type, own_nodes
+from vkamp.ir.builtins import ATOMICS, AtomicRow
 from vkamp.ir.nodes import (
+    ArrayElement,
     Assert,
     Assign,
     Atomic,
@@ -27,6 +29,7 @@ from vkamp.ir.nodes import (
     BufferElement,
     Builtin,
     Call,
+    Cast,
     ComponentsOf,
     Const,
     Continue,
@@ -38,6 +41,7 @@ from vkamp.ir.nodes import (
     Load,
     Local,
     Place,
+    Reinterpreted,
     Return,
     Select,
     Stmt,
@@ -49,7 +53,17 @@ from vkamp.ir.nodes import (
     walk,
     walk_statements,
 )
-from vkamp.ir.types import VECTOR_LETTERS, Array, Scalar, Struct, Type, Vector, int_range, scalar_fields
+from vkamp.ir.types import (
+    INT32,
+    VECTOR_LETTERS,
+    Array,
+    Scalar,
+    Struct,
+    Type,
+    Vector,
+    int_range,
+    scalar_fields,
+)
 
 __all__ = ["Line", "function_lines", "type_text"]
 
@@ -338,7 +352,7 @@ class _FunctionPrinter:
         """How to print a value for a place: as it stands where the place is ``precise``."""
         root = root_of(place)
         if isinstance(root, BufferElement):
-            is_precise = holds_float(self.kernel.buffer(root.buffer).element)
+            is_precise = holds_float(memory_type(place))
         elif root.variable.storage == "tile_static":
             is_precise = holds_float(root.variable.type)
         else:
@@ -485,6 +499,9 @@ class _FunctionPrinter:
         row = ATOMICS[statement.name]
         kind = statement.place.type
         assert isinstance(kind, Scalar)
+        if is_float_atomic(statement):
+            self._float_atomic(statement, position)
+            return
         if kind.name not in row.types:
             raise UnsupportedFeatureError(
                 f"{statement.name} of {kind} needs a device feature that shaders for Vulkan 1.1 do not have",
@@ -499,6 +516,55 @@ class _FunctionPrinter:
         if statement.result is not None:
             text = f"{self._target(statement.result, position)} = {text}"
         self.add(f"{text};", statement.span)
+
+    def _float_atomic(self, statement: Atomic, position: Position) -> None:
+        """On the bits: an exchange at once, arithmetic by a function with a loop."""
+        row, place = ATOMICS[statement.name], statement.place
+        (value,) = (self.expressions.plain(a) for a in statement.args)
+        if row.float_loop:
+            name = self.shared.loop_names[row.name, memory_name(place)]
+            at = [self.expressions.plain(i) for i in self._position(place)]
+            self.shared.helpers.add(name, self._loop(row, name, place))
+            text = f"{name}({', '.join((*at, value))})"
+        else:
+            text = _filled(row.glsl_for("uint32"), self.expressions.place(place), f"floatBitsToUint({value})")
+            text = f"uintBitsToFloat({text})" if statement.result is not None else text
+        if statement.result is not None:
+            text = f"{self._target(statement.result, position)} = {text}"
+        self.add(f"{text};", statement.span)
+
+    def _position(self, place: Place) -> tuple[Expr, ...]:
+        """The subscripts that the shader has for a place."""
+        if isinstance(place, ArrayElement):
+            return tuple(i if i.type == INT32 else Cast(i.span, INT32, i) for i in place.indices)
+        assert isinstance(place, Reinterpreted)
+        return (self.expressions.number(place),)
+
+    def _loop(self, row: AtomicRow, name: str, place: Place) -> str:
+        """A function that changes one float until nothing came in between."""
+        count = len(self._position(place))
+        names = ["index"] if count == 1 else [f"index_{k}" for k in range(count)]
+        if isinstance(place, ArrayElement):
+            memory = self.expressions.place(place.base) + "".join(f"[{n}]" for n in names)
+        else:
+            root = root_of(place)
+            assert isinstance(root, BufferElement)
+            memory = f"{self.shared.buffer_names[root.buffer, place.type]}[index]"
+        params = ", ".join((*(f"int {n}" for n in names), "float value"))
+        precise = "precise " if self.kernel.precise else ""
+        return (
+            f"// {row.name} of float32: a compare-exchange loop on the bits, for lack of an atomic.\n"
+            f"float {name}({params}) {{\n"
+            f"    uint seen = {memory};\n"
+            "    uint before;\n"
+            "    do {\n"
+            "        before = seen;\n"
+            f"        {precise}float after = {row.float_loop.format('uintBitsToFloat(before)', 'value')};\n"
+            f"        seen = atomicCompSwap({memory}, before, floatBitsToUint(after));\n"
+            "    } while (seen != before);\n"
+            "    return uintBitsToFloat(before);\n"
+            "}\n"
+        )
 
     def _compare_exchange(
         self, statement: Atomic, position: Position, template: str, place: str, args: list[str]

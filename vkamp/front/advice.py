@@ -20,6 +20,7 @@ from vkamp.front.values import (
     ThreadRef,
     TupleValue,
     Value,
+    ViewRef,
 )
 from vkamp.ir.types import Scalar
 from vkamp.lang import device
@@ -108,7 +109,7 @@ def attribute(owner: str, name: str, known: Iterable[str], habits: Mapping[str, 
 # -- things in the wrong place -------------------------------------------------------------------------------------
 
 
-def subscript(ctx: Context, text: str, value: BufferRef | ArrayRef) -> str:
+def subscript(ctx: Context, text: str, value: BufferRef | ArrayRef | ViewRef) -> str:
     """An element of a container or array: by the kernel's index where that fits, else by i, j, ..."""
     index, rank = ctx.module.index_name, value.rank
     if isinstance(value, BufferRef) and not value.prefix and ctx.is_kernel and rank <= ctx.module.rank:
@@ -120,7 +121,7 @@ def subscript(ctx: Context, text: str, value: BufferRef | ArrayRef) -> str:
 
 def as_number(ctx: Context, value: Value, text: str) -> str:
     """How to get a number out of what is none."""
-    if isinstance(value, (BufferRef, ArrayRef)):
+    if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
         return f"take an element: `{subscript(ctx, text, value)}`"
     if text.startswith("("):
         return "use one of its items"

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from vkamp.errors import Span
-from vkamp.front import advice, convert, vectors
+from vkamp.front import advice, convert, vectors, views
 from vkamp.front.context import Context, contains_load, expression
 from vkamp.front.expressions import thread_index
 from vkamp.front.functions import call_function
@@ -28,6 +28,7 @@ from vkamp.front.values import (
     ThreadRef,
     TupleValue,
     Value,
+    ViewRef,
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS, BUILTINS, BuiltinRow
@@ -87,6 +88,8 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     name = marked_name(callee)
     if name is not None:
         return _language_function(ctx, name, node)
+    if target is array_view:
+        return views.make_array_view(ctx, ctx.operands(*node.args), node)
     _no_keywords(ctx, node)
     if isinstance(target, MathFunction):
         return _builtin(ctx, target.row, node)
@@ -118,7 +121,7 @@ def _no_function(ctx: Context, value: Value, node: ast.Call) -> NoReturn:
     text = ctx.text(node.func)
     arguments = ", ".join(map(ctx.text, node.args))
     help_text = "call a function"
-    if isinstance(value, (BufferRef, ArrayRef, TupleValue, ThreadRef)):
+    if isinstance(value, (BufferRef, ArrayRef, ViewRef, TupleValue, ThreadRef)):
         help_text = f"subscripts are written with [ ]: `{text}[{arguments}]`"
     elif isinstance(value, (Number, Constant, Element)):
         help_text = f"a product is written with *: `{text} * ({arguments})`"
@@ -191,8 +194,6 @@ def _no_cast(ctx: Context, target: type, node: ast.Call) -> NoReturn:
         raise advice.refused_dtype(np.dtype(target), ctx.span(node.func), text)
     if issubclass(target, np.generic):
         ctx.fail("VKA110", node.func, text=text)
-    if issubclass(target, array_view):
-        ctx.fail("VKA216", node, name=text)
     if (target.__module__ or "").split(".")[0] == "vkamp":
         ctx.fail("VKA208", node, name=text)
     _plain_python(ctx, target, "a class", node)
@@ -328,6 +329,8 @@ def _method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
     if isinstance(method.owner, Element):
         _arity(ctx, node, 0, method.name, f"{ctx.text(node.func)}()")
         return method.owner
+    if isinstance(method.owner, (BufferRef, ArrayRef, ViewRef)):
+        return _view_method(ctx, method.owner, method.name, node)
     assert isinstance(method.owner, TupleValue)
     items = method.owner.items
     span = ctx.span(node)
@@ -348,6 +351,20 @@ def _method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
     if len(point.items) != len(items):
         ctx.fail("VKA309", node, left=ctx.describe(method.owner), right=ctx.describe(point))
     return Number(_contains(ctx, items, point.items, node))
+
+
+_VIEW_ARGUMENTS = {"view_as": "amp.extent(...)", "reinterpret_as": "amp.int32"}
+
+
+def _view_method(ctx: Context, owner: views.Memory, name: str, node: ast.Call) -> Value:
+    """``section``, ``view_as``, ``reinterpret_as``."""
+    if name in _VIEW_ARGUMENTS:
+        _arity(ctx, node, 1, name, f"{ctx.text(node.func)}({_VIEW_ARGUMENTS[name]})")
+    values = [
+        thread_index(ctx, "global", ctx.span(n)) if isinstance(v, ThreadRef) else v
+        for v, n in zip(ctx.operands(*node.args), node.args, strict=True)
+    ]
+    return views.make_view(ctx, owner, name, values, node)
 
 
 def _int32(ctx: Context, value: Value, node: ast.expr) -> ir.Expr:
@@ -427,13 +444,32 @@ def _atomic_place(ctx: Context, value: Value, name: str, node: ast.expr) -> ir.P
     if not isinstance(value, Element) or not isinstance(value.place.type, Scalar):
         _no_element(ctx, value, name, node)
     check_writable(ctx, value.place, node)
+    what = _beyond_glsl(value.place)
+    if what:
+        ctx.fail("VKA411", node, name=name, text=ctx.text(node), what=what)
     return value.place
+
+
+def _beyond_glsl(place: ir.Place) -> str:
+    """What a shader cannot update atomically: tile_static memory has one type."""
+    if isinstance(ir.root_of(place), ir.BufferElement):
+        return ""
+    step = place
+    while not isinstance(step, (ir.Local, ir.BufferElement)):
+        if isinstance(step, ir.Reinterpreted):
+            return "a tile_static element that is read as another type"
+        if isinstance(step, (ir.ComponentsOf, ir.FieldOf)) and place.type == FLOAT32:
+            whole = "struct" if isinstance(step, ir.FieldOf) else "vector"
+            return f"a float in a {whole} in tile_static memory"
+        assert isinstance(step, (ir.ArrayElement, ir.ComponentsOf, ir.FieldOf, ir.ViewElement))
+        step = step.base
+    return ""
 
 
 def _no_element(ctx: Context, value: Value, name: str, node: ast.expr) -> NoReturn:
     text = ctx.text(node)
     help_text = f"write the element itself as the first argument: `amp.{name}(counts[i], ...)`"
-    if isinstance(value, (BufferRef, ArrayRef)):
+    if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
         help_text = f"write one element of it: `amp.{name}({advice.subscript(ctx, text, value)}, ...)`"
     ctx.fail("VKA406", node, name=name, text=text, what=ctx.describe(value), advice=help_text)
 
@@ -453,7 +489,19 @@ def fixed_place(ctx: Context, place: ir.Place) -> ir.Place:
         return ir.FieldOf(place.span, place.type, fixed_place(ctx, place.base), place.name)
     if isinstance(place, ir.ComponentsOf):
         return ir.ComponentsOf(place.span, place.type, fixed_place(ctx, place.base), place.letters)
+    if isinstance(place, ir.Reinterpreted):
+        return ir.Reinterpreted(place.span, place.type, fixed_place(ctx, place.base), once(place.index))
+    if isinstance(place, ir.ViewElement):
+        return _fixed_view_element(ctx, place, tuple(map(once, place.indices)))
     return place
+
+
+def _fixed_view_element(ctx: Context, place: ir.ViewElement, indices: tuple[ir.Expr, ...]) -> ir.ViewElement:
+    """The element's place is made of the view's own subscripts: where these became locals, so they do there."""
+    known: dict[ir.Node, ir.Node] = dict(zip(place.indices, indices, strict=True))
+    base = ir.transform(place.base, lambda node: known.get(node, node))
+    assert isinstance(base, ir.Place)
+    return ir.ViewElement(place.span, place.type, fixed_place(ctx, base), indices, place.extent)
 
 
 def _reads_memory(expr: ir.Expr) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -27,6 +27,9 @@ from vkamp.front.values import (
     ThreadRef,
     TupleValue,
     Value,
+    ViewRef,
+    view_parts,
+    with_view_parts,
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import Array, Struct, Type, Vector
@@ -117,6 +120,8 @@ class Slot:
     span: Span
     #: ``variable`` (assignable), ``alias`` (bound once), ``parameter`` (of a kernel: read-only), ``unrolled``.
     kind: str = "variable"
+    #: Where a container, array or view was bound.
+    block: list[ir.Stmt] | None = None
 
 
 #: Handlers by class of syntax node; the modules of expressions fill it.
@@ -273,12 +278,12 @@ class Context:
             if isinstance(load.type, Struct):
                 return self._keep_struct(value, load, at)
             value = Number(load)
-        if isinstance(value, (BufferRef, ArrayRef)):
-            prefix = list(value.prefix)
-            for i, index in enumerate(prefix):
-                if contains_load(index):
-                    prefix[i], at = self.temporary("at", index, at), at + 1
-            return replace(value, prefix=tuple(prefix)), at
+        if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
+            parts = view_parts(value)
+            for i, part in enumerate(parts):
+                if contains_load(part):
+                    parts[i], at = self.temporary("at", part, at), at + 1
+            return with_view_parts(value, iter(parts)), at
         if isinstance(value, Number) and contains_load(value.expr):
             return Number(self.temporary("value", value.expr, at), value.weak), at + 1
         if isinstance(value, TupleValue):
@@ -333,6 +338,8 @@ class Context:
             return (
                 f"a part of rank {value.rank} of a container" if value.prefix else f"a container of rank {value.rank}"
             )
+        if isinstance(value, ViewRef):
+            return f"a view of rank {value.rank}"
         if isinstance(value, Object):
             return self._describe_object(value.value)
         words = {BarrierRef: "a barrier", FieldMethod: "a method", Nothing: "nothing"}

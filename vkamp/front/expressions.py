@@ -11,7 +11,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from vkamp.errors import Note, Span
-from vkamp.front import advice, convert, vectors
+from vkamp.front import advice, convert, vectors, views
 from vkamp.front.context import Context, Slot, expression
 from vkamp.front.names import attribute_of_object, constant_value
 from vkamp.front.signature import read_name
@@ -27,6 +27,7 @@ from vkamp.front.values import (
     ThreadRef,
     TupleValue,
     Value,
+    ViewRef,
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.fences import FENCES
@@ -396,7 +397,7 @@ def _meet(ctx: Context, then: Value, orelse: Value, node: ast.IfExp) -> tuple[ir
     pair = vectors.choice(ctx, then, orelse, node)
     if pair is not None:
         return *pair, False
-    if any(isinstance(v, (BufferRef, ArrayRef)) for v in (then, orelse)):
+    if any(isinstance(v, (BufferRef, ArrayRef, ViewRef)) for v in (then, orelse)):
         what = f"a choice between {ctx.describe(then)} and {ctx.describe(orelse)}"
         ctx.fail("VKA311", node, text=ctx.text(node), what=what, advice="choose between their elements")
     x, y = convert.number(ctx, then, node.body), convert.number(ctx, orelse, node.orelse)
@@ -666,6 +667,8 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Value:
         return Element(ir.BufferElement(ctx.span(node), owner.param.element, owner.param.name, prefix))
     if isinstance(owner, ArrayRef):
         return _array_item(ctx, owner, key, node)
+    if isinstance(owner, ViewRef):
+        return _view_item(ctx, owner, key, node)
     if isinstance(owner, Object) and advice.is_host_object(owner.value):
         ctx.host_object(owner.value, node.value)
     help_text = "call it with ( )" if isinstance(owner, (Object, FieldMethod)) else "use it as it is"
@@ -706,12 +709,28 @@ def _array_item(ctx: Context, owner: ArrayRef, key: Value, node: ast.Subscript) 
     return element_of(ir.ArrayElement(ctx.span(node), kind.element, owner.place, prefix))
 
 
+def _view_item(ctx: Context, owner: ViewRef, key: Value, node: ast.Subscript) -> Value:
+    indices = _indices(ctx, key, node)
+    if len(indices) != owner.rank and len(indices) != 1:
+        _rank_mismatch(ctx, node, owner, len(indices))
+    sizes = views.size_of(owner, ctx.span(node))
+    for dim, (index, size) in enumerate(zip(indices, sizes, strict=False)):
+        end = size.value if isinstance(size, ir.Const) else None
+        if isinstance(index, ir.Const) and (index.value < 0 or (end is not None and index.value >= end)):
+            place = f"dimension {dim} of `{ctx.text(node.value)}`"
+            help_text = "subscripts run from 0, and negative ones do not wrap"
+            ctx.fail("VKA324", node, index=index.value, place=place, advice=help_text)
+    if len(indices) < owner.rank:
+        return views.projection(owner, indices[0])
+    return Element(views.view_element(owner, indices, ctx.span(node)))
+
+
 def element_of(place: ir.Place) -> Value:
     """A place as a value: an array in a struct is an array."""
     return ArrayRef(place) if isinstance(place.type, Array) else Element(place)
 
 
-def _rank_mismatch(ctx: Context, node: ast.Subscript, owner: BufferRef | ArrayRef, given: int) -> NoReturn:
+def _rank_mismatch(ctx: Context, node: ast.Subscript, owner: views.Memory, given: int) -> NoReturn:
     text = ctx.text(node.value)
     s, are = ("", "is") if given == 1 else ("s", "are")
     help_text = f"write `{advice.subscript(ctx, text, owner)}`"
@@ -781,7 +800,7 @@ def _attribute(ctx: Context, node: ast.Attribute) -> Value:
         _no_attribute(ctx, node, "a barrier", waits)
     if isinstance(owner, Object):
         return attribute_of_object(ctx, owner, name, node)
-    if isinstance(owner, (BufferRef, ArrayRef)):
+    if isinstance(owner, (BufferRef, ArrayRef, ViewRef)):
         return _container_attribute(ctx, owner, name, node)
     if isinstance(owner, TupleValue) and owner.kind != "tuple":
         if name == "rank":
@@ -853,36 +872,25 @@ _HOST_ONLY = (
 )  # fmt: skip
 
 
-def _container_attribute(ctx: Context, owner: BufferRef | ArrayRef, name: str, node: ast.Attribute) -> Value:
+def _container_attribute(ctx: Context, owner: views.Memory, name: str, node: ast.Attribute) -> Value:
     span = ctx.span(node)
-    if isinstance(owner, BufferRef):
-        first = len(owner.prefix)
-        if name == "extent":
-            items = tuple(
-                Number(ir.BufferExtent(span, INT32, owner.param.name, d)) for d in range(first, owner.param.rank)
-            )
-            return TupleValue(items, "extent")
-        if name == "rank":
-            return Constant(owner.rank)
-        if name == "dtype":
-            return _dtype_object(owner.param.element)
-        if name in _HOST_ONLY:
-            ctx.fail("VKA208", node, name=f"{ctx.text(node.value)}.{name}")
-        if name in ("section", "reinterpret_as", "view_as"):
-            ctx.fail("VKA216", node, name=name)
-    elif isinstance(owner.place.type, Array):
+    if isinstance(owner, ArrayRef) and isinstance(owner.place.type, Array):
         kind = owner.place.type
         if kind.shape == () and isinstance(kind.element, Struct):
             return field_of(ctx, ir.ArrayElement(span, kind.element, owner.place, ()), name, node)
         if kind.shape == () and isinstance(kind.element, Vector):
             element = Element(ir.ArrayElement(span, kind.element, owner.place, ()))
             return vectors.attribute(ctx, element, kind.element, name, node)
-        if name == "extent":
-            return TupleValue(tuple(Constant(n) for n in kind.shape[len(owner.prefix) :]), "extent")
-        if name == "rank":
-            return Constant(len(kind.shape) - len(owner.prefix))
-        if name == "dtype":
-            return _dtype_object(kind.element)
+    if name == "extent":
+        return views.extent_value(owner, span)
+    if name == "rank":
+        return Constant(owner.rank)
+    if name == "dtype":
+        return _dtype_object(views.element_type(owner))
+    if name in views.METHODS and owner.rank:
+        return FieldMethod(owner, name)
+    if name in _HOST_ONLY and not isinstance(owner, ArrayRef):
+        ctx.fail("VKA208", node, name=f"{ctx.text(node.value)}.{name}")
     _no_attribute(ctx, node, ctx.describe(owner), ("extent", "rank", "dtype"), _HABITS)
 
 

@@ -14,7 +14,7 @@ from types import FunctionType
 from typing import Any, NoReturn
 
 from vkamp.errors import Note, Span
-from vkamp.front import advice, convert
+from vkamp.front import advice, convert, views
 from vkamp.front.context import Context, Instance, Slot
 from vkamp.front.names import outside_lookup, wrap
 from vkamp.front.signature import local_names, loop_counters
@@ -31,6 +31,9 @@ from vkamp.front.values import (
     ThreadRef,
     TupleValue,
     Value,
+    ViewRef,
+    view_parts,
+    with_view_parts,
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, INT32, Scalar, Struct, Type, common_type
@@ -213,6 +216,8 @@ def _pass(ctx: Context, passing: _Passing, name: str, value: Value, node: ast.ex
         passing.bind.append((name, _bind_projection(value)))
     elif isinstance(value, ArrayRef):
         _pass_array(ctx, passing, name, value, node)
+    elif isinstance(value, ViewRef):
+        _pass_view(ctx, passing, name, value, node)
     elif isinstance(value, TupleValue):
         _pass_tuple(ctx, passing, name, value, node)
     elif isinstance(value, Nothing):
@@ -287,6 +292,40 @@ def _bind_projection(value: BufferRef | ArrayRef) -> Callable[[Context, str, Spa
         return ArrayRef(value.place, tuple(prefix))
 
     return bind
+
+
+def _pass_view(ctx: Context, passing: _Passing, name: str, value: ViewRef, node: ast.expr) -> None:
+    """A view: the memory under it as that is passed, its numbers as parameters where the callee can't know them."""
+    root = views.root_of(value)
+    by_reference: ir.Local | None = None
+    if isinstance(root, ArrayRef):
+        if not isinstance(root.place, ir.Local):
+            ctx.fail("VKA217", node, text=ctx.text(node))
+        if root.place.variable.storage != "tile_static":
+            by_reference = root.place
+            passing.args.append(root.place)
+    parts = [convert.cast(p, INT32, p.span) for p in view_parts(value)]
+    known = [p if isinstance(p, (ir.Const, ir.ScalarValue, ir.BufferExtent, ir.ThreadIndex)) else None for p in parts]
+    passing.args += [p for p, k in zip(parts, known, strict=True) if k is None]
+    passing.key.append(("view", views.structure(value), tuple(known)))
+
+    def bind(callee: Context, param: str, span: Span) -> Value:
+        base: views.Memory = value
+        if by_reference is not None:
+            variable = callee.new_variable(param, by_reference.type, span, "parameter")
+            callee.parameters.append(variable)
+            base = views.over(value, ir.Local(span, by_reference.type, variable))
+        numbers: list[ir.Expr] = []
+        for number, part in enumerate(known):
+            if part is not None:
+                numbers.append(part)
+                continue
+            element = _parameter(callee, f"{param}_{number}", INT32, span)
+            assert isinstance(element, Element)
+            numbers.append(ir.Load(span, INT32, element.place))
+        return with_view_parts(base, iter(numbers))
+
+    passing.bind.append((name, bind))
 
 
 def _parameter(callee: Context, name: str, kind: Type, span: Span) -> Value:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from vkamp.errors import Note, Span
-from vkamp.front import advice, convert, vectors
+from vkamp.front import advice, convert, vectors, views
 from vkamp.front.calls import NUMPY_TYPES, check_writable, fixed_place, marked_name, wrong_count
 from vkamp.front.context import Context, Slot, contains_load
 from vkamp.front.expressions import binary, element_of, thread_index
@@ -30,11 +30,13 @@ from vkamp.front.values import (
     ThreadRef,
     TupleValue,
     Value,
+    ViewRef,
+    view_parts,
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, INT32, SCALARS, Array, Scalar, Struct, Type, Vector, from_dtype
 
-__all__ = ["lower_statements"]
+__all__ = ["element_dtype", "lower_statements"]
 
 _STATEMENTS: dict[type[ast.stmt], Callable[[Context, Any], None]] = {}
 
@@ -298,6 +300,8 @@ def _stored_place(ctx: Context, target: ast.expr) -> tuple[ir.Place, ...] | None
 def _places_of(value: Value) -> tuple[ir.Place, ...]:
     if isinstance(value, TupleValue):
         return tuple(p for item in value.items for p in _places_of(item))
+    if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
+        return tuple(p.place for p in view_parts(value) if isinstance(p, ir.Load))
     return (value.place,) if isinstance(value, Element) else ()
 
 
@@ -321,6 +325,8 @@ def _depends_on(value: Value, places: set[ir.Place], memory: bool) -> bool:
     """Whether a value reads one of some locals, or, with ``memory``, anything but locals."""
     if isinstance(value, TupleValue):
         return any(_depends_on(item, places, memory) for item in value.items)
+    if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
+        return any(_depends_on(Number(part), places, memory) for part in view_parts(value))
     if isinstance(value, Element):
         inside = value.place in places or ir.root_of(value.place) in places
         return inside or (memory and not isinstance(value.place, ir.Local))
@@ -334,6 +340,8 @@ def _settle(ctx: Context, value: Value) -> Value:
     """The value as it is now, before assignments change what it reads."""
     if isinstance(value, TupleValue):
         return TupleValue(tuple(_settle(ctx, i) for i in value.items), value.kind)
+    if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
+        return views.stable_view(ctx, value, "value")
     if isinstance(value, Element):
         place = value.place
         load = ctx.temporary("value", ir.Load(place.span, place.type, place))
@@ -368,7 +376,7 @@ def _store_place(
         value = Number(ctx.temporary("value", value.expr, before), value.weak)
     if isinstance(owner, ArrayRef) and isinstance(owner.place.type, Array) and owner.place.type.shape == ():
         owner = element_of(ir.ArrayElement(ctx.span(target), owner.place.type.element, owner.place, ()))
-    if isinstance(owner, (BufferRef, ArrayRef)):
+    if isinstance(owner, (BufferRef, ArrayRef, ViewRef)):
         _no_element(ctx, owner, target)
     if not isinstance(owner, Element):
         _not_assignable(ctx, target)
@@ -378,10 +386,10 @@ def _store_place(
     ctx.emit(ir.Assign(ctx.span(node), owner.place, expr))
 
 
-def _no_element(ctx: Context, owner: BufferRef | ArrayRef, target: ast.Subscript | ast.Attribute) -> NoReturn:
+def _no_element(ctx: Context, owner: views.Memory, target: ast.Subscript | ast.Attribute) -> NoReturn:
     text = ctx.text(target)
     rank = owner.rank
-    if isinstance(target, ast.Subscript) and owner.prefix:
+    if isinstance(target, ast.Subscript) and (isinstance(owner, ViewRef) or owner.prefix):
         # The subscripts that are there, and those that are missing.
         there = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
         names = "ijklmn"[:rank]
@@ -546,20 +554,40 @@ def _store_tuple(
 
 
 def _store_alias(ctx: Context, target: ast.Name, slot: Slot | None, value: Value, value_node: ast.expr) -> None:
-    """A name for a container, an array, a function: bound once."""
+    """A name for a container, an array, a view; for a function or a type, bound once."""
+    if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
+        _store_view(ctx, target, slot, value)
+        return
     if isinstance(value, Object) and isinstance(value.value, str):
         ctx.fail("VKA101", value_node, what="strings", advice="use numbers")
     if slot is not None:
         _changes_kind(ctx, target, slot, value)
-    if ctx.depth and not isinstance(value, (BufferRef, ArrayRef, ThreadRef, BarrierRef)):
+    if ctx.depth and not isinstance(value, (ThreadRef, BarrierRef)):
         help_text = "choose it at the top level, or call one or the other in an `if`"
         new = f"{ctx.describe(value)} in a branch or loop"
         ctx.fail("VKA316", target, name=target.id, new=new, advice=help_text)
-    if isinstance(value, BufferRef):
-        value = BufferRef(value.param, tuple(ctx.stable(p, f"{target.id}_index") for p in value.prefix))
-    elif isinstance(value, ArrayRef):
-        value = ArrayRef(value.place, tuple(ctx.stable(p, f"{target.id}_index") for p in value.prefix))
     ctx.slots[target.id] = Slot(value, ctx.span(target), "alias")
+
+
+def _store_view(ctx: Context, target: ast.Name, slot: Slot | None, value: views.Memory) -> None:
+    """A name for memory.  What one block binds anew is another thing from here on; what branches and loops bind anew
+    must differ in its numbers alone, which are variables then."""
+    name, span = target.id, ctx.span(target)
+    known = slot.value if slot is not None else None
+    if slot is not None and not isinstance(known, (BufferRef, ArrayRef, ViewRef)):
+        _changes_kind(ctx, target, slot, value)
+    if name in ctx.once:
+        value = views.stable_view(ctx, value, name)
+    elif slot is None or slot.block is ctx.block or ctx.depth == 0:
+        value = views.variable_view(ctx, value, name)
+    elif isinstance(known, (BufferRef, ArrayRef, ViewRef)) and views.same_structure(known, value):
+        views.assign_view(ctx, known, value, span)
+        return
+    else:
+        help_text = "use another name, or let the branches choose numbers and make one view of them"
+        notes = (Note(slot.span, f"here it is {ctx.describe(slot.value)}"),)
+        ctx.fail("VKA316", target, notes=notes, name=name, new="a view of something else here", advice=help_text)
+    ctx.slots[name] = Slot(value, span, "alias", ctx.block)
 
 
 # -- tile_static and private ---------------------------------------------------------------------------------------
@@ -613,7 +641,7 @@ def _array_type(ctx: Context, storage: str, call: ast.Call) -> tuple[Type, tuple
         convert.literal(ctx, Constant(size), INT32, parts["shape"])
         if size <= 0:
             ctx.fail("VKA408", parts["shape"], name=storage, size=size)
-    kind = _element_type(ctx, ctx.expr(parts["dtype"]), parts["dtype"])
+    kind = element_dtype(ctx, ctx.expr(parts["dtype"]), parts["dtype"])
     total = math.prod(shape) * kind.size
     # A device's own limit of tile_static memory, much lower, is checked at the launch.
     limit = _PRIVATE_LIMIT if storage == "private" else 1 << 31
@@ -622,7 +650,8 @@ def _array_type(ctx: Context, storage: str, call: ast.Call) -> tuple[Type, tuple
     return kind, shape
 
 
-def _element_type(ctx: Context, value: Value, node: ast.expr) -> Type:
+def element_dtype(ctx: Context, value: Value, node: ast.expr) -> Type:
+    """The element type that a dtype of the source stands for."""
     if not isinstance(value, Object):
         ctx.fail("VKA110", node, text=ctx.text(node))
     scalar = _scalar_type(value)
@@ -746,7 +775,7 @@ def _no_range(ctx: Context, node: ast.expr) -> NoReturn:
     help_text = "write `for i in range(n):` and use `i` as a subscript"
     if isinstance(node, ast.Name):
         value = ctx.expr(node)
-        if isinstance(value, (BufferRef, ArrayRef)):
+        if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
             help_text = f"write `for i in range({node.id}.extent[0]):` and use `{node.id}[i]`"
         elif isinstance(value, TupleValue):
             help_text = f"write `for k in amp.static_range({len(value.items)}):` and use `{node.id}[k]`"

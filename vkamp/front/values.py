@@ -5,11 +5,12 @@ Only :class:`Number` and :class:`Element` exist at run time; the others are reso
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import Array
+from vkamp.ir.types import Array, Type
 
 __all__ = [
     "ArrayRef",
@@ -21,9 +22,16 @@ __all__ = [
     "Nothing",
     "Number",
     "Object",
+    "ProjectionView",
+    "ReinterpretedView",
+    "SectionView",
+    "ShapedView",
     "ThreadRef",
     "TupleValue",
     "Value",
+    "ViewRef",
+    "view_parts",
+    "with_view_parts",
 ]
 
 
@@ -92,6 +100,63 @@ class ArrayRef(Value):
 
 
 @dataclass(frozen=True)
+class ViewRef(Value):
+    """A view made in the kernel, over a container, an array or another view."""
+
+    of: BufferRef | ArrayRef | ViewRef
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class SectionView(ViewRef):
+    """A box of ``of``: its element 0 lies at ``origin``."""
+
+    origin: tuple[ir.Expr, ...]
+    size: tuple[ir.Expr, ...]
+
+    @property
+    def rank(self) -> int:
+        return len(self.size)
+
+
+@dataclass(frozen=True)
+class ShapedView(ViewRef):
+    """The elements of ``of``, of rank 1, in another shape (``view_as``)."""
+
+    size: tuple[ir.Expr, ...]
+
+    @property
+    def rank(self) -> int:
+        return len(self.size)
+
+
+@dataclass(frozen=True)
+class ProjectionView(ViewRef):
+    """``of[index]``: one dimension less."""
+
+    index: ir.Expr
+
+    @property
+    def rank(self) -> int:
+        return self.of.rank - 1
+
+
+@dataclass(frozen=True)
+class ReinterpretedView(ViewRef):
+    """The memory of ``of``, of rank 1, as elements of another type."""
+
+    element: Type
+
+    @property
+    def rank(self) -> int:
+        return 1
+
+
+@dataclass(frozen=True)
 class ThreadRef(Value):
     """The kernel's first parameter: the tiled index, or the index of an untiled domain."""
 
@@ -119,3 +184,77 @@ class Object(Value):
 @dataclass(frozen=True)
 class Nothing(Value):
     """The result of a call that returns nothing."""
+
+
+# -- the run-time parts of views -----------------------------------------------------------------------------------
+
+_Memory = BufferRef | ArrayRef | ViewRef
+
+
+def _place_parts(place: ir.Place) -> list[ir.Expr]:
+    """The subscripts on the way to an array, outermost first."""
+    if isinstance(place, ir.Local):
+        return []
+    if isinstance(place, ir.BufferElement):
+        return list(place.indices)
+    assert isinstance(place, (ir.ArrayElement, ir.FieldOf, ir.Reinterpreted, ir.ViewElement))
+    inner = _place_parts(place.base)
+    if isinstance(place, ir.ArrayElement):
+        return [*inner, *place.indices]
+    if isinstance(place, ir.Reinterpreted):
+        return [*inner, place.index]
+    return [*inner, *place.indices, *place.extent] if isinstance(place, ir.ViewElement) else inner
+
+
+def _with_place_parts(place: ir.Place, parts: Iterator[ir.Expr]) -> ir.Place:
+    def some(old: tuple[ir.Expr, ...]) -> tuple[ir.Expr, ...]:
+        return tuple(next(parts) for _ in old)
+
+    if isinstance(place, ir.Local):
+        return place
+    if isinstance(place, ir.BufferElement):
+        return replace(place, indices=some(place.indices))
+    assert isinstance(place, (ir.ArrayElement, ir.FieldOf, ir.Reinterpreted, ir.ViewElement))
+    base = _with_place_parts(place.base, parts)
+    if isinstance(place, ir.ArrayElement):
+        return replace(place, base=base, indices=some(place.indices))
+    if isinstance(place, ir.Reinterpreted):
+        return replace(place, base=base, index=next(parts))
+    if isinstance(place, ir.ViewElement):
+        return replace(place, base=base, indices=some(place.indices), extent=some(place.extent))
+    return replace(place, base=base)
+
+
+def view_parts(value: _Memory) -> list[ir.Expr]:
+    """Every number that the run time gives to a container, array or view: subscripts, origins, sizes."""
+    if isinstance(value, BufferRef):
+        return list(value.prefix)
+    if isinstance(value, ArrayRef):
+        return [*_place_parts(value.place), *value.prefix]
+    inner = view_parts(value.of)
+    if isinstance(value, SectionView):
+        return [*inner, *value.origin, *value.size]
+    if isinstance(value, ShapedView):
+        return [*inner, *value.size]
+    return [*inner, value.index] if isinstance(value, ProjectionView) else inner
+
+
+def with_view_parts(value: _Memory, parts: Iterator[ir.Expr]) -> _Memory:
+    """The value with other numbers, in the order of :func:`view_parts`."""
+
+    def some(old: tuple[ir.Expr, ...]) -> tuple[ir.Expr, ...]:
+        return tuple(next(parts) for _ in old)
+
+    if isinstance(value, BufferRef):
+        return replace(value, prefix=some(value.prefix))
+    if isinstance(value, ArrayRef):
+        place = _with_place_parts(value.place, parts)
+        return replace(value, place=place, prefix=some(value.prefix))
+    of = with_view_parts(value.of, parts)
+    if isinstance(value, SectionView):
+        return replace(value, of=of, origin=some(value.origin), size=some(value.size))
+    if isinstance(value, ShapedView):
+        return replace(value, of=of, size=some(value.size))
+    if isinstance(value, ProjectionView):
+        return replace(value, of=of, index=next(parts))
+    return replace(value, of=of)

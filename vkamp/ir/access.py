@@ -10,22 +10,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from vkamp.ir.nodes import (
+    ArrayElement,
     Assign,
     Atomic,
     Block,
     BufferElement,
+    ComponentsOf,
+    FieldOf,
     Kernel,
     Load,
     Node,
     Place,
+    Reinterpreted,
     Stmt,
+    ViewElement,
     children,
     root_of,
     walk,
     walk_statements,
 )
+from vkamp.ir.types import Type
 
-__all__ = ["Access", "access", "own_nodes"]
+__all__ = ["Access", "access", "contiguous", "memory_type", "own_nodes", "typed_access"]
 
 
 @dataclass(frozen=True)
@@ -63,13 +69,33 @@ def own_nodes(statement: Stmt) -> Iterator[Node]:
 def access(kernel: Kernel) -> dict[str, Access]:
     """The :class:`Access` of every container parameter, by name, in their order."""
     table = {buffer.name: Access() for buffer in kernel.buffers}
-    for function in (*kernel.functions, kernel.body):
-        for name, kind in _accesses(function.body):
-            table[name] |= kind
+    for (name, _), kind in typed_access(kernel).items():
+        table[name] |= kind
     return table
 
 
-def _accesses(block: Block) -> Iterator[tuple[str, Access]]:
+def typed_access(kernel: Kernel) -> dict[tuple[str, Type], Access]:
+    """What is done with each container's memory as elements of each type: its own, and those it is reinterpreted as.
+
+    In the order of the parameters; a container that is not accessed has no entry.
+    """
+    order = {buffer.name: number for number, buffer in enumerate(kernel.buffers)}
+    table: dict[tuple[str, Type], Access] = {}
+    for function in (*kernel.functions, kernel.body):
+        for key, kind in _accesses(function.body):
+            table[key] = table.get(key, Access()) | kind
+    own = {buffer.name: buffer.element for buffer in kernel.buffers}
+    return dict(sorted(table.items(), key=lambda item: (order[item[0][0]], item[0][1] != own[item[0][0]])))
+
+
+def contiguous(kernel: Kernel) -> frozenset[str]:
+    """The container parameters whose last dimension must have no gaps: the kernel reads it as another type."""
+    nodes = (n for f in (*kernel.functions, kernel.body) for s in walk_statements(f.body) for n in own_nodes(s))
+    roots = (root_of(n) for n in nodes if isinstance(n, Reinterpreted))
+    return frozenset(r.buffer for r in roots if isinstance(r, BufferElement))
+
+
+def _accesses(block: Block) -> Iterator[tuple[tuple[str, Type], Access]]:
     """Every access of a block and its nested blocks."""
     for statement in walk_statements(block):
         if isinstance(statement, Assign):
@@ -81,7 +107,14 @@ def _accesses(block: Block) -> Iterator[tuple[str, Access]]:
                 yield from _at(node.place, Access(reads=True))
 
 
-def _at(place: Place, kind: Access) -> Iterator[tuple[str, Access]]:
+def _at(place: Place, kind: Access) -> Iterator[tuple[tuple[str, Type], Access]]:
     root = root_of(place)
     if isinstance(root, BufferElement):
-        yield root.buffer, kind
+        yield (root.buffer, memory_type(place)), kind
+
+
+def memory_type(place: Place) -> Type:
+    """The type of the elements that the memory around a place is taken for."""
+    while isinstance(place, (ArrayElement, ComponentsOf, FieldOf, ViewElement)):
+        place = place.base
+    return place.type

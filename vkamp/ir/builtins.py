@@ -57,6 +57,7 @@ class AtomicRow:
     """An atomic read-modify-write: ``apply(old, *args)`` is the new value; the result is the old one.
 
     ``types`` are the scalar types that the element may have; ``operands`` the number of value arguments.
+    ``float_loop``: the new value of a float element over (old, value), for a compare-exchange loop on its bits.
     """
 
     name: str
@@ -66,6 +67,7 @@ class AtomicRow:
     apply: Callable[..., Any]
     doc: str
     result: Literal["old", "bool"] = "old"
+    float_loop: str = ""
 
     def glsl_for(self, type_name: str) -> str:
         """The format string over (element, *args) for elements of this scalar type."""
@@ -263,15 +265,17 @@ _ROWS = (
 BUILTINS: dict[str, BuiltinRow] = {row.name: row for row in _ROWS}
 
 _INTEGERS = ("int32", "uint32")
+_NUMBERS = (*_INTEGERS, "float32")
 
 #: Atomics by name; the first argument is an element.
 ATOMICS: dict[str, AtomicRow] = {
     row.name: row
     for row in (
-        AtomicRow("atomic_fetch_add", 1, _INTEGERS, "atomicAdd({0}, {1})", lambda o, v: o + v, "Adds v."),
-        AtomicRow("atomic_fetch_sub", 1, _INTEGERS,
+        AtomicRow("atomic_fetch_add", 1, _NUMBERS, "atomicAdd({0}, {1})", lambda o, v: o + v,
+                  "Adds v; to a float32 in a loop.", float_loop="{0} + {1}"),
+        AtomicRow("atomic_fetch_sub", 1, _NUMBERS,
                   {"int32": "atomicAdd({0}, -({1}))", "uint32": "atomicAdd({0}, 0u - ({1}))"},
-                  lambda o, v: o - v, "Subtracts v."),
+                  lambda o, v: o - v, "Subtracts v; from a float32 in a loop.", float_loop="{0} - {1}"),
         AtomicRow("atomic_fetch_and", 1, _INTEGERS, "atomicAnd({0}, {1})", lambda o, v: o & v, "Bitwise and with v."),
         AtomicRow("atomic_fetch_or", 1, _INTEGERS, "atomicOr({0}, {1})", lambda o, v: o | v, "Bitwise or with v."),
         AtomicRow("atomic_fetch_xor", 1, _INTEGERS, "atomicXor({0}, {1})", lambda o, v: o ^ v,
@@ -283,7 +287,7 @@ ATOMICS: dict[str, AtomicRow] = {
         AtomicRow("atomic_fetch_dec", 0, _INTEGERS,
                   {"int32": "atomicAdd({0}, -1)", "uint32": "atomicAdd({0}, 0xffffffffu)"},
                   lambda o: o - 1, "Subtracts one."),
-        AtomicRow("atomic_exchange", 1, _INTEGERS, "atomicExchange({0}, {1})", lambda o, v: v, "Stores v."),
+        AtomicRow("atomic_exchange", 1, _NUMBERS, "atomicExchange({0}, {1})", lambda o, v: v, "Stores v."),
         AtomicRow("atomic_compare_exchange", 2, _INTEGERS, "atomicCompSwap({0}, {1}, {2})",
                   lambda o, expected, v: v if o == expected else o,
                   "Stores v if the element equals expected; expected gets the value read.", result="bool"),

@@ -51,6 +51,7 @@ __all__ = [
     "Logical",
     "Node",
     "Place",
+    "Reinterpreted",
     "Return",
     "ScalarParam",
     "ScalarValue",
@@ -60,6 +61,7 @@ __all__ = [
     "ThreadIndex",
     "Unary",
     "Variable",
+    "ViewElement",
     "While",
     "blocks",
     "children",
@@ -316,6 +318,31 @@ class ComponentsOf(Place):
     letters: str
 
 
+@dataclass(frozen=True)
+class Reinterpreted(Place):
+    """Element ``index`` of the memory that begins at ``base``, read as a row of elements of ``type``.
+
+    ``base`` is an element of a container or array, maybe of another type and size; what follows it has no gaps.  In
+    an array both types are scalars of one size; in a container ``base`` lies at a whole number of elements of
+    ``type``.
+    """
+
+    base: Place
+    index: Expr
+
+
+@dataclass(frozen=True)
+class ViewElement(Place):
+    """The element at ``indices`` of a view that the kernel made, whose extent is ``extent``; it lies at ``base``.
+
+    Each index must be from 0 to below its extent; a device does not check it.
+    """
+
+    base: Place
+    indices: tuple[Expr, ...]
+    extent: tuple[Expr, ...]
+
+
 # -- statements ----------------------------------------------------------------------------------------------------
 
 
@@ -543,7 +570,7 @@ def walk_statements(block: Block) -> Iterator[Stmt]:
 
 def root_of(place: Place) -> Local | BufferElement:
     """The variable or container element that a place lies in."""
-    while isinstance(place, (ArrayElement, ComponentsOf, FieldOf)):
+    while isinstance(place, (ArrayElement, ComponentsOf, FieldOf, Reinterpreted, ViewElement)):
         place = place.base
     assert isinstance(place, (Local, BufferElement))
     return place

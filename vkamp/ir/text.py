@@ -106,6 +106,10 @@ class _Printer:
             return f"{self.place(place.base)}[{self._indices(place.indices)}]"
         if isinstance(place, nodes.ComponentsOf):
             return f"{self.place(place.base)}.{place.letters}"
+        if isinstance(place, nodes.Reinterpreted):
+            return f"{place.type}({self.place(place.base)}...)[{self.expr(place.index)}]"
+        if isinstance(place, nodes.ViewElement):
+            return f"{self.place(place.base)}<{self._indices(place.indices)} of {self._indices(place.extent)}>"
         assert isinstance(place, nodes.FieldOf), type(place).__name__
         return f"{self.place(place.base)}.{place.name}"
 

@@ -361,6 +361,10 @@ class _FunctionVerifier:
             self.member(place)
         elif isinstance(place, nodes.ComponentsOf):
             self.components(place)
+        elif isinstance(place, nodes.Reinterpreted):
+            self.reinterpreted(place)
+        elif isinstance(place, nodes.ViewElement):
+            self.view_element(place)
         else:
             _fail(self.function.span, f"{place!r} is no place")
 
@@ -393,6 +397,23 @@ class _FunctionVerifier:
         distinct = len(set(letters)) == len(letters) > 0
         self.expect(distinct and set(letters) <= set(kind.letters), node, f"{kind} has no components {letters}")
         return kind.part(letters)
+
+    def reinterpreted(self, place: nodes.Reinterpreted) -> None:
+        self.place(place.base)
+        self.indices(place, (place.index,), 1)
+        old, new = place.base.type, place.type
+        self.expect(isinstance(place.base, (nodes.BufferElement, nodes.ArrayElement)), place, "not of elements")
+        _check_type(new, place.span)
+        self.expect(not isinstance(new, Array), place, "as an array")
+        if not isinstance(nodes.root_of(place), nodes.BufferElement):
+            scalars = isinstance(old, Scalar) and isinstance(new, Scalar)
+            self.expect(scalars and old.size == new.size, place, f"{old} in an array as {new}")
+
+    def view_element(self, place: nodes.ViewElement) -> None:
+        self.place(place.base)
+        self.same(place, place.type, place.base.type)
+        self.indices(place, place.indices, len(place.extent))
+        self.indices(place, place.extent, len(place.indices))
 
     def indices(self, place: nodes.Place, indices: tuple[nodes.Expr, ...], rank: int) -> None:
         self.expect(len(indices) == rank, place, f"{len(indices)} indices, not {rank}")

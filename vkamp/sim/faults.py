@@ -81,7 +81,8 @@ class KernelRaceError(RaceError):
 class Site:
     """A place in the kernel that can fail: an access of ``variable``, or anything else.
 
-    ``type`` is what the whole variable is: the array, the struct, or the element of a buffer.
+    ``type`` is what the whole variable is: the array, the struct, or the element of a buffer.  ``view_rank``: the rank
+    of a view that the kernel made, where ``variable`` describes one.
     """
 
     span: Span
@@ -90,6 +91,7 @@ class Site:
     type: Type | None = None
     is_buffer: bool = False
     text: str = ""
+    view_rank: int = 0
 
 
 class Thread:
@@ -235,12 +237,17 @@ class Judge:
     def index(self, thread: Thread, number: int, dim: int, value: int, extent: int) -> NoReturn:
         """An index outside ``0 <= value < extent``."""
         site = self.sites[number]
-        many = isinstance(site.type, Array) and len(site.type.shape) > 1
+        many = site.view_rank > 1 or (isinstance(site.type, Array) and len(site.type.shape) > 1)
         if site.is_buffer:
             many = len(self.buffers[site.variable].shape) > 1
         where = f" in dimension {dim}" if many else ""
         text = f"index {value}{where} of {site.variable} is out of bounds (extent {extent})"
         self._fail("bounds", thread, site, text, index=(value,))
+
+    def outside(self, thread: Thread, number: int) -> NoReturn:
+        """A view that the kernel made reaches beyond its container."""
+        site = self.sites[number]
+        self._fail("bounds", thread, site, f"a view of {site.variable} reaches beyond its memory")
 
     def unset(self, thread: Thread, number: int, word: int) -> NoReturn:
         """A read of memory that nothing wrote."""

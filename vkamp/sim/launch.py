@@ -164,6 +164,21 @@ def _truncated(judge: Judge, target: Scalar, thread: Thread, site: int, value: n
     return int(value)
 
 
+def _float_bits(value: Any) -> np.float32:
+    """The bits of a scalar as a float."""
+    return value if isinstance(value, np.float32) else np.float32(np.uint32(value & 0xFFFFFFFF).view(np.float32))
+
+
+def _uint_bits(value: Any) -> int:
+    """The bits of a scalar as an unsigned integer."""
+    return int(value.view(np.uint32)) if isinstance(value, np.float32) else value & 0xFFFFFFFF
+
+
+def _int_bits(value: Any) -> int:
+    """The bits of a scalar as a signed integer."""
+    return (_uint_bits(value) + 0x80000000 & 0xFFFFFFFF) - 0x80000000
+
+
 def _helpers(judge: Judge, clock: Clock) -> dict[str, Any]:
     signed, unsigned = Scalar("int32", "int", 32), Scalar("uint32", "uint", 32)
     return {
@@ -176,6 +191,9 @@ def _helpers(judge: Judge, clock: Clock) -> dict[str, Any]:
         "_fence": clock.fence,
         "_to_int": partial(_truncated, judge, signed),
         "_to_uint": partial(_truncated, judge, unsigned),
+        "_bits_f": _float_bits,
+        "_bits_u": _uint_bits,
+        "_bits_i": _int_bits,
         "_tdiv": _tdiv,
         "_trem": _trem,
         "_steps": _steps,

@@ -355,13 +355,23 @@ class Buffer:
         layout: BufferLayout,
         judge: Judge,
         shadow: TileShadow | LaunchShadow | None,
+        words: int,
     ) -> None:
+        spans = [s * (n - 1) for s, n in zip(layout.strides, layout.shape, strict=True)]
+        self.low = layout.offset + sum(min(s, 0) for s in spans)
+        self.high = layout.offset + sum(max(s, 0) for s in spans) + words
         self.f, self.i, self.u = region.f, region.i, region.u
         self.layout = layout
         self.judge = judge
         self.read = shadow.read if shadow is not None else _unjudged
         self.write = shadow.write if shadow is not None else _unjudged
         self.atomic = shadow.atomic if shadow is not None else _unjudged
+
+    def inside(self, thread: Thread, site: int, word: int, words: int) -> int:
+        """The address of ``words`` words, which must lie in the container."""
+        if not (self.low <= word and word + words <= self.high):
+            self.judge.outside(thread, site)
+        return word
 
     def load_struct(self, thread: Thread, site: int, word: int, layout: Layout, words: int) -> list[Any]:
         """A copy of a struct."""
@@ -459,7 +469,7 @@ def bind(
         offset = (array.__array_interface__["data"][0] - region.low) // 4
         layout = BufferLayout(offset, tuple(s // 4 for s in array.strides), array.shape)
         judge.buffers[name] = layout
-        bound[name] = Buffer(region, layout, judge, shadows.get(id(region)))
+        bound[name] = Buffer(region, layout, judge, shadows.get(id(region)), array.itemsize // 4)
     return bound, [s for s in shadows.values() if isinstance(s, TileShadow)]
 
 

@@ -26,7 +26,7 @@ import ast
 import keyword
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import CodeType
 from typing import Any, cast
@@ -37,7 +37,7 @@ from vkamp.errors import AmpError, Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS, BUILTINS
 from vkamp.ir.fences import Fence
-from vkamp.ir.types import BOOL, FLOAT32, VECTOR_LETTERS, Array, Scalar, Struct, Type, Vector, scalar_fields
+from vkamp.ir.types import BOOL, FLOAT32, INT32, VECTOR_LETTERS, Array, Scalar, Struct, Type, Vector, scalar_fields
 from vkamp.sim.faults import Access, Site
 from vkamp.sim.memory import LETTERS, Layout, words_of
 
@@ -295,9 +295,10 @@ class _FunctionTranslator:
         *,
         is_buffer: bool = False,
         text: str = "",
+        view_rank: int = 0,
     ) -> int:
         """The number of a new site."""
-        self.program.sites.append(Site(span, variable, access, kind, is_buffer, text))
+        self.program.sites.append(Site(span, variable, access, kind, is_buffer, text, view_rank))
         return len(self.program.sites) - 1
 
     def constant(self, prefix: str, value: Any) -> ast.expr:
@@ -475,7 +476,8 @@ class _FunctionTranslator:
         site = self._access(address, "read", span)
         word = _sum(address.terms, address.constant)
         if isinstance(place.type, Scalar):
-            return self._load_word(address, word, place.type, site)
+            value = self._load_word(address, word, place.type, site)
+            return value if _kept_type(place) == place.type else _bits(place.type, value)
         if isinstance(place.type, Vector):
             return self._load_vector(address, word, self._components(place), site)
         struct = place.type
@@ -542,8 +544,42 @@ class _FunctionTranslator:
             if len(place.letters) == 1:
                 inner.constant += VECTOR_LETTERS.index(place.letters)
             return inner
+        if isinstance(place, ir.Reinterpreted):
+            return self._reinterpreted_address(place)
+        if isinstance(place, ir.ViewElement):
+            return self._view_address(place)
         assert isinstance(place, ir.ArrayElement)
         return self._array_address(place)
+
+    def _reinterpreted_address(self, place: ir.Reinterpreted) -> _Address:
+        if isinstance(place.base, ir.ArrayElement):
+            # The same word, as another scalar.
+            *rows, last = place.base.indices
+            moved = ir.Binary(place.span, INT32, "add", _int(last), _int(place.index))
+            return self._array_address(replace(place.base, indices=(*rows, moved)))
+        address = self.address(place.base)
+        root = address.root
+        assert isinstance(root, ir.BufferElement)
+        words = words_of(place.type)
+        index = self.expr(place.index)
+        address.terms.append(index if words == 1 else _quote("I * P", I=index, P=words))
+        site = self.site(place.span, root.buffer, "read", self.kernel.buffer(root.buffer).element, is_buffer=True)
+        word = _sum(address.terms, address.constant)
+        return _Address(root, [_quote("M.inside(_t, S, K, N)", M=f"_mem_{root.buffer}", S=site, K=word, N=words)], 0)
+
+    def _view_address(self, place: ir.ViewElement) -> _Address:
+        name, rank = _text_of(place.base), len(place.indices)
+        site = self.site(place.span, f"a view of {name}", "read", view_rank=rank)
+        checks = [
+            _quote(
+                "0 if 0 <= (_i := X) < N else _bad(_t, S, D, _i, N)",
+                X=self.expr(index), N=self.expr(extent), S=site, D=dim,
+            )
+            for dim, (index, extent) in enumerate(zip(place.indices, place.extent, strict=True))
+        ]  # fmt: skip
+        address = self.address(place.base)
+        address.terms[:0] = checks
+        return address
 
     def _buffer_address(self, place: ir.BufferElement) -> _Address:
         param = self.kernel.buffer(place.buffer)
@@ -642,6 +678,9 @@ class _FunctionTranslator:
         site = self._access(address, "write", span)
         word = _sum(address.terms, address.constant)
         if isinstance(place.type, Scalar):
+            kept = _kept_type(place)
+            if kept != place.type:
+                value = _bits(kept, value)
             return self._store_word(address, word, place.type, site, value)
         if isinstance(place.type, Vector):
             layout, holder = self._components(place), self._holder(address.root)
@@ -792,8 +831,26 @@ def _text_of(place: ir.Place) -> str:
         return f"{_text_of(place.base)}.{place.name}"
     if isinstance(place, ir.ComponentsOf):
         return f"{_text_of(place.base)}.{place.letters}"
-    assert isinstance(place, ir.ArrayElement)
+    assert isinstance(place, (ir.ArrayElement, ir.Reinterpreted, ir.ViewElement))
     return _text_of(place.base)
+
+
+def _int(expr: ir.Expr) -> ir.Expr:
+    return expr if expr.type == INT32 else ir.Cast(expr.span, INT32, expr)
+
+
+def _kept_type(place: ir.Place) -> Type:
+    """The type in which a scalar is kept: an array of the kernel keeps what it was declared for."""
+    while isinstance(place, ir.ViewElement):
+        place = place.base
+    if isinstance(place, ir.Reinterpreted) and isinstance(place.base, ir.ArrayElement):
+        return place.base.type
+    return place.type
+
+
+def _bits(kind: Type, value: ast.expr) -> ast.expr:
+    """The bits of a scalar as those of another type."""
+    return _quote(f"_bits_{LETTERS[str(kind)]}(X)", X=value)
 
 
 _T = _FunctionTranslator

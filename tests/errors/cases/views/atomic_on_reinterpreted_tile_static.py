@@ -1,0 +1,17 @@
+import numpy as np
+
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+MATRIX = amp.array_view(np.zeros((4, 6), np.float32))
+PAIR = np.dtype([("count", np.int32), ("weight", np.float32)])
+
+
+@amp.kernel
+def launch(t, a):
+    values = amp.tile_static(4, amp.float32)
+    amp.atomic_fetch_add(values.reinterpret_as(amp.int32)[0], 1)
+    a[t] = 1.0
+
+
+launch.inspect(FLOATS.extent.tile(4), FLOATS)

@@ -1,0 +1,20 @@
+import numpy as np
+
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+MATRIX = amp.array_view(np.zeros((4, 6), np.float32))
+PAIR = np.dtype([("count", np.int32), ("weight", np.float32)])
+
+
+@amp.func
+def tail(v):
+    return v.section(amp.index(1))
+
+
+@amp.kernel
+def launch(idx, a):
+    a[idx] = tail(a)[0]
+
+
+launch.inspect(FLOATS.extent, FLOATS)

@@ -1,0 +1,19 @@
+import numpy as np
+
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+MATRIX = amp.array_view(np.zeros((4, 6), np.float32))
+PAIR = np.dtype([("count", np.int32), ("weight", np.float32)])
+
+
+@amp.kernel
+def launch(t, a):
+    values = amp.tile_static((4, 8), amp.float32)
+    part = values.section(amp.index(2, 3), amp.extent(2, 6))
+    part[0, 0] = 1.0
+    t.barrier.wait()
+    a[t] = part[0, 0]
+
+
+launch.inspect(FLOATS.extent.tile(4), FLOATS)

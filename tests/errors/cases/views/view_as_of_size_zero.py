@@ -1,0 +1,15 @@
+import numpy as np
+
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+MATRIX = amp.array_view(np.zeros((4, 6), np.float32))
+PAIR = np.dtype([("count", np.int32), ("weight", np.float32)])
+
+
+@amp.kernel
+def launch(idx, a):
+    a[idx] = a.view_as(amp.extent(0, 3))[0, 0]
+
+
+launch.inspect(FLOATS.extent, FLOATS)

@@ -1,0 +1,205 @@
+"""Places as GLSL can address them: IR -> IR, before printing.
+
+Views that the kernel made are resolved to what they lie in.  GLSL 4.50 has no atomics of floats: they work on the
+bits, in a container through the same memory declared as uints, in a tile_static array by declaring that as uints.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+from vkamp.ir.access import own_nodes
+from vkamp.ir.nodes import (
+    ArrayElement,
+    Assign,
+    Atomic,
+    Binary,
+    Block,
+    BufferElement,
+    Cast,
+    ComponentsOf,
+    Const,
+    Expr,
+    FieldOf,
+    Function,
+    If,
+    Kernel,
+    Load,
+    Local,
+    Node,
+    Place,
+    Reinterpreted,
+    Stmt,
+    Variable,
+    ViewElement,
+    blocks,
+    root_of,
+    transform,
+    walk_statements,
+)
+from vkamp.ir.types import FLOAT32, INT32, UINT32, VECTOR_LETTERS, Array, Struct
+
+__all__ = ["Bits", "is_float_atomic", "lower_places"]
+
+_WORD = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Bits(Expr):
+    """The bits of a scalar as another scalar type, which the IR has only as a place."""
+
+    operand: Expr
+
+
+def is_float_atomic(statement: Atomic) -> bool:
+    """Whether an atomic computes with floats, after :func:`lower_places`: its element is a uint then."""
+    return statement.place.type == UINT32 and any(a.type == FLOAT32 for a in statement.args)
+
+
+def lower_places(kernel: Kernel) -> Kernel:
+    """The kernel with places that a shader can address, and without the locals that only views used."""
+    functions = (*kernel.functions, kernel.body)
+    statements = [s for f in functions for s in walk_statements(f.body)]
+    as_bits = {v.name: _as_bits(v) for v in _atomic_floats(statements)}
+    lowering = _Lowering(as_bits)
+    *callees, body = (lowering.function(f) for f in functions)
+    tile_statics = tuple(as_bits.get(v.name, v) for v in kernel.tile_statics)
+    return dataclasses.replace(kernel, functions=tuple(callees), body=body, tile_statics=tile_statics)
+
+
+def _atomic_floats(statements: list[Stmt]) -> Iterator[Variable]:
+    """The tile_static arrays of floats that are updated atomically."""
+    for statement in statements:
+        if isinstance(statement, Atomic) and statement.place.type == FLOAT32:
+            root = root_of(statement.place)
+            if isinstance(root, Local):
+                yield root.variable
+
+
+def _as_bits(variable: Variable) -> Variable:
+    assert isinstance(variable.type, Array)
+    return dataclasses.replace(variable, type=dataclasses.replace(variable.type, element=UINT32))
+
+
+def _sum(a: Expr, b: Expr) -> Expr:
+    """``a + b`` as int32, without what does nothing."""
+    a, b = (e if e.type == INT32 else Cast(e.span, INT32, e) for e in (a, b))
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Const) and one.value == 0:
+            return other
+    return Binary(b.span, INT32, "add", a, b)
+
+
+def _times(a: Expr, factor: int) -> Expr:
+    if isinstance(a, Const):
+        return Const(a.span, INT32, int(a.value) * factor)
+    a = a if a.type == INT32 else Cast(a.span, INT32, a)
+    return a if factor == 1 else Binary(a.span, INT32, "mul", a, Const(a.span, INT32, factor))
+
+
+class _Lowering:
+    def __init__(self, as_bits: dict[str, Variable]) -> None:
+        self.as_bits = as_bits
+
+    def function(self, function: Function) -> Function:
+        """One function; what only the checks of views used is gone."""
+        body = tuple(_statement(transform(s, self.change)) for s in function.body)
+        unused = _read(function.body) - _read(body)
+        while unused:
+            smaller = _without(body, unused)
+            unused = _read(body) - _read(smaller)
+            body = smaller
+        return dataclasses.replace(function, body=body)
+
+    def change(self, node: Node) -> Node:
+        """One node whose children are changed already."""
+        if isinstance(node, ViewElement):
+            return node.base
+        if isinstance(node, Local) and node.variable.storage == "tile_static" and node.variable.name in self.as_bits:
+            variable = self.as_bits[node.variable.name]
+            return dataclasses.replace(node, variable=variable, type=variable.type)
+        if isinstance(node, ArrayElement) and isinstance(node.base.type, Array):
+            return dataclasses.replace(node, type=node.base.type.element)
+        if isinstance(node, Reinterpreted):
+            return _in_array(node)
+        if isinstance(node, Load) and node.place.type != node.type:
+            return Bits(node.span, node.type, dataclasses.replace(node, type=node.place.type))
+        if isinstance(node, Assign) and node.place.type != node.value.type:
+            return dataclasses.replace(node, value=Bits(node.span, node.place.type, node.value))
+        if isinstance(node, Atomic) and node.place.type == FLOAT32:
+            return dataclasses.replace(node, place=_bits_place(node.place))
+        return node
+
+
+def _statement(node: Node) -> Stmt:
+    assert isinstance(node, Stmt)
+    return node
+
+
+def _in_array(place: Reinterpreted) -> Place:
+    """In an array of the kernel: the element itself, of the type that it was declared for."""
+    base = place.base
+    if not isinstance(base, ArrayElement):
+        return place
+    *rows, last = base.indices
+    return dataclasses.replace(base, indices=(*rows, _sum(last, place.index)))
+
+
+def _bits_place(place: Place) -> Place:
+    """A float in a container, as a uint of the same memory."""
+    words: Expr = Const(place.span, INT32, 0)
+    step = place
+    while not isinstance(step, (BufferElement, Reinterpreted)):
+        assert isinstance(step, (ComponentsOf, FieldOf, ArrayElement))
+        if isinstance(step, ComponentsOf):
+            words = _sum(words, Const(place.span, INT32, VECTOR_LETTERS.index(step.letters)))
+        elif isinstance(step, FieldOf):
+            assert isinstance(step.base.type, Struct)
+            member = step.base.type.field(step.name)
+            assert member is not None
+            words = _sum(words, Const(place.span, INT32, member.offset // _WORD))
+        else:
+            assert isinstance(step.base.type, Array)
+            size = step.type.size // _WORD
+            for index, length in zip(reversed(step.indices), reversed(step.base.type.shape), strict=True):
+                words = _sum(words, _times(index, size))
+                size *= length
+        step = step.base
+    if isinstance(step, Reinterpreted):
+        words = _sum(_times(step.index, step.type.size // _WORD), words)
+        step = step.base
+    return Reinterpreted(place.span, UINT32, step, words)
+
+
+# -- locals that nothing reads any more ----------------------------------------------------------------------------
+
+
+def _read(block: Block) -> set[str]:
+    """The variables whose values are used."""
+    names: set[str] = set()
+    for statement in walk_statements(block):
+        used = [n.variable.name for n in own_nodes(statement) if isinstance(n, Local)]
+        if isinstance(statement, Assign) and isinstance(statement.place, Local):
+            used.remove(statement.place.variable.name)
+        names.update(used)
+    return names
+
+
+def _without(block: Block, unused: set[str]) -> Block:
+    """The block without the assignments to some variables."""
+    out: list[Stmt] = []
+    for statement in block:
+        if isinstance(statement, Assign) and isinstance(statement.place, Local):
+            if statement.place.variable.name in unused:
+                continue
+        elif blocks(statement):
+            statement = _with_blocks(statement, lambda inner: _without(inner, unused))
+        out.append(statement)
+    return tuple(out)
+
+
+def _with_blocks(statement: Stmt, change: Callable[[Block], Block]) -> Stmt:
+    if isinstance(statement, If):
+        return dataclasses.replace(statement, then=change(statement.then), orelse=change(statement.orelse))
+    return dataclasses.replace(statement, body=change(blocks(statement)[0]))  # type: ignore[call-arg]
