@@ -227,6 +227,19 @@ def test_equality_is_one_bool_and_nan_equals_nothing(accelerator_view):
     same(np.asarray(out), [[1, 0, 0, 0, 2], [0, 1, 1, 1, 3], [0, 1, 0, 1, 1], [0, 1, 0, 1, 4]])
 
 
+@amp.kernel
+def chained(i, a, out):
+    out[i] = 1 if a[i] == a[0] + i[0] * 0.0 == amp.float2(1, 2) else 0
+    out[i] += 2 if a[0] == a[i] != amp.float2(3, 4) == a[2] else 0
+
+
+def test_chained_equality(accelerator_view):
+    a = np.array([[1, 2], [3, 4], [1, 2]], F32)
+    out = amp.array(amp.extent(3), amp.int32, accelerator_view=accelerator_view)
+    launch(accelerator_view, out.extent, chained, amp.array_view(a, dtype=amp.float2), out)
+    same(np.asarray(out), [1, 0, 1])
+
+
 # -- elements, memory, functions
 
 
@@ -446,6 +459,61 @@ def test_annotation_and_loops(accelerator_view):
     for k in range(3):
         v = v[::-1] * 2 if k % 2 == 0 else v + k
     same(np.asarray(out), [v, v])
+
+
+@amp.kernel
+def tint(i, out, colour):
+    out[i] = amp.float3(colour)
+
+
+def test_each_launch_takes_the_vector_as_it_is(accelerator_view):
+    """Another value needs no other program, another type does; a captured vector may change between launches."""
+    out = amp.array(amp.extent(2), amp.float3, accelerator_view=accelerator_view)
+    for colour in (amp.float3(1, 2, 3), amp.int3(4, 5, 6), amp.uint3(7, 8, 9), amp.float3(-1, 0, 1)):
+        launch(accelerator_view, out.extent, tint, out, colour)
+        same(np.asarray(out), np.array([np.asarray(colour)] * 2))
+    shift = amp.float3(1, 1, 1)
+    for x in (1, 5):
+        shift.x = x
+
+        @amp.parallel_for_each(accelerator_view, out.extent)
+        def _(i):
+            out[i] = shift * 2
+
+        same(np.asarray(out), [[2 * x, 2, 2]] * 2)
+
+
+def test_a_struct_of_x_y_z_is_no_vector(accelerator_view):
+    """One kernel over both: the struct has the same bytes, and fields instead of components."""
+
+    @amp.kernel
+    def swap(i, a):
+        a[i].x = a[i].y
+
+    plain = np.dtype([("x", F32), ("y", F32), ("z", F32)])
+    structs, vectors = np.array([(1, 2, 3)] * 2, plain), np.array([[1, 2, 3]] * 2, F32)
+    for view in (amp.array_view(structs), amp.array_view(vectors, dtype=amp.float3), amp.array_view(structs)):
+        launch(accelerator_view, view.extent, swap, view)
+        view.synchronize()
+    assert structs.tolist() == [(2, 2, 3)] * 2
+    same(vectors, [[2, 2, 3]] * 2)
+    assert "struct" in swap.inspect(amp.extent(2), amp.array_view(structs)).glsl
+    assert "float a[][3];" in swap.inspect(amp.extent(2), amp.array_view(vectors, dtype=amp.float3)).glsl
+
+
+@amp.kernel
+def uniform_branches(t, a, g):
+    h = g + amp.int2(1, 2)
+    if h.yx == amp.int2(2, 1):
+        t.barrier.wait()
+    h.x = t.local[0]
+    a[t] = h
+
+
+def test_barriers_under_captured_vectors(accelerator_view):
+    cells = amp.array(amp.extent(4), amp.int2, accelerator_view=accelerator_view)
+    launch(accelerator_view, cells.extent.tile(2), uniform_branches, cells, amp.int2())
+    same(np.asarray(cells), [[0, 2], [1, 2]] * 2)
 
 
 def test_strided_views_and_aliases(accelerator_view):

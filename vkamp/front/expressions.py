@@ -478,7 +478,8 @@ def _chain(ctx: Context, node: ast.Compare) -> Value:
         if len(ctx.block) > before and k > 1:
             ctx.fail("VKA320", term, text=ctx.text(term))
         if 0 < k < len(terms) - 1 and isinstance(value, (Number, Element)):
-            found = convert.number(ctx, value, term)
+            vector = convert.vector(ctx, value, term)
+            found = convert.number(ctx, value, term) if vector is None else Number(vector)
             assert isinstance(found, Number)
             simple = isinstance(found.expr, ir.Load) and isinstance(found.expr.place, ir.Local)
             value = Number(found.expr if simple else ctx.stable(found.expr), found.weak)
