@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from vkamp.ir.builtins import BUILTINS, BuiltinRow
+from vkamp.ir.glsl_library import function_names, functions, needed_by
 from vkamp.ir.types import VECTORS, Scalar, Vector
 
 __all__ = ["GLSL_TYPES", "HELPER_NAMES", "Helpers"]
@@ -180,6 +181,7 @@ def _templates() -> list[tuple[BuiltinRow, str, str]]:
 #: Every name that a helper may have: nothing else in a shader gets one of them.
 HELPER_NAMES = frozenset(
     [name for text in _TEXTS.values() for name in _function_names(text)]
+    + [*function_names()]
     + [_wrapper_name(row, t) for row, t, text in _templates() if _repeats(text)]
 )
 
@@ -189,6 +191,7 @@ class Helpers:
 
     def __init__(self) -> None:
         self._used: set[str] = set()
+        self._library: set[str] = set()
         self._wrappers: dict[tuple[str, str], str] = {}
 
     def use(self, name: str, kind: Scalar | Vector | None = None) -> str:
@@ -215,6 +218,7 @@ class Helpers:
         template = row.glsl_for(kind.name)
         if row.helper:
             self._used.add(row.name)
+        self._library |= needed_by(template)
         if not _repeats(template):
             return template.format(*args)
         name = _wrapper_name(row, kind.name)
@@ -233,5 +237,6 @@ class Helpers:
 
     def texts(self) -> list[str]:
         """The functions to print, in an order that does not depend on where they are used."""
+        library = [text for name, text in functions().items() if name in self._library]
         fixed = [text for key, text in _TEXTS.items() if key in self._used]
-        return fixed + [self._wrappers[key] for key in sorted(self._wrappers)]
+        return library + fixed + [self._wrappers[key] for key in sorted(self._wrappers)]

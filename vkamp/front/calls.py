@@ -31,10 +31,10 @@ from vkamp.front.values import (
     ViewRef,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.builtins import ATOMICS, BUILTINS, BuiltinRow
+from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES, BuiltinRow, TupleRow
 from vkamp.ir.fences import FENCES
 from vkamp.ir.types import BOOL, FLOAT32, INT32, SCALARS, UINT32, Array, Scalar
-from vkamp.lang.device import MARK, MathFunction
+from vkamp.lang.device import MARK, MathFunction, MathTuple
 from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
 from vkamp.lang.vectors import ShortVector
@@ -60,6 +60,14 @@ def _python_functions() -> dict[int, BuiltinRow]:
 
 
 _PYTHON_FUNCTIONS = _python_functions()
+
+#: ``math.modf`` and ``math.frexp``, by identity.
+_PYTHON_TUPLES = {
+    id(getattr(math, spelling.removeprefix("math."))): row
+    for row in TUPLES.values()
+    for spelling in row.python
+    if spelling.startswith("math.")
+}
 
 _TYPES: dict[Any, Scalar] = {
     int: INT32, float: FLOAT32, bool: BOOL, np.bool_: BOOL,
@@ -93,6 +101,9 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     _no_keywords(ctx, node)
     if isinstance(target, MathFunction):
         return _builtin(ctx, target.row, node)
+    several = target.row if isinstance(target, MathTuple) else _PYTHON_TUPLES.get(id(target))
+    if several is not None:
+        return _tuple_builtin(ctx, several, node)
     row = _PYTHON_FUNCTIONS.get(id(target))
     if row is not None:
         return _python_builtin(ctx, target, row, node)
@@ -247,6 +258,21 @@ def _python_builtin(ctx: Context, target: Any, row: BuiltinRow, node: ast.Call) 
 
 def _builtin(ctx: Context, row: BuiltinRow, node: ast.Call) -> Value:
     return _checked(ctx, row, ctx.operands(*node.args), node)
+
+
+def _tuple_builtin(ctx: Context, row: TupleRow, node: ast.Call) -> Value:
+    """Each result by its own row, of arguments that are evaluated once."""
+    parts = [BUILTINS[name] for name in row.parts]
+    _arity(ctx, node, len(parts[0].params), ctx.text(node.func))
+    values: list[Value] = []
+    for value, part in zip(ctx.operands(*node.args), node.args, strict=True):
+        number = convert.number(ctx, value, part)
+        values.append(
+            Number(ctx.stable(convert.convert(ctx, number, FLOAT32, part), "argument"))
+            if isinstance(number, Number)
+            else number
+        )
+    return TupleValue(tuple(_apply(ctx, part, values, node.args, node) for part in parts))
 
 
 def _checked(ctx: Context, row: BuiltinRow, values: list[Value], node: ast.Call) -> Value:

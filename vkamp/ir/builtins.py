@@ -11,77 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-__all__ = ["ATOMICS", "BUILTINS", "AtomicRow", "BuiltinRow"]
+from vkamp.ir.precise import PRECISE_ROWS, PRECISE_TUPLES, ldexp
+from vkamp.ir.rows import AtomicRow, BuiltinRow, TupleRow, float_reference
 
-# Type classes of parameters: all parameters of one class letter get one common type.
-#   F  a float           N  int32, uint32 or float32      S  int32 or float32
-#   I  int32 exactly     B  bool                           Z  int32 or uint32
-TypeClass = Literal["F", "N", "S", "I", "Z", "B"]
-
-
-@dataclass(frozen=True)
-class BuiltinRow:
-    """A pure function.
-
-    ``python``: dotted names relative to ``vkamp`` (``fast_math.sin``), or ``math.*`` / plain names of Python's.
-    ``result``: a class letter (the common type of its arguments), or ``bool`` / ``int32``.
-    ``glsl``: a format string over the argument texts, or per scalar type name.  ``ulp``: the largest distance from
-    ``reference`` that a device may show in tests (float32 ulps; ``None``: equal), ``absolute`` an alternative bound.
-    """
-
-    name: str
-    python: tuple[str, ...]
-    params: tuple[TypeClass, ...]
-    result: str
-    glsl: str | dict[str, str]
-    reference: Callable[..., Any]
-    doc: str
-    samples: tuple[tuple[float, ...], ...]
-    ulp: float | None = None
-    absolute: float = 0.0
-    feature: str | None = None
-    helper: str = ""
-
-    def glsl_for(self, type_name: str) -> str:
-        """The format string for arguments of this scalar type."""
-        return self.glsl if isinstance(self.glsl, str) else self.glsl[type_name]
-
-
-@dataclass(frozen=True)
-class AtomicRow:
-    """An atomic read-modify-write: ``apply(old, *args)`` is the new value; the result is the old one.
-
-    ``types`` are the scalar types that the element may have; ``operands`` the number of value arguments.
-    ``float_loop``: the new value of a float element over (old, value), for a compare-exchange loop on its bits.
-    """
-
-    name: str
-    operands: int
-    types: tuple[str, ...]
-    glsl: dict[str, str] | str
-    apply: Callable[..., Any]
-    doc: str
-    result: Literal["old", "bool"] = "old"
-    float_loop: str = ""
-
-    def glsl_for(self, type_name: str) -> str:
-        """The format string over (element, *args) for elements of this scalar type."""
-        return self.glsl if isinstance(self.glsl, str) else self.glsl[type_name]
-
-
-def _f32(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The reference of a float function: computed in double precision, rounded once."""
-
-    def reference(*args: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return np.float32(function(*(np.float64(a) for a in args)))
-
-    return reference
+__all__ = ["ATOMICS", "BUILTINS", "TUPLES", "AtomicRow", "BuiltinRow", "TupleRow"]
 
 
 def _round_half_away(x: Any) -> Any:
@@ -147,7 +84,7 @@ def _float(
     """A float function of one argument, in fast_math and in Python's ``math``."""
     python = (f"fast_math.{name}", f"fast_math.{name}f", f"math.{name}", *also)
     return _row(
-        name, "F", "F", glsl or f"{name}({{0}})", _f32(reference), doc, samples,
+        name, "F", "F", glsl or f"{name}({{0}})", float_reference(reference), doc, samples,
         python=python, ulp=ulp, absolute=absolute, helper=helper,
     )  # fmt: skip
 
@@ -179,14 +116,14 @@ float fmod_c(float x, float y) {
 """
 _POW_HELPER = """\
 float pow_c(float x, float y) {
-    if (y == 0.0 || x == 1.0) {
+    if (y == 0.0 || x == 1.0 || (x == -1.0 && isinf(y))) {
         return 1.0;
     }
-    float whole = trunc(y);
     float size = pow(abs(x), y);
-    if (x < 0.0) {
+    if (x < 0.0 && !isinf(y)) {
+        float whole = trunc(y);
         if (whole != y) {
-            return uintBitsToFloat(0x7fc00000u);
+            return isinf(x) ? size : uintBitsToFloat(0x7fc00000u);
         }
         return fract(whole * 0.5) != 0.0 ? -size : size;
     }
@@ -219,13 +156,13 @@ _ROWS = (
     _row("fmax", "FF", "F", "(isnan({1}) || {0} > {1} ? {0} : {1})", np.fmax,
          "The larger number; a number wins over NaN.", _NAN_PAIRS),
     _float("sqrt", np.sqrt, "Square root.", ((0.0,), *_POSITIVE), ulp=4),
-    _row("rsqrt", "F", "F", "inversesqrt({0})", _f32(lambda x: 1.0 / np.sqrt(x)),
+    _row("rsqrt", "F", "F", "inversesqrt({0})", float_reference(lambda x: 1.0 / np.sqrt(x)),
          "One over the square root.", _POSITIVE, ulp=16),
     _float("exp", np.exp, "e to the power of x.", _REAL, ulp=64),
     _float("exp2", np.exp2, "2 to the power of x.", _REAL, ulp=64),
     _float("log", np.log, "Natural logarithm.", _POSITIVE, ulp=64, absolute=1e-3),
     _float("log2", np.log2, "Logarithm to base 2.", _POSITIVE, ulp=64, absolute=1e-3),
-    _row("log10", "F", "F", "(log2({0}) * 0.30103)", _f32(np.log10), "Logarithm to base 10.", _POSITIVE,
+    _row("log10", "F", "F", "(log2({0}) * 0.30103)", float_reference(np.log10), "Logarithm to base 10.", _POSITIVE,
          python=("fast_math.log10", "fast_math.log10f", "math.log10"), ulp=64, absolute=1e-3),
     _float("sin", np.sin, "Sine of radians.", _REAL, absolute=5e-4),
     _float("cos", np.cos, "Cosine of radians.", _REAL, absolute=5e-4),
@@ -233,7 +170,7 @@ _ROWS = (
     _float("asin", np.arcsin, "Arc sine in radians.", _UNIT, absolute=2e-3),
     _float("acos", np.arccos, "Arc cosine in radians.", _UNIT, absolute=2e-3),
     _float("atan", np.arctan, "Arc tangent in radians.", _REAL, absolute=2e-3),
-    _row("atan2", "FF", "F", "atan({0}, {1})", _f32(np.arctan2), "Angle of the point (y, x) in radians.",
+    _row("atan2", "FF", "F", "atan({0}, {1})", float_reference(np.arctan2), "Angle of the point (y, x) in radians.",
          ((1.5, 2.0), (-3.0, 2.0), (0.5, -4.0), (7.0, 7.0), (-2.0, -3.0)),
          python=("fast_math.atan2", "fast_math.atan2f", "math.atan2"), absolute=2e-3),
     _float("sinh", np.sinh, "Hyperbolic sine.", _REAL, ulp=256, absolute=1e-4),
@@ -244,13 +181,13 @@ _ROWS = (
     _float("floor", np.floor, "The largest whole number not above x.", _ROUND),
     _float("ceil", np.ceil, "The smallest whole number not below x.", _ROUND),
     _float("trunc", np.trunc, "x without its fraction.", _ROUND),
-    _row("round", "F", "F", "round_half_away({0})", _f32(_round_half_away),
+    _row("round", "F", "F", "round_half_away({0})", float_reference(_round_half_away),
          "The nearest whole number, halves away from zero.", _ROUND,
          python=("fast_math.round", "fast_math.roundf", "round"), helper=_ROUND_HELPER),
-    _row("fmod", "FF", "F", "fmod_c({0}, {1})", _f32(np.fmod), "Remainder with the sign of x.",
+    _row("fmod", "FF", "F", "fmod_c({0}, {1})", float_reference(np.fmod), "Remainder with the sign of x.",
          ((5.5, 2.0), (-5.5, 2.0), (5.5, -2.0), (0.3, 7.0), (1e6, 3.0), (8.0, 2.0)),
          python=("fast_math.fmod", "fast_math.fmodf", "math.fmod"), helper=_FMOD_HELPER),
-    _row("pow", "FF", "F", "pow_c({0}, {1})", _f32(_pow), "x to the power of y.",
+    _row("pow", "FF", "F", "pow_c({0}, {1})", float_reference(_pow), "x to the power of y.",
          ((2.0, 3.0), (2.0, -1.5), (-2.0, 3.0), (-2.0, 2.0), (0.0, 2.0), (9.0, 0.5), (5.0, 0.0), (-2.0, 0.5)),
          python=("fast_math.pow", "fast_math.powf", "math.pow", "pow"), ulp=256, helper=_POW_HELPER),
     _row("isnan", "F", "bool", "isnan({0})", np.isnan, "Whether x is no number.", (*_REAL, (math.nan,)),
@@ -259,10 +196,32 @@ _ROWS = (
          python=("fast_math.isinf", "math.isinf")),
     _row("isfinite", "F", "bool", "!(isinf({0}) || isnan({0}))", np.isfinite, "Whether x is a finite number.",
          (*_REAL, (math.inf,), (math.nan,)), python=("fast_math.isfinite", "math.isfinite")),
+    _row("signbit", "F", "bool", "((floatBitsToUint({0}) & 0x80000000u) != 0u)", np.signbit,
+         "Whether the sign is negative; true for -0.0.", (*_REAL, (-0.0,), (-math.inf,))),
+    _row("ldexp", "FI", "F", "scale_by_power({0}, {1})", float_reference(ldexp), "x times 2 to the power of n.",
+         ((1.5, 3), (-0.7, -20), (1e-30, 20), (3.0, 126), (0.0, 5)),
+         python=("fast_math.ldexp", "fast_math.ldexpf", "math.ldexp")),
 )  # fmt: skip
 
 #: By row name.
-BUILTINS: dict[str, BuiltinRow] = {row.name: row for row in _ROWS}
+BUILTINS: dict[str, BuiltinRow] = {row.name: row for row in (*_ROWS, *PRECISE_ROWS)}
+
+
+def _tuple(name: str, parts: tuple[str, ...], doc: str, *also: str) -> TupleRow:
+    return TupleRow(name, (f"fast_math.{name}", f"fast_math.{name}f", *also), parts, doc)
+
+
+#: Functions with several results by name: each result is a row of its own.
+TUPLES: dict[str, TupleRow] = {
+    row.name: row
+    for row in (
+        _tuple("sincos", ("sin", "cos"), "(sine, cosine) of radians."),
+        _tuple("modf", ("modf_fraction", "trunc"), "(fraction, whole part), both signed as x.", "math.modf"),
+        _tuple("frexp", ("frexp_significand", "frexp_exponent"), "(m, e) with x = m * 2^e, 1/2 <= abs(m) < 1.",
+               "math.frexp"),
+        *PRECISE_TUPLES,
+    )
+}  # fmt: skip
 
 _INTEGERS = ("int32", "uint32")
 _NUMBERS = (*_INTEGERS, "float32")

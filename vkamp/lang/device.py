@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from vkamp.errors import AmpError
-from vkamp.ir.builtins import ATOMICS, BUILTINS, BuiltinRow
+from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES, BuiltinRow, TupleRow
 from vkamp.ir.fences import FENCES
+from vkamp.ir.precise import FP_CLASSES
 
 __all__ = [
     "MARK",
     "MathFunction",
     "MathNamespace",
+    "MathTuple",
     "all_memory_fence",
     "atomic_compare_exchange",
     "atomic_exchange",
@@ -31,6 +33,7 @@ __all__ = [
     "constant",
     "fast_math",
     "global_memory_fence",
+    "precise_math",
     "private",
     "static_range",
     "tdiv",
@@ -160,19 +163,39 @@ class MathFunction:
         return f"<vkamp function {self.row.name}>"
 
 
+class MathTuple:
+    """A function of the table with several results, in AMP returned through pointers: a tuple."""
+
+    def __init__(self, row: TupleRow) -> None:
+        self.row = row
+        self.parts = tuple(BUILTINS[name] for name in row.parts)
+        self.__name__ = row.name.removeprefix("precise_")
+        self.__doc__ = row.doc
+
+    def __call__(self, *args: Any) -> tuple[Any, ...]:
+        wanted = len(self.parts[0].params)
+        if len(args) != wanted:
+            raise TypeError(f"{self.__name__} takes {wanted} arguments, {len(args)} given")
+        return tuple(part.reference(*args) for part in self.parts)
+
+    def __repr__(self) -> str:
+        return f"<vkamp function {self.row.name}>"
+
+
 class MathNamespace:
     """A group of math functions: ``fast_math.sin`` and, as in AMP, the ``f`` twin ``fast_math.sinf``."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-        for row in BUILTINS.values():
-            function = MathFunction(row)
-            for spelling in row.python:
+        functions: list[MathFunction | MathTuple] = [MathFunction(row) for row in BUILTINS.values()]
+        functions += [MathTuple(row) for row in TUPLES.values()]
+        for function in functions:
+            for spelling in function.row.python:
                 group, _, member = spelling.partition(".")
                 if group == name:
                     setattr(self, member, function)
 
-    def __getattr__(self, member: str) -> MathFunction:
+    def __getattr__(self, member: str) -> Any:
         raise AttributeError(f"vkamp has no {self._name}.{member}")
 
     def __repr__(self) -> str:
@@ -181,3 +204,9 @@ class MathNamespace:
 
 #: Single-precision functions of the device's own accuracy (AMP: ``concurrency::fast_math``).
 fast_math = MathNamespace("fast_math")
+
+#: Single-precision functions within the reference's bounds on every device (AMP: ``concurrency::precise_math``).
+#: There is no double precision yet: a double argument is refused as everywhere.
+precise_math = MathNamespace("precise_math")
+for _name, _number in FP_CLASSES.items():
+    setattr(precise_math, _name, _number)

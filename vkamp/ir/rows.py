@@ -1,0 +1,88 @@
+"""What a row of the tables of builtins holds, and how a row's reference is made from a function of doubles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+__all__ = ["AtomicRow", "BuiltinRow", "TupleRow", "TypeClass", "float_reference"]
+
+# Type classes of parameters: all parameters of one class letter get one common type.
+#   F  a float           N  int32, uint32 or float32      S  int32 or float32
+#   I  int32 exactly     B  bool                           Z  int32 or uint32
+TypeClass = Literal["F", "N", "S", "I", "Z", "B"]
+
+
+@dataclass(frozen=True)
+class BuiltinRow:
+    """A pure function.
+
+    ``python``: dotted names relative to ``vkamp`` (``fast_math.sin``), or ``math.*`` / plain names of Python's.
+    ``result``: a class letter (the common type of its arguments), or ``bool`` / ``int32``.
+    ``glsl``: a format string over the argument texts, or per scalar type name.  ``ulp``: the largest distance from
+    ``reference`` that a device may show in tests (float32 ulps; ``None``: equal), ``absolute`` an alternative bound.
+    """
+
+    name: str
+    python: tuple[str, ...]
+    params: tuple[TypeClass, ...]
+    result: str
+    glsl: str | dict[str, str]
+    reference: Callable[..., Any]
+    doc: str
+    samples: tuple[tuple[float, ...], ...]
+    ulp: float | None = None
+    absolute: float = 0.0
+    feature: str | None = None
+    helper: str = ""
+
+    def glsl_for(self, type_name: str) -> str:
+        """The format string for arguments of this scalar type."""
+        return self.glsl if isinstance(self.glsl, str) else self.glsl[type_name]
+
+
+@dataclass(frozen=True)
+class TupleRow:
+    """A function with several results: ``parts`` names the row of each; its arguments are evaluated once."""
+
+    name: str
+    python: tuple[str, ...]
+    parts: tuple[str, ...]
+    doc: str
+
+
+@dataclass(frozen=True)
+class AtomicRow:
+    """An atomic read-modify-write: ``apply(old, *args)`` is the new value; the result is the old one.
+
+    ``types`` are the scalar types that the element may have; ``operands`` the number of value arguments.
+    ``float_loop``: the new value of a float element over (old, value), for a compare-exchange loop on its bits.
+    """
+
+    name: str
+    operands: int
+    types: tuple[str, ...]
+    glsl: dict[str, str] | str
+    apply: Callable[..., Any]
+    doc: str
+    result: Literal["old", "bool"] = "old"
+    float_loop: str = ""
+
+    def glsl_for(self, type_name: str) -> str:
+        """The format string over (element, *args) for elements of this scalar type."""
+        return self.glsl if isinstance(self.glsl, str) else self.glsl[type_name]
+
+
+def float_reference(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The reference of a float function: computed in double precision, rounded once."""
+
+    def reference(*args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return np.float32(function(*(np.float64(a) for a in args)))
+
+    # Unrounded, for measuring how far a device is off.
+    reference.__wrapped__ = function  # type: ignore[attr-defined]
+    return reference
