@@ -397,6 +397,13 @@ def exact_vectors(idx, a, b, out):
     out[idx] = s / 0.5 - s.x
 
 
+def precise_mathematics(idx, x, y):
+    i = idx[0]
+    sine, cosine = amp.precise_math.sincos(x[idx])
+    y[i, 0] = sine * cosine
+    y[i, 1] = amp.precise_math.hypot(x[idx], 2.0)
+
+
 def origins(t_idx, a):
     a[t_idx.tile_origin] = t_idx.tile[2] + t_idx.local[0] + t_idx.global_[1]
 
@@ -497,6 +504,9 @@ PROGRAMS = {
     "fences": Program(fences, 1, (8,), buffers(a=(INT32, 1))),
     "mathematics": Program(
         mathematics, 1, None, buffers(x=(FLOAT32, 1, READONLY), y=(FLOAT32, 2))
+    ),
+    "precise_mathematics": Program(
+        precise_mathematics, 1, None, buffers(x=(FLOAT32, 1, READONLY), y=(FLOAT32, 2))
     ),
     "origins": Program(origins, 3, (2, 3, 4), buffers(a=(INT32, 3))),
     "origins_folded": Program(origins, 3, (2, 3, 4), buffers(a=(INT32, 3)), target=_FOLDED),

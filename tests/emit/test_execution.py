@@ -246,6 +246,7 @@ CASES = [
     Case("compare_exchange", (75,), {"cells": np.array([0, 10**9, 0], np.int32), "wanted": _ints(75, low=1)}, {}),
     Case("fences", (24,), {"a": _ints(24)}, {}),
     Case("mathematics", (60,), {"x": _floats(60), "y": _floats(60, 4)}, {}, 5e-3),
+    Case("precise_mathematics", (60,), {"x": _floats(60), "y": _floats(60, 2)}, {}, 1e-6),
     Case("origins", (4, 9, 12), {"a": _ints(4, 9, 12)}, {}),
     Case(
         "exact", (60,),

@@ -43,14 +43,14 @@ float fmod_c(float x, float y) {
 }
 
 float pow_c(float x, float y) {
-    if (y == 0.0 || x == 1.0) {
+    if (y == 0.0 || x == 1.0 || (x == -1.0 && isinf(y))) {
         return 1.0;
     }
-    float whole = trunc(y);
     float size = pow(abs(x), y);
-    if (x < 0.0) {
+    if (x < 0.0 && !isinf(y)) {
+        float whole = trunc(y);
         if (whole != y) {
-            return uintBitsToFloat(0x7fc00000u);
+            return isinf(x) ? size : uintBitsToFloat(0x7fc00000u);
         }
         return fract(whole * 0.5) != 0.0 ? -size : size;
     }
