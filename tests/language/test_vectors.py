@@ -534,3 +534,72 @@ def test_strided_views_and_aliases(accelerator_view):
     launch(accelerator_view, amp.extent(4), mix, points, odd, flat)
     flat.synchronize()
     same(data.reshape(4, 3, 3), expected)
+
+
+ROW = np.dtype([("id", I32), ("p", amp.float3)])
+
+
+@amp.kernel
+def reinterpreted(t, f, g, h, c):
+    points = f.reinterpret_as(amp.float3)
+    rows = g.reinterpret_as(ROW)
+    quads = h.reinterpret_as(amp.int4)
+    triples = c.reinterpret_as(amp.uint3)
+    points[t] = points[t].zyx * 2
+    points[t].xz = points[t].zx + 1
+    rows[t].p = points[t] + rows[t].p
+    rows[t].p.y *= 2
+    amp.atomic_fetch_add(quads[t].z, 5)
+    quads[t].xy = quads[t].yx
+    triples[t] += 1
+    amp.atomic_fetch_add(triples[t].y, amp.uint32(7))
+
+
+def test_kernels_reinterpret_scalars_as_vectors(accelerator_view):
+    sizes = {"f": (12, F32), "g": (16, F32), "h": (16, I32), "c": (12, I32)}
+    arrays = [
+        amp.array(amp.extent(n), t, np.arange(n, dtype=t), accelerator_view=accelerator_view) for n, t in sizes.values()
+    ]
+    launch(accelerator_view, amp.extent(4), reinterpreted, *arrays)
+    points = np.arange(12, dtype=F32).reshape(4, 3)[:, ::-1] * 2
+    points = np.stack([points[:, 2] + 1, points[:, 1], points[:, 0] + 1], 1)
+    rows = np.arange(16, dtype=F32).reshape(4, 4)
+    rows[:, 1:] += points
+    rows[:, 2] *= 2
+    quads = np.arange(16, dtype=I32).reshape(4, 4)[:, [1, 0, 2, 3]] + np.array([0, 0, 5, 0])
+    triples = np.arange(12).reshape(4, 3) + 1 + np.array([0, 7, 0])
+    for found, expected in zip(arrays, (points, rows, quads, triples), strict=True):
+        same(np.asarray(found), expected.ravel())
+
+
+@amp.kernel
+def views_of_vectors(t, a, c):
+    mine = amp.private(6, amp.float3)
+    for k in range(6):
+        mine[k] = a[k]
+    part = amp.array_view(mine).section(amp.index(2), amp.extent(3))
+    part[1].zx = part[0].xy
+    c[t] = mine[t[0] % 6] + part[2].y
+
+
+def test_kernels_make_views_of_vectors(accelerator_view):
+    a = numbers(6, 3)
+    c = amp.array(amp.extent(6), amp.float3, accelerator_view=accelerator_view)
+    launch(accelerator_view, amp.extent(6), views_of_vectors, amp.array_view(a, dtype=amp.float3), c)
+    expected = a.copy()
+    expected[3, 2], expected[3, 0] = a[2, 0], a[2, 1]
+    same(np.asarray(c), expected + a[4, 1])
+
+
+@amp.kernel
+def float_atomics(t, a, b):
+    amp.atomic_fetch_add(a[0].z, 1.5)
+    amp.atomic_exchange(b[t].y, 4.0)
+
+
+def test_atomics_on_float_components(accelerator_view):
+    a = amp.array(amp.extent(1), amp.float4, np.zeros((1, 4), F32), accelerator_view=accelerator_view)
+    b = amp.array(amp.extent(5), amp.float3, np.zeros((5, 3), F32), accelerator_view=accelerator_view)
+    launch(accelerator_view, b.extent, float_atomics, a, b)
+    same(np.asarray(a), [[0, 0, 7.5, 0]])
+    same(np.asarray(b), [[0, 4, 0]] * 5)
