@@ -99,6 +99,7 @@ from vkamp.lang.device import (
     trem,
 )
 from vkamp.lang.kernel import func, kernel, set_inspector
+from vkamp.lang.structs import struct
 from vkamp.run import accelerators as _accelerators
 from vkamp.run.accelerators import (
     accelerator,
@@ -187,6 +188,7 @@ __all__ = [
     "short_vector",
     "short_vector_traits",
     "static_range",
+    "struct",
     "tdiv",
     "tile_static",
     "tile_static_memory_fence",

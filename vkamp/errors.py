@@ -271,7 +271,7 @@ MESSAGES: dict[str, Message] = {
     "VKA115": Message(
         _C,
         "the kernel `{name}` has no parameter for its index",
-        "write `def {name}(idx):`, the first parameter is the thread's index",
+        "write `def {name}({parameters}):`, the {which} parameter is the thread's index",
     ),
     "VKA116": Message(
         _C,
@@ -330,6 +330,17 @@ MESSAGES: dict[str, Message] = {
     "VKA221": Message(_C, "`{name}` takes the barrier", "write `amp.{name}(t_idx.barrier)`"),
     "VKA222": Message(_C, "the arguments do not fit `{name}`: {reason}", "it is defined as `{definition}`"),
     "VKA223": Message(_C, "`{text}` gives no value", "call it as a statement of its own"),
+    "VKA224": Message(
+        _C,
+        "`{name}` is assigned after the function `{function}` took its value",
+        "give the new value a name of its own, or make it a parameter of `{function}`",
+    ),
+    "VKA225": Message(_C, "no form of `{name}` takes {given}", "its forms are {forms}: convert the arguments"),
+    "VKA226": Message(
+        _C,
+        "`{name}{given}` is ambiguous: {forms} fit equally well",
+        "convert the arguments to the types of one of them",
+    ),
     # -- 3xx: types
     "VKA301": Message(_C, "{given} value cannot be stored in {what}, which is {type}", "{advice}"),
     "VKA302": Message(_C, "`{op}` does not work on {what}", "{advice}"),

@@ -5,12 +5,13 @@ Source: amp-reference section 9.
 
 from __future__ import annotations
 
+import inspect
 import struct
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from vkamp.dispatch.domain import Domain, check_tile, domain_of
 from vkamp.errors import AmpError, UnsupportedFeatureError
 from vkamp.lang.arrays import array
 from vkamp.lang.container import Container, Descriptor
-from vkamp.lang.kernel import DeviceFunction, KernelFunction
+from vkamp.lang.kernel import BoundKernel, DeviceFunction, KernelFunction
 from vkamp.run.accelerators import accelerator, accelerator_view
 from vkamp.run.engine import Buffer, Dispatch, Launch, Limits, Program
 
@@ -90,8 +91,8 @@ def prepare(
     view: accelerator_view | None, domain: Domain, kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]
 ) -> Prepared:
     """Everything that comes before the device: target, limits, compilation."""
-    function, precise = _function_of(kernel)
-    arguments = pipeline.collect(function, args, constants)
+    function, precise, owner = _function_of(kernel)
+    arguments = pipeline.collect(function, args, constants, owner)
     view = _target_view(view, arguments)
     limits = view.accelerator.limits
     if limits is None:
@@ -112,13 +113,25 @@ def prepare(
     return Prepared(view, domain, arguments, entry.compiled, target, executable)
 
 
-def _function_of(kernel: Any) -> tuple[FunctionType, bool]:
+def _function_of(kernel: Any) -> tuple[FunctionType, bool, Any]:
+    """The function to compile, whether precisely, and the object whose method it is, if any."""
+    owner = None
+    if isinstance(kernel, BoundKernel):
+        kernel, owner = kernel.kernel, kernel.owner
+    elif isinstance(kernel, MethodType):
+        kernel, owner = kernel.__func__, kernel.__self__
+    elif not isinstance(kernel, (KernelFunction, DeviceFunction, FunctionType, type)):
+        method = inspect.getattr_static(type(kernel), "__call__", None)
+        if isinstance(method, (KernelFunction, DeviceFunction, FunctionType)):
+            kernel, owner = method, kernel
+    if isinstance(owner, type):
+        raise TypeError(f"parallel_for_each runs no class method: make {kernel.__name__} a static method")
     if isinstance(kernel, KernelFunction):
-        return kernel.function, kernel.precise
+        return kernel.function, kernel.precise, owner
     if isinstance(kernel, DeviceFunction) and isinstance(kernel.function, FunctionType):
-        return kernel.function, False
+        return kernel.function, False, owner
     if isinstance(kernel, FunctionType):
-        return kernel, False
+        return kernel, False, owner
     raise TypeError(f"parallel_for_each runs a function decorated with @amp.kernel, not {type(kernel).__name__}")
 
 
@@ -175,6 +188,7 @@ def _key(request: pipeline.Request) -> Any:
         request.args,
         request.captures,
         constants,
+        request.owner,
     )
 
 

@@ -6,7 +6,7 @@ Source: amp-reference section 9 (what may be captured).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
@@ -14,16 +14,20 @@ from typing import Any
 import numpy as np
 
 from vkamp.errors import AmpError, Span, diagnostic
-from vkamp.front import advice
+from vkamp.front import advice, functors
 from vkamp.front.lower import parameters_of
 from vkamp.front.signature import (
     ArgType,
     BufferType,
+    FunctorType,
+    HostType,
     IndexType,
+    MethodType,
     ObjectType,
     Request,
     ScalarType,
     StructType,
+    TupleType,
     VectorType,
     free_names,
     is_number,
@@ -57,6 +61,9 @@ _LARGEST_FLOAT = float(np.finfo(np.float32).max) * (1 + 2.0**-25)
 
 _MISSING = object()
 
+#: Objects in objects.
+_DEEPEST = 16
+
 
 @dataclass
 class Arguments:
@@ -72,6 +79,10 @@ class Arguments:
     args: list[tuple[str, Any]] = field(default_factory=list)
     captures: list[tuple[str, Any]] = field(default_factory=list)
     constants: list[tuple[str, Any]] = field(default_factory=list)
+    #: The object whose method the kernel is.
+    owner: Any = None
+    #: How many objects stand around the one whose members are collected.
+    depth: int = 0
 
 
 def _span(function: FunctionType, name: str) -> Span:
@@ -92,14 +103,19 @@ def _host_object(function: FunctionType, name: str, value: Any) -> AmpError:
     return diagnostic("VKA205", _span(function, name), name=name, what=advice.host_object(value), advice=help_text)
 
 
-def collect(function: FunctionType, args: tuple[Any, ...], constants: dict[str, Any]) -> Arguments:
+def collect(function: FunctionType, args: tuple[Any, ...], constants: dict[str, Any], owner: Any = None) -> Arguments:
     """Binds a launch's arguments to the kernel's parameters, and finds what it captures.
+
+    ``owner`` is the object whose method the kernel is, its first parameter.
 
     Raises ``TypeError`` for arguments that do not fit the parameters, ``CompileError`` for objects a kernel can't use.
     """
-    params = parameters_of(function)
+    params = parameters_of(function, is_method=owner is not None)
     defaults = params.defaults(function)
     out = Arguments()
+    if owner is not None:
+        assert params.owner is not None
+        out.owner = _owner(out, function, params.owner, owner)
     name = function.__name__
     if len(args) > len(params.positional):
         raise TypeError(
@@ -142,8 +158,10 @@ def _captures(function: FunctionType) -> Iterator[tuple[str, Any]]:
         if found is None:
             continue
         origin, value = found
-        if isinstance(value, (Container, ShortVector, index, extent, np.void)) or (
-            origin == "closure" and is_number(value) and not isinstance(value, bool)
+        if (
+            isinstance(value, (Container, ShortVector, index, extent, np.void))
+            or functors.is_functor(value)
+            or (origin == "closure" and is_number(value) and not isinstance(value, bool))
         ):
             yield name, value
 
@@ -175,9 +193,45 @@ def _classify(out: Arguments, function: FunctionType, name: str, value: Any, *, 
         return _struct(out, function, name, value)
     if isinstance(value, (type, np.dtype, DeviceFunction)):
         return ObjectType(value)
+    if functors.is_functor(value):
+        return _functor(out, function, name, value)
     if isinstance(value, KernelFunction):
         raise diagnostic("VKA219", _span(function, name), name=value.__name__)
     raise _host_object(function, name, value)
+
+
+def _owner(out: Arguments, function: FunctionType, name: str, value: Any) -> ArgType:
+    if isinstance(value, np.void):
+        return _classify(out, function, name, value, captured=True)
+    return _members(out, function, name, value)
+
+
+def _functor(out: Arguments, function: FunctionType, name: str, value: Any) -> ArgType:
+    if isinstance(value, functors.BoundMethod):
+        return MethodType(ObjectType(value.__func__), _members(out, function, name, value.__self__))
+    return _members(out, function, name, value)
+
+
+def _members(out: Arguments, function: FunctionType, name: str, value: Any) -> FunctorType:
+    """An object's members, each handed over under its path."""
+    if out.depth > _DEEPEST:
+        raise AmpError(f"`{name}` is an object that holds objects more than {_DEEPEST} levels deep, or itself")
+    out.depth += 1
+    members = tuple(
+        (member, _member(out, function, f"{name}.{member}", item)) for member, item in functors.members_of(value)
+    )
+    out.depth -= 1
+    return FunctorType(type(value), members)
+
+
+def _member(out: Arguments, function: FunctionType, path: str, value: Any) -> ArgType:
+    """What a member is in a kernel; what a kernel has no use for is an error only where it is named."""
+    if isinstance(value, tuple) and all(is_number(v) for v in value):
+        return TupleType(tuple(_member(out, function, f"{path}.{k}", v) for k, v in enumerate(value)))
+    known = (Container, index, extent, np.void, type, np.dtype, DeviceFunction)
+    if is_number(value) or isinstance(value, known) or functors.is_functor(value):
+        return _classify(out, function, path, value, captured=True)
+    return HostType(advice.host_object(value), advice.host_advice(value, path.replace(".", "_"), captured=True))
 
 
 def _number(out: Arguments, function: FunctionType, name: str, value: Any, *, captured: bool) -> ScalarType:
@@ -242,8 +296,16 @@ def make_request(
     """What the compiler needs of a launch at a location: types, never values."""
     types = _buffer_types(function, arguments, location)
 
-    def resolve(pairs: list[tuple[str, Any]]) -> tuple[tuple[str, ArgType], ...]:
-        return tuple((n, types.get(n, t)) for n, t in pairs)
+    def resolve(pairs: Iterable[tuple[str, Any]], path: str = "") -> tuple[tuple[str, ArgType], ...]:
+        return tuple((n, one(path + n, t)) for n, t in pairs)
+
+    def one(path: str, kind: Any) -> ArgType:
+        if isinstance(kind, FunctorType):
+            return FunctorType(kind.cls, resolve(kind.members, f"{path}."))
+        if isinstance(kind, MethodType):
+            return MethodType(kind.function, FunctorType(kind.owner.cls, resolve(kind.owner.members, f"{path}.")))
+        found: ArgType = types.get(path, kind)
+        return found
 
     return Request(
         function=function,
@@ -253,6 +315,7 @@ def make_request(
         args=resolve(arguments.args),
         captures=resolve(arguments.captures),
         constants=tuple(arguments.constants),
+        owner=one(parameters_of(function, is_method=True).owner or "", arguments.owner) if arguments.owner else None,
     )
 
 

@@ -14,14 +14,18 @@ from vkamp.errors import Span
 from vkamp.front import advice, convert, vectors, views
 from vkamp.front.context import Context, contains_load, expression
 from vkamp.front.expressions import thread_index
-from vkamp.front.functions import call_function
+from vkamp.front.functions import call_closure, call_function
+from vkamp.front.objects import call_object, construct
 from vkamp.front.values import (
     ArrayRef,
     BarrierRef,
+    BoundFunction,
     BufferRef,
+    Closure,
     Constant,
     Element,
     FieldMethod,
+    Functor,
     Nothing,
     Number,
     Object,
@@ -37,6 +41,7 @@ from vkamp.ir.types import BOOL, FLOAT32, INT32, SCALARS, UINT32, Array, Scalar
 from vkamp.lang.device import MARK, MathFunction, MathTuple
 from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
+from vkamp.lang.structs import struct_fields
 from vkamp.lang.vectors import ShortVector
 from vkamp.lang.views import array_view
 
@@ -88,11 +93,22 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     callee = ctx.expr(node.func)
     if isinstance(callee, FieldMethod):
         return _method(ctx, callee, node)
+    if isinstance(callee, Closure):
+        return call_closure(ctx, callee, node)
+    if isinstance(callee, BoundFunction):
+        owner_node = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+        return call_function(ctx, callee.function, node, (callee.owner, owner_node))
+    if isinstance(callee, (Functor, Element)):
+        result = call_object(ctx, callee, node)
+        if result is not None:
+            return result
     if not isinstance(callee, Object):
         _no_function(ctx, callee, node)
     target = callee.value
     if isinstance(target, DeviceFunction):
         return call_function(ctx, target, node)
+    if struct_fields(target) is not None:
+        return construct(ctx, target, node)
     name = marked_name(callee)
     if name is not None:
         return _language_function(ctx, name, node)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FunctionType
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -17,10 +17,13 @@ from vkamp.front.source import Source
 from vkamp.front.values import (
     ArrayRef,
     BarrierRef,
+    BoundFunction,
     BufferRef,
+    Closure,
     Constant,
     Element,
     FieldMethod,
+    Functor,
     Nothing,
     Number,
     Object,
@@ -35,7 +38,7 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.types import Array, Struct, Type, Vector
 from vkamp.lang.kernel import DeviceFunction
 
-__all__ = ["Context", "Guard", "Instance", "Module", "Slot", "contains_load", "expression"]
+__all__ = ["Context", "Frame", "Guard", "Instance", "Module", "Slot", "contains_load", "expression"]
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,15 @@ class Instance:
     result_types: tuple[Type, ...]
 
 
+class Frame(NamedTuple):
+    """A function that is being lowered: the Python function it stands in, the call, and what tells recursion."""
+
+    function: FunctionType
+    caller: Span | None
+    identity: Any
+    name: str
+
+
 @dataclass
 class Module:
     """What all functions of one kernel share."""
@@ -80,7 +92,7 @@ class Module:
     #: Those of the functions, and of the kernel's own body.
     function_names: set[str] = field(default_factory=lambda: {"main"})
     instances: dict[Any, Instance] = field(default_factory=dict)
-    stack: list[tuple[Any, Span | None]] = field(default_factory=list)
+    stack: list[Frame] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
     captures: dict[str, Value] = field(default_factory=dict)
     #: What stands before the kernel's first statement: structs handed over by value.
@@ -174,6 +186,12 @@ class Context:
         #: Run-time parameters of a device function, in the order of its arguments.
         self.parameters: list[ir.Variable] = []
         self.taken: set[str] = set()
+        #: Structs of the caller that came by value: to change a field of the copy would be lost.
+        self.fixed: set[str] = set()
+        #: The call whose result a new variable takes, and the variable's name.
+        self.result: tuple[ast.expr, str] | None = None
+        #: The constructor's call that has made this variable.
+        self.made: ast.expr | None = None
         #: Names surely assigned here; ``None`` where control never comes.
         self.assigned: set[str] | None = set()
         #: What is assigned at the ``break``s of each enclosing loop (``None``: an unrolled loop).
@@ -294,6 +312,10 @@ class Context:
             return TupleValue(tuple(items), value.kind), at
         return value, at
 
+    def name_of_result(self, node: ast.expr) -> str | None:
+        """The name of the new variable that a call's result is assigned to, if it is."""
+        return self.result[1] if self.result is not None and self.result[0] is node else None
+
     def host_object(self, value: Any, node: ast.expr) -> NoReturn:
         """Raises the error for a Python object that a kernel has no use for."""
         name = self.text(node)
@@ -342,7 +364,12 @@ class Context:
             return f"a view of rank {value.rank}"
         if isinstance(value, Object):
             return self._describe_object(value.value)
-        words = {BarrierRef: "a barrier", FieldMethod: "a method", Nothing: "nothing"}
+        if isinstance(value, Functor):
+            return f"an object of class {value.kind.cls.__name__}"
+        words = {
+            BarrierRef: "a barrier", FieldMethod: "a method", BoundFunction: "a method", Closure: "a function",
+            Nothing: "nothing",
+        }  # fmt: skip
         return words[type(value)]
 
     def _describe_typed(self, value: Number | Element | ArrayRef) -> str:
@@ -350,6 +377,8 @@ class Context:
         if isinstance(value, ArrayRef) and isinstance(kind, Array):
             shape = ", ".join(map(str, kind.shape[len(value.prefix) :]))
             return f"an array of shape ({shape}{',' if len(kind.shape) - len(value.prefix) == 1 else ''})"
+        if isinstance(kind, Struct) and kind.cls is not None:
+            return advice.with_article(kind)
         fields = self.fields_of(value)
         return f"a struct of {', '.join(f'`{f}`' for f in fields)}" if fields else advice.with_article(kind)
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from vkamp.errors import Note, Span
-from vkamp.front import advice, convert, vectors, views
+from vkamp.front import advice, convert, objects, vectors, views
 from vkamp.front.context import Context, Slot, expression
 from vkamp.front.names import attribute_of_object, constant_value
 from vkamp.front.signature import read_name
@@ -22,6 +22,7 @@ from vkamp.front.values import (
     Constant,
     Element,
     FieldMethod,
+    Functor,
     Number,
     Object,
     ThreadRef,
@@ -129,6 +130,9 @@ def binary(
     right_node: ast.expr,
 ) -> Value:
     """``left op right``; ``node`` is the whole expression, for its span."""
+    found = objects.operator(ctx, op, (left, left_node), (right, right_node), node)
+    if found is not None:
+        return found
     if isinstance(op, ast.MatMult):
         ctx.fail("VKA101", node, what="`@`", advice="write the loop over the inner dimension")
     if _is_index(left) or _is_index(right):
@@ -271,6 +275,9 @@ def _power(
 def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
     value = ctx.expr(node.operand)
     span = ctx.span(node)
+    overloaded = objects.unary(ctx, node.op, (value, node.operand), node)
+    if overloaded is not None:
+        return overloaded
     if isinstance(node.op, ast.Not):
         test = convert.condition(ctx, value, node.operand)
         if isinstance(test, ir.Const):
@@ -505,6 +512,9 @@ def _compare_two(
     left_node: ast.expr,
     right_node: ast.expr,
 ) -> Value:
+    found = objects.comparison(ctx, op, (left, left_node), (right, right_node), node)
+    if found is not None:
+        return found
     name = _COMPARE[type(op)]
     left, right = _thread_value(ctx, left, node), _thread_value(ctx, right, node)
     if isinstance(left, TupleValue) or isinstance(right, TupleValue):
@@ -809,11 +819,17 @@ def _attribute(ctx: Context, node: ast.Attribute) -> Value:
         if owner.kind == "extent" and name in ("size", "contains"):
             return FieldMethod(owner, name)
     if isinstance(owner, Element) and isinstance(owner.place.type, Struct):
+        if owner.place.type.field(name) is None:
+            found = objects.struct_attribute(ctx, owner, name, node)
+            if found is not None:
+                return found
         return field_of(ctx, owner.place, name, node)
     vector = convert.vector(ctx, owner, node.value)
     if vector is not None:
         assert isinstance(vector.type, Vector)
         return vectors.attribute(ctx, owner, vector.type, name, node)
+    if isinstance(owner, Functor):
+        return objects.functor_attribute(ctx, owner, name, node)
     _no_attribute(
         ctx, node, ctx.describe(owner), _ATTRIBUTES.get(owner.kind, ()) if isinstance(owner, TupleValue) else ()
     )

@@ -15,16 +15,21 @@ from typing import Any, NoReturn
 
 from vkamp.errors import Note, Span
 from vkamp.front import advice, convert, views
-from vkamp.front.context import Context, Instance, Slot
+from vkamp.front.context import Context, Frame, Instance, Slot
 from vkamp.front.names import outside_lookup, wrap
+from vkamp.front.overloads import overload_of
+from vkamp.front.scopes import bound_names
 from vkamp.front.signature import local_names, loop_counters
 from vkamp.front.source import Source, source_of
 from vkamp.front.values import (
     ArrayRef,
     BarrierRef,
+    BoundFunction,
     BufferRef,
+    Closure,
     Constant,
     Element,
+    Functor,
     Nothing,
     Number,
     Object,
@@ -40,7 +45,7 @@ from vkamp.ir.types import BOOL, INT32, Scalar, Struct, Type, common_type
 from vkamp.lang.device import constant
 from vkamp.lang.kernel import DeviceFunction
 
-__all__ = ["call_function", "flatten", "lower_body", "set_body_lowering"]
+__all__ = ["CallArguments", "call_closure", "call_function", "flatten", "lower_body", "set_body_lowering"]
 
 _lower_body: Callable[[Context, list[ast.stmt]], None] | None = None
 
@@ -67,25 +72,116 @@ class _Passing:
     bind: list[tuple[str, Callable[[Context, str, Span], Value]]] = field(default_factory=list)
 
 
-def call_function(ctx: Context, function: DeviceFunction[..., Any], node: ast.Call) -> Value:
-    """A call of a device function; gives its result."""
-    plain = function.function
+@dataclass(frozen=True, eq=False)
+class _Callee:
+    """What a call runs: an ``@amp.func``, or a function that stands in a kernel with what it captured."""
+
+    identity: Any
+    name: str
+    #: The Python function whose module gives names.
+    outer: FunctionType
+    signature: inspect.Signature
+    source: Callable[[], Source]
+    lookup: Callable[[Span], Callable[[str, Span], Value | None]]
+    local_names: Callable[[], frozenset[str]]
+    counters: Callable[[], frozenset[str]]
+    captured: tuple[tuple[str, Value], ...] = ()
+
+
+def _device_callee(ctx: Context, function: FunctionType, name: str) -> _Callee:
+    return _Callee(
+        identity=function,
+        name=name,
+        outer=function,
+        signature=inspect.signature(function),
+        source=lambda: source_of(function),
+        lookup=lambda span: outside_lookup(ctx.module, function, span, {}, is_kernel=False),
+        local_names=lambda: local_names(function),
+        counters=lambda: loop_counters(function),
+    )
+
+
+def _local_callee(closure: Closure) -> _Callee:
+    code = closure.code
+    return _Callee(
+        identity=code.node,
+        name=code.name,
+        outer=code.outer,
+        signature=code.signature,
+        source=lambda: code.source,
+        lookup=lambda _: code.lookup,
+        local_names=lambda: bound_names(code.node),
+        counters=frozenset,
+        captured=closure.captured,
+    )
+
+
+#: An argument that stands for itself: its value, and the syntax that messages point at.
+_Argument = tuple[Value, ast.expr]
+
+
+def call_function(
+    ctx: Context,
+    function: DeviceFunction[..., Any],
+    node: ast.Call,
+    owner: _Argument | None = None,
+    operands: tuple[_Argument, ...] = (),
+) -> Value:
+    """A call of a device function; gives its result.
+
+    ``owner`` is the first argument of a method; ``operands`` are arguments that are evaluated already.
+    """
+    arguments = _evaluate(ctx, node, owner)
+    arguments.positional.extend(operands)
+    plain = overload_of(ctx, function, node, arguments) if function.overloads else function.function
     assert isinstance(plain, FunctionType)
-    for target, _ in ctx.module.stack:
-        if target is plain:
-            chain = " -> ".join([t.__name__ for t, _ in ctx.module.stack] + [plain.__name__])
-            ctx.fail("VKA204", node, name=plain.__name__, chain=chain)
-    values, nodes, static = _bind_arguments(ctx, plain, node)
-    passing = _Passing(key=[id(plain)])
+    return _call(ctx, _device_callee(ctx, plain, function.__name__), node, arguments, has_owner=owner is not None)
+
+
+def call_closure(ctx: Context, closure: Closure, node: ast.Call) -> Value:
+    """A call of a function that stands in a kernel."""
+    return _call(ctx, _local_callee(closure), node, _evaluate(ctx, node, None))
+
+
+@dataclass(frozen=True)
+class CallArguments:
+    """The evaluated arguments of a call."""
+
+    positional: list[_Argument]
+    named: dict[str, _Argument]
+
+
+def _evaluate(ctx: Context, node: ast.Call, owner: _Argument | None) -> CallArguments:
+    for arg in node.args:
+        if isinstance(arg, ast.Starred):
+            ctx.refuse(arg)
+    if any(k.arg is None for k in node.keywords):
+        ctx.fail("VKA101", node, what="`**` unpacking", advice="write the arguments one by one")
+    values = ctx.operands(*node.args, *(k.value for k in node.keywords))
+    positional = list(zip(values, node.args, strict=False))
+    named = {
+        k.arg: (v, k.value) for k, v in zip(node.keywords, values[len(node.args) :], strict=True) if k.arg is not None
+    }
+    return CallArguments([owner, *positional] if owner is not None else positional, named)
+
+
+def _call(ctx: Context, callee: _Callee, node: ast.Call, arguments: CallArguments, *, has_owner: bool = False) -> Value:
+    if any(frame.identity is callee.identity for frame in ctx.module.stack):
+        chain = " -> ".join([*(frame.name for frame in ctx.module.stack), callee.name])
+        ctx.fail("VKA204", node, name=callee.name, chain=chain)
+    values, nodes, static = _bind_arguments(ctx, callee, node, arguments)
+    passing = _Passing(key=[callee.identity])
     for name, value in values.items():
         if name in static:
             _specialise(passing, name, value)
         else:
             _pass(ctx, passing, name, value, nodes[name])
+    for name, value in callee.captured:
+        _pass_captured(ctx, passing, name, value, node)
     key = tuple(passing.key)
     instance = ctx.module.instances.get(key)
     if instance is None:
-        instance = _lower_function(ctx, plain, passing, node)
+        instance = _lower_function(ctx, callee, passing, node, has_owner=has_owner)
         ctx.module.instances[key] = instance
     return _emit_call(ctx, instance, passing, node)
 
@@ -118,32 +214,23 @@ def _rebuild(shape: Value, leaf: Callable[[Value], ir.Variable], span: Span) -> 
 
 
 def _bind_arguments(
-    ctx: Context, function: FunctionType, node: ast.Call
+    ctx: Context, callee: _Callee, node: ast.Call, arguments: CallArguments
 ) -> tuple[dict[str, Value], dict[str, ast.expr], set[str]]:
     """Python's own binding of a call's arguments to the parameters, defaults filled in.
 
     The set names the parameters that are compile-time constants.
     """
-    for arg in node.args:
-        if isinstance(arg, ast.Starred):
-            ctx.refuse(arg)
-    if any(k.arg is None for k in node.keywords):
-        ctx.fail("VKA101", node, what="`**` unpacking", advice="write the arguments one by one")
-    signature = inspect.signature(function)
+    signature = callee.signature
     for param in signature.parameters.values():
         if param.kind in (param.VAR_POSITIONAL, param.VAR_KEYWORD):
-            ctx.fail("VKA106", node, name=function.__name__, param=param.name)
-    values = ctx.operands(*node.args, *(k.value for k in node.keywords))
-    positional = list(zip(values, node.args, strict=False))
-    named = {
-        k.arg: (v, k.value) for k, v in zip(node.keywords, values[len(node.args) :], strict=True) if k.arg is not None
-    }
+            ctx.fail("VKA106", node, name=callee.name, param=param.name)
+    positional, named = arguments.positional, arguments.named
     try:
         bound = signature.bind(*positional, **named)
     except TypeError:
         reason = _misfit(signature, len(positional), list(named))
-        definition = f"{function.__name__}({', '.join(signature.parameters)})"
-        ctx.fail("VKA222", node, name=function.__name__, reason=reason, definition=definition)
+        definition = f"{callee.name}({', '.join(signature.parameters)})"
+        ctx.fail("VKA222", node, name=callee.name, reason=reason, definition=definition)
     out: dict[str, Value] = {}
     nodes: dict[str, ast.expr] = {}
     static: set[str] = set()
@@ -151,7 +238,9 @@ def _bind_arguments(
         if name in bound.arguments:
             out[name], nodes[name] = bound.arguments[name]
         else:
-            out[name], nodes[name] = wrap(param.default, ctx.span(node)), node
+            default = param.default
+            out[name] = default if isinstance(default, Value) else wrap(default, ctx.span(node))
+            nodes[name] = node
         if param.kind is param.KEYWORD_ONLY and _is_constant(param.annotation):
             out[name] = _compile_time(ctx, out[name], nodes[name], name)
             static.add(name)
@@ -210,6 +299,14 @@ def _pass(ctx: Context, passing: _Passing, name: str, value: Value, node: ast.ex
     """Adds one argument: to the run-time arguments, or to what the function is specialised for."""
     if isinstance(value, (ThreadRef, BarrierRef, Object)):
         _specialise(passing, name, value)
+    elif isinstance(value, Functor):
+        # Its members are the kernel's: every function finds them by their names.
+        passing.key.append(("object", value.name))
+        passing.bind.append((name, lambda c, n, s, v=value: v))  # type: ignore[misc]
+    elif isinstance(value, Closure):
+        _pass_closure(ctx, passing, name, value, node)
+    elif isinstance(value, BoundFunction):
+        _pass_method(ctx, passing, name, value, node)
     elif isinstance(value, BufferRef):
         passing.key.append(("buffer", value.param.name, len(value.prefix)))
         passing.args.extend(convert.cast(p, INT32, p.span) for p in value.prefix)
@@ -226,6 +323,38 @@ def _pass(ctx: Context, passing: _Passing, name: str, value: Value, node: ast.ex
         kind = _pass_scalar(ctx, passing, value, node)
         passing.key.append(kind)
         passing.bind.append((name, lambda c, n, s, k=kind: _parameter(c, n, k, s)))  # type: ignore[misc]
+
+
+def _pass_captured(ctx: Context, passing: _Passing, name: str, value: Value, node: ast.expr) -> None:
+    """Adds one captured value: what is known at compile time, or to every function, stays so."""
+    if isinstance(value, Constant) or (isinstance(value, Number) and isinstance(value.expr, ir.Const)):
+        _specialise(passing, name, value)
+    elif isinstance(value, Number) and isinstance(value.expr, ir.ScalarValue):
+        passing.key.append(("scalar", value.expr.name, value.weak))
+        passing.bind.append((name, lambda c, n, s, v=value: v))  # type: ignore[misc]
+    else:
+        _pass(ctx, passing, name, value, node)
+
+
+def _pass_closure(ctx: Context, passing: _Passing, name: str, value: Closure, node: ast.expr) -> None:
+    """A function as an argument: the callee is specialised for its code, what it captured goes along."""
+    passing.key.append(("function", value.code.node))
+    inner = _Passing(passing.key, passing.args)
+    for captured, item in value.captured:
+        _pass_captured(ctx, inner, captured, item, node)
+
+    def bind(callee: Context, param: str, span: Span) -> Value:
+        return Closure(value.code, tuple((n, b(callee, f"{param}_{n}", span)) for n, b in inner.bind))
+
+    passing.bind.append((name, bind))
+
+
+def _pass_method(ctx: Context, passing: _Passing, name: str, value: BoundFunction, node: ast.expr) -> None:
+    passing.key.append(("method", id(value.function)))
+    inner = _Passing(passing.key, passing.args)
+    _pass(ctx, inner, name, value.owner, node)
+    ((_, bind_owner),) = inner.bind
+    passing.bind.append((name, lambda c, n, s: BoundFunction(value.function, bind_owner(c, n, s))))
 
 
 def _pass_scalar(ctx: Context, passing: _Passing, value: Value, node: ast.expr) -> Type:
@@ -337,14 +466,12 @@ def _parameter(callee: Context, name: str, kind: Type, span: Span) -> Value:
 # -- the function --------------------------------------------------------------------------------------------------
 
 
-def _lower_function(ctx: Context, function: FunctionType, passing: _Passing, node: ast.Call) -> Instance:
-    source = source_of(function)
+def _lower_function(ctx: Context, function: _Callee, passing: _Passing, node: ast.Call, *, has_owner: bool) -> Instance:
+    source = function.source()
     span = ctx.span(node)
-    callee = Context(
-        ctx.module, source, outside_lookup(ctx.module, function, span, {}, is_kernel=False), span, is_kernel=False
-    )
-    callee.local_names = set(local_names(function))
-    callee.counters = loop_counters(function)
+    callee = Context(ctx.module, source, function.lookup(span), span, is_kernel=False)
+    callee.local_names = set(function.local_names())
+    callee.counters = function.counters()
     definition = Span(
         source.file,
         source.first_line,
@@ -353,15 +480,18 @@ def _lower_function(ctx: Context, function: FunctionType, passing: _Passing, nod
         source.shift + 3,
         source.name,
     )
+    fixed = {n for n, _ in function.captured} | (set(list(function.signature.parameters)[:1]) if has_owner else set())
     for name, bind in passing.bind:
         value = bind(callee, name, definition)
         kind = "variable" if isinstance(value, (Element, TupleValue)) else "alias"
         callee.slots[name] = Slot(value, definition, kind)
+        if name in fixed and isinstance(value, Element) and isinstance(value.place, ir.Local):
+            callee.fixed.add(value.place.variable.name)
         assert callee.assigned is not None
         callee.assigned.add(name)
     params = tuple(callee.parameters)
-    ctx.module.stack.append((function, span))
-    name = ctx.module.unique_function(function.__name__)
+    ctx.module.stack.append(Frame(function.outer, span, function.identity, function.name))
+    name = ctx.module.unique_function(_plain_name(function))
     try:
         lower_body(callee, source.node.body)
     finally:
@@ -369,9 +499,17 @@ def _lower_function(ctx: Context, function: FunctionType, passing: _Passing, nod
     body = tuple(callee.block)
     result, types, body = _unify_returns(callee, source, body)
     ctx.module.functions.append(
-        ir.Function(name, function.__name__, params, types, tuple(callee.variables), body, definition)
+        ir.Function(name, function.name, params, types, tuple(callee.variables), body, definition)
     )
     return Instance(name, result, types)
+
+
+def _plain_name(function: _Callee) -> str:
+    """A function's name in the shader: an operator's or ``__call__``'s begins with its class."""
+    if not function.name.startswith("__"):
+        return function.name
+    *_, cls, _ = ("", *function.outer.__qualname__.split("."))
+    return f"{cls}_{function.name.strip('_')}"
 
 
 def flatten(ctx: Context, value: Value, node: ast.expr) -> list[ir.Expr]:

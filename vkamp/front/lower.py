@@ -10,7 +10,7 @@ from typing import Any
 
 from vkamp.errors import Span, diagnostic
 from vkamp.front import advice, statements
-from vkamp.front.context import Context, Guard, Module, Slot
+from vkamp.front.context import Context, Frame, Guard, Module, Slot
 from vkamp.front.names import NeededAsConstantError, bind_argument, outside_lookup, wrap
 from vkamp.front.signature import Request, local_names, loop_counters
 from vkamp.front.source import CodeKey, Source, source_of
@@ -67,7 +67,7 @@ def _lower(request: Request, module: Module) -> ir.Kernel:
     ctx.counters = loop_counters(function)
     ctx.once = _assigned_once(source.node)
     _declare_parameters(ctx, request, source)
-    module.stack.append((function, None))
+    module.stack.append(Frame(function, None, function, source.name))
     statements.lower_statements(ctx, source.node.body)
     variables = (*module.prologue_variables, *ctx.variables)
     body = ir.Function("main", source.name, (), (), variables, (*module.prologue, *ctx.block), definition)
@@ -127,40 +127,47 @@ class Parameters:
 
     positional: tuple[str, ...]
     constants: tuple[str, ...]
+    #: The parameter of a method's object.
+    owner: str | None = None
 
     def defaults(self, function: FunctionType) -> dict[str, Any]:
         """The default values that the function has now."""
         given = function.__defaults__ or ()
         # Python gives defaults to the last positional parameters; the index may be one of them.
-        names = ("", *self.positional)[-len(given) :] if given else ()
+        names = ("", "", *self.positional)[-len(given) :] if given else ()
         return dict(zip(names, given, strict=True)) | (function.__kwdefaults__ or {})
 
 
-_parameters: dict[CodeKey, Parameters] = {}
+_parameters: dict[tuple[CodeKey, bool], Parameters] = {}
 
 
-def parameters_of(function: FunctionType) -> Parameters:
-    """A kernel's parameters, checked: an index, no ``*args``, every keyword-only one annotated ``amp.constant``."""
-    key = CodeKey(function.__code__)
+def parameters_of(function: FunctionType, *, is_method: bool = False) -> Parameters:
+    """A kernel's parameters, checked: an index, no ``*args``, every keyword-only one annotated ``amp.constant``.
+
+    Those of a method begin with its object.
+    """
+    key = (CodeKey(function.__code__), is_method)
     found = _parameters.get(key)
     if found is None:
-        found = _parameters[key] = _check_parameters(function)
+        found = _parameters[key] = _check_parameters(function, is_method=is_method)
     return found
 
 
-def _check_parameters(function: FunctionType) -> Parameters:
+def _check_parameters(function: FunctionType, *, is_method: bool) -> Parameters:
     source = source_of(function)
     arguments = source.node.args
     for rest in (arguments.vararg, arguments.kwarg):
         if rest is not None:
             raise diagnostic("VKA106", source.span(rest), name=source.name, param=rest.arg)
     positional = [*arguments.posonlyargs, *arguments.args]
-    if not positional:
-        raise diagnostic("VKA115", _head(source), name=source.name)
+    if len(positional) < 1 + is_method:
+        parameters, which = ("self, idx", "second") if is_method else ("idx", "first")
+        raise diagnostic("VKA115", _head(source), name=source.name, parameters=parameters, which=which)
+    owner = positional.pop(0).arg if is_method else None
     for arg in arguments.kwonlyargs:
         if not _is_constant(function, arg):
             raise diagnostic("VKA116", source.span(arg), name=arg.arg)
-    return Parameters(tuple(a.arg for a in positional[1:]), tuple(a.arg for a in arguments.kwonlyargs))
+    return Parameters(tuple(a.arg for a in positional[1:]), tuple(a.arg for a in arguments.kwonlyargs), owner)
 
 
 def _is_constant(function: FunctionType, arg: ast.arg) -> bool:
@@ -174,6 +181,9 @@ def _declare_parameters(ctx: Context, request: Request, source: Source) -> None:
     arguments = source.node.args
     all_args = [*arguments.posonlyargs, *arguments.args]
     nodes = {a.arg: a for a in (*all_args, *arguments.kwonlyargs)}
+    if request.owner is not None:
+        owner = all_args.pop(0)
+        _slot(ctx, owner.arg, bind_argument(ctx.module, owner.arg, request.owner, ctx.span(owner)), ctx.span(owner))
     first = all_args[0]
     ctx.module.index_name = first.arg
     index: Value = ThreadRef()

@@ -15,7 +15,10 @@ from vkamp.front.context import Context, Guard, Module
 from vkamp.front.signature import (
     ArgType,
     BufferType,
+    FunctorType,
     IndexType,
+    MethodType,
+    ObjectType,
     ScalarType,
     StructType,
     VectorType,
@@ -23,9 +26,11 @@ from vkamp.front.signature import (
     read_name,
 )
 from vkamp.front.values import (
+    BoundFunction,
     BufferRef,
     Constant,
     Element,
+    Functor,
     Number,
     Object,
     TupleValue,
@@ -38,9 +43,11 @@ from vkamp.lang.device import MathNamespace
 __all__ = [
     "NeededAsConstantError",
     "as_constant",
+    "assemble",
     "attribute_of_object",
     "bind_argument",
     "constant_value",
+    "member_at",
     "outside_lookup",
     "wrap",
 ]
@@ -86,6 +93,11 @@ def bind_argument(module: Module, name: str, kind: ArgType, span: Span) -> Value
         return Number(ir.Construct(span, kind.type, parts))
     if isinstance(kind, StructType):
         return _bind_struct(module, name, kind.type, span)
+    if isinstance(kind, FunctorType):
+        return Functor(name, kind)
+    if isinstance(kind, MethodType):
+        return BoundFunction(kind.function.value, Functor(name, kind.owner))
+    assert isinstance(kind, ObjectType)
     return Object(kind.value)
 
 
@@ -93,14 +105,20 @@ def _bind_struct(module: Module, name: str, kind: Struct, span: Span) -> Value:
     """A struct by value: its numbers are handed over one by one and put together before the first statement."""
     variable = ir.Variable(name, kind, "local", span)
     module.prologue_variables.append(variable)
-    root = ir.Local(span, kind, variable)
-    for path, scalar, _ in scalar_fields(kind):
-        value = _scalar(module, "_".join((name, *path)), ScalarType(scalar), span)
-        module.prologue.append(ir.Assign(span, _member(root, path), value))
-    return Element(root)
+    module.prologue.extend(assemble(module, name, variable, span))
+    return Element(ir.Local(span, kind, variable))
 
 
-def _member(place: ir.Place, path: tuple[str, ...]) -> ir.Place:
+def assemble(module: Module, name: str, variable: ir.Variable, span: Span) -> list[ir.Stmt]:
+    """The statements that put a struct of the launch together from its numbers."""
+    root = ir.Local(span, variable.type, variable)
+    return [
+        ir.Assign(span, member_at(root, path), _scalar(module, "_".join((name, *path)), ScalarType(scalar), span))
+        for path, scalar, _ in scalar_fields(variable.type)
+    ]
+
+
+def member_at(place: ir.Place, path: tuple[str, ...]) -> ir.Place:
     """The scalar at a path of field names and, in arrays, flat positions."""
     for step in path:
         if isinstance(place.type, Struct):

@@ -16,9 +16,7 @@ _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.AsyncWith: ("`async with`", "write the statements without it"),
     ast.AsyncFor: ("`async for`", "use `for ... in range(...)`"),
     ast.AsyncFunctionDef: ("`async def`", "define the function outside, with @amp.func"),
-    ast.FunctionDef: ("nested functions", "define it outside the kernel, with @amp.func"),
-    ast.Lambda: ("`lambda`", "define a function outside the kernel, with @amp.func"),
-    ast.ClassDef: ("`class`", "define a structured dtype outside the kernel"),
+    ast.ClassDef: ("`class`", "define it outside the kernel, with @amp.struct"),
     ast.Delete: ("`del`", "a kernel's variables live until it ends"),
     ast.Import: ("`import`", "import at the top of the module"),
     ast.ImportFrom: ("`import`", "import at the top of the module"),
@@ -46,7 +44,6 @@ _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
 
 #: Syntax that not every supported Python has.
 _NEWER = {
-    "Match": ("`match`", "write `if`, `elif` and `else`"),
     "TryStar": ("`try`", "a kernel raises no exceptions: test the condition with `if`"),
     "TypeAlias": ("`type`", "name types outside the kernel"),
     "TemplateStr": ("strings", "use numbers"),

@@ -5,7 +5,6 @@ Source: amp-reference section 9 (what may be captured).
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CellType, FunctionType
@@ -13,17 +12,22 @@ from typing import Any
 
 import numpy as np
 
+from vkamp.front import scopes
 from vkamp.front.source import CodeKey, source_of_code
 from vkamp.ir.types import Scalar, Struct, Type, Vector
 
 __all__ = [
     "ArgType",
     "BufferType",
+    "FunctorType",
+    "HostType",
     "IndexType",
+    "MethodType",
     "ObjectType",
     "Request",
     "ScalarType",
     "StructType",
+    "TupleType",
     "VectorType",
     "free_names",
     "is_number",
@@ -88,14 +92,56 @@ class ObjectType:
         return id(self.value)
 
 
-ArgType = BufferType | ScalarType | IndexType | StructType | VectorType | ObjectType
+@dataclass(frozen=True)
+class TupleType:
+    """A member that is a tuple of numbers: each by value."""
+
+    items: tuple[ArgType, ...]
+
+
+@dataclass(frozen=True)
+class FunctorType:
+    """An object with ``@amp.func`` methods: its members are handed over as captures are (AMP: a functor)."""
+
+    cls: type
+    members: tuple[tuple[str, ArgType], ...]
+
+
+@dataclass(frozen=True)
+class MethodType:
+    """A bound method: the ``@amp.func`` and the object."""
+
+    function: ObjectType
+    owner: FunctorType
+
+
+@dataclass(frozen=True)
+class HostType:
+    """A member that a kernel has no use for: an error where it is named, with these words."""
+
+    what: str
+    advice: str
+
+
+ArgType = (
+    BufferType
+    | ScalarType
+    | IndexType
+    | StructType
+    | VectorType
+    | ObjectType
+    | TupleType
+    | FunctorType
+    | MethodType
+    | HostType
+)
 
 
 @dataclass(frozen=True)
 class Request:
     """One kernel to compile: the function, the tiling, the types of its arguments and captures.
 
-    ``constants`` are the values of its keyword-only parameters.
+    ``constants`` are the values of its keyword-only parameters; ``owner`` is the object whose method it is, if any.
     """
 
     function: FunctionType
@@ -105,6 +151,8 @@ class Request:
     args: tuple[tuple[str, ArgType], ...]
     captures: tuple[tuple[str, ArgType], ...]
     constants: tuple[tuple[str, Any], ...]
+    #: The object whose method the kernel is.
+    owner: ArgType | None = None
 
 
 # Caches are keyed by code alone: a function would keep the containers of its closure alive.
@@ -113,24 +161,7 @@ class Request:
 @lru_cache(maxsize=1024)
 def _names_of_code(key: CodeKey) -> tuple[tuple[str, ...], frozenset[str]]:
     node = source_of_code(key.code).node
-    bound = _bound_names(node)
-    free: dict[str, None] = {}
-    for statement in node.body:
-        for item in ast.walk(statement):
-            if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load) and item.id not in bound:
-                free.setdefault(item.id)
-    return tuple(free), bound
-
-
-def _bound_names(node: ast.FunctionDef) -> frozenset[str]:
-    args = node.args
-    bound = {a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs)}
-    bound |= {a.arg for a in (args.vararg, args.kwarg) if a is not None}
-    for statement in node.body:
-        for item in ast.walk(statement):
-            if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
-                bound.add(item.id)
-    return frozenset(bound)
+    return scopes.free_names(node), scopes.bound_names(node)
 
 
 def free_names(function: FunctionType) -> tuple[str, ...]:

@@ -11,16 +11,19 @@ from typing import Any, NoReturn
 import numpy as np
 
 from vkamp.errors import Note, Span
-from vkamp.front import advice, convert, vectors, views
+from vkamp.front import advice, closures, convert, vectors, views
 from vkamp.front.calls import NUMPY_TYPES, check_writable, fixed_place, marked_name, wrong_count
 from vkamp.front.context import Context, Slot, contains_load
 from vkamp.front.expressions import binary, element_of, thread_index
 from vkamp.front.functions import flatten, set_body_lowering
+from vkamp.front.matching import as_branches
 from vkamp.front.signature import struct_name
 from vkamp.front.values import (
     ArrayRef,
     BarrierRef,
+    BoundFunction,
     BufferRef,
+    Closure,
     Constant,
     Element,
     FieldMethod,
@@ -99,7 +102,7 @@ def _no_statement(ctx: Context, node: ast.expr) -> NoReturn:
     text = ctx.text(node)
     if isinstance(node, (ast.Name, ast.Attribute)):
         found = ctx.expr(node)
-        callable_ = isinstance(found, (FieldMethod, Object))
+        callable_ = isinstance(found, (BoundFunction, Closure, FieldMethod, Object))
         ctx.fail("VKA103", node, text=text, advice=f"call it: `{text}()`" if callable_ else f"use it: `x = {text}`")
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq):
         assignment = f"{ctx.text(node.left)} = {ctx.text(node.comparators[0])}"
@@ -145,6 +148,10 @@ def _assert(ctx: Context, node: ast.Assert) -> None:
 def _assign(ctx: Context, node: ast.Assign) -> None:
     if _declares_array(ctx, node):
         return
+    if _defines_function(ctx, node):
+        return
+    if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and node.targets[0].id not in ctx.slots:
+        ctx.result = (node.value, node.targets[0].id)
     value = ctx.expr(node.value)
     if isinstance(value, Nothing):
         ctx.fail("VKA223", node.value, text=ctx.text(node.value))
@@ -404,6 +411,10 @@ def _check_target(ctx: Context, place: ir.Place, target: ast.expr) -> None:
     if isinstance(root, ir.Local) and root.variable in ctx.module.prologue_variables:
         # A struct that the launch handed over: of the kernel, or captured.
         _not_assignable(ctx, target)
+    if isinstance(root, ir.Local) and root.variable.name in ctx.fixed:
+        text = ctx.text(target)
+        why, help_text = "the function has a copy of it", "return the new value, and assign it where it is called"
+        ctx.fail("VKA209", target, text=text, why=why, advice=help_text)
     check_writable(ctx, place, target)
 
 
@@ -469,6 +480,10 @@ def _store_variable(
     if slot is None and isinstance(value, Constant) and ctx.depth == 0 and name in ctx.once:
         # Assigned once, at the top level, with a constant: C++'s `const int`.
         ctx.slots[name] = Slot(value, ctx.span(node), "constant")
+        return
+    if slot is None and ctx.made is value_node:
+        # A constructor: the variable that it made is this one.
+        ctx.slots[name] = Slot(value, ctx.span(node))
         return
     if slot is None:
         kind = _type_of(ctx, value, value_node)
@@ -588,6 +603,40 @@ def _store_view(ctx: Context, target: ast.Name, slot: Slot | None, value: views.
         notes = (Note(slot.span, f"here it is {ctx.describe(slot.value)}"),)
         ctx.fail("VKA316", target, notes=notes, name=name, new="a view of something else here", advice=help_text)
     ctx.slots[name] = Slot(value, span, "alias", ctx.block)
+
+
+# -- functions that stand in this one ------------------------------------------------------------------------------
+
+
+@_statement(ast.FunctionDef)
+def _def(ctx: Context, node: ast.FunctionDef) -> None:
+    name = ast.copy_location(ast.Name(node.name, ast.Store()), node)
+    _store_function(ctx, name, closures.definition(ctx, node))
+
+
+def _defines_function(ctx: Context, node: ast.Assign) -> bool:
+    """``name = lambda ...``."""
+    if not isinstance(node.value, ast.Lambda) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
+        return False
+    _store_function(ctx, node.targets[0], closures.closure(ctx, node.value, node.targets[0].id))
+    return True
+
+
+def _store_function(ctx: Context, target: ast.Name, value: Closure) -> None:
+    slot = ctx.slots.get(target.id)
+    if slot is not None:
+        # The copies of an unrolled loop define the same function again.
+        known = slot.value.code.node if isinstance(slot.value, Closure) else None
+        if known is not None and known is not value.code.node:
+            notes = (Note(slot.span, f"`{target.id}` is defined here"),)
+            help_text = "give each function a name of its own, and call one or the other in an `if`"
+            ctx.fail("VKA316", target, notes=notes, name=target.id, new="another function", advice=help_text)
+        if known is None:
+            _changes_kind(ctx, target, slot, value)
+    closures.check_captures(ctx, value)
+    ctx.slots[target.id] = Slot(value, ctx.span(target), "alias")
+    if ctx.assigned is not None:
+        ctx.assigned.add(target.id)
 
 
 # -- tile_static and private ---------------------------------------------------------------------------------------
@@ -718,6 +767,11 @@ def _if(ctx: Context, node: ast.If) -> None:
     orelse, after_else = _branch(ctx, node.orelse, entry)
     ctx.assigned = _join(after_then, after_else)
     ctx.emit(ir.If(ctx.span(node), test, then, orelse))
+
+
+@_statement(ast.Match)
+def _match(ctx: Context, node: ast.Match) -> None:
+    lower_statements(ctx, as_branches(ctx, node))
 
 
 @_statement(ast.While)

@@ -5,20 +5,30 @@ Only :class:`Number` and :class:`Element` exist at run time; the others are reso
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+import inspect
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from types import FunctionType
 from typing import Any
 
+from vkamp.errors import Span
+from vkamp.front.signature import FunctorType
+from vkamp.front.source import Source
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import Array, Type
 
 __all__ = [
     "ArrayRef",
     "BarrierRef",
+    "BoundFunction",
     "BufferRef",
+    "Closure",
     "Constant",
     "Element",
     "FieldMethod",
+    "Functor",
+    "LocalFunction",
     "Nothing",
     "Number",
     "Object",
@@ -179,6 +189,46 @@ class Object(Value):
     """Any other Python object that the source names: a function, a type, a module, a dtype, a string."""
 
     value: Any = field(hash=False)
+
+
+@dataclass(frozen=True, eq=False)
+class LocalFunction:
+    """The code of a function that stands in another one: a nested ``def`` or a ``lambda``.
+
+    ``node`` is its identity; ``outer`` the Python function whose module gives names; ``lookup`` finds what the
+    function around it takes from outside.
+    """
+
+    name: str
+    node: ast.FunctionDef | ast.Lambda
+    source: Source
+    signature: inspect.Signature
+    outer: FunctionType
+    lookup: Callable[[str, Span], Value | None]
+
+
+@dataclass(frozen=True)
+class Closure(Value):
+    """A function that stands in another one, with what it captured there (AMP: a lambda that captures by value)."""
+
+    code: LocalFunction
+    captured: tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True)
+class Functor(Value):
+    """An object of a Python class, whose members the launch hands over: ``name`` is its path, ``self.inner``."""
+
+    name: str
+    kind: FunctorType
+
+
+@dataclass(frozen=True)
+class BoundFunction(Value):
+    """A method of an object or struct, waiting for its call; ``function`` is the ``@amp.func``."""
+
+    function: Any
+    owner: Value
 
 
 @dataclass(frozen=True)

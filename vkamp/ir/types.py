@@ -136,12 +136,14 @@ class Field:
 class Struct:
     """A structured dtype: fields at ascending offsets, ``size`` bytes from element to element.
 
-    Equal fields make equal structs, as equal dtypes do: the name is for people.
+    Equal fields make equal structs, as equal dtypes do: the name is for people.  ``cls`` is the class of the values
+    in Python where they have methods; values of different classes are of different types.
     """
 
     name: str = dataclasses.field(compare=False)
     fields: tuple[Field, ...]
     size: int
+    cls: type | None = None
 
     def field(self, name: str) -> Field | None:
         """The field called ``name``, if there is one."""
@@ -150,7 +152,7 @@ class Struct:
     @property
     def dtype(self) -> np.dtype[np.void]:
         """The numpy dtype of the same layout."""
-        return np.dtype(
+        plain = np.dtype(
             {
                 "names": [f.name for f in self.fields],
                 "formats": [f.type.dtype for f in self.fields],
@@ -158,6 +160,7 @@ class Struct:
                 "itemsize": self.size,
             }
         )
+        return plain if self.cls is None else np.dtype((self.cls, plain))
 
     def __str__(self) -> str:
         return self.name
@@ -225,12 +228,13 @@ def from_dtype(dtype: np.dtype[np.generic], name: str = "") -> Type:
     if vector is not None:
         return vector
     if dtype.fields is not None and dtype.names is not None:
-        name = name or _struct_name(dtype)
+        cls = None if dtype.type in (np.void, np.record) else dtype.type
+        name = cls.__name__ if cls is not None else name or _struct_name(dtype)
         members = []
         for field_name in dtype.names:
             field_type, offset = dtype.fields[field_name][:2]
             members.append(Field(field_name, from_dtype(field_type, f"{name}_{field_name}"), int(offset)))
-        return Struct(name, tuple(members), dtype.itemsize)
+        return Struct(name, tuple(members), dtype.itemsize, cls)
     scalar = SCALARS.get(dtype.name)
     if scalar is None or scalar is BOOL:
         raise ValueError(f"{dtype} is no element type")

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+import numpy as np
+
 from vkamp.errors import AmpError
 from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES, BuiltinRow, TupleRow
 from vkamp.ir.fences import FENCES
@@ -77,8 +79,11 @@ def tile_static(shape: Any, dtype: Any) -> Any:
 
 @_marked
 def private(shape: Any, dtype: Any) -> Any:
-    """An array of each thread's own: ``shape`` elements of ``dtype``, indeterminate until written."""
-    raise _only_in_kernels("private")
+    """An array of each thread's own: ``shape`` elements of ``dtype``, indeterminate until written.
+
+    Called from plain Python, in an ``@amp.func``, it makes a numpy array.
+    """
+    return np.empty(shape, dtype)
 
 
 @_marked

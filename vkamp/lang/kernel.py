@@ -1,4 +1,4 @@
-"""The decorators ``@kernel`` and ``@func``.
+"""The decorators ``@kernel`` and ``@func``, of functions and of methods.
 
 Source: amp-reference sections 9 and 10 (``restrict(amp)`` and ``restrict(cpu, amp)``).
 """
@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from vkamp.errors import AmpError
+from vkamp.lang.overloads import Form, choose, describe, form_of, kind_of
 
-__all__ = ["DeviceFunction", "KernelFunction", "func", "kernel", "set_inspector"]
+__all__ = ["BoundKernel", "DeviceFunction", "KernelFunction", "func", "kernel", "set_inspector"]
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -29,6 +30,8 @@ def set_inspector(inspector: Callable[..., Any]) -> None:
 def _plain(function: Any, what: str) -> FunctionType:
     if isinstance(function, (KernelFunction, DeviceFunction)):
         raise TypeError(f"{function.__name__} has a decorator of vkamp already")
+    if isinstance(function, (staticmethod, classmethod, property)):
+        raise TypeError(f"put @amp.{what} below @{type(function).__name__}: it decorates the function itself")
     if not isinstance(function, FunctionType):
         raise TypeError(f"@amp.{what} decorates a Python function, not {type(function).__name__}")
     return function
@@ -62,21 +65,111 @@ class KernelFunction:
             raise AmpError("the compiler is not loaded: import vkamp")
         return _inspector(domain, self, *args, **constants)
 
+    @overload
+    def __get__(self, owner: None, cls: type, /) -> KernelFunction: ...
+    @overload
+    def __get__(self, owner: object, cls: type, /) -> BoundKernel: ...
+    def __get__(self, owner: object | None, cls: type | None = None, /) -> KernelFunction | BoundKernel:
+        return self if owner is None else BoundKernel(self, owner)
+
     def __repr__(self) -> str:
         return f"<amp.kernel {self.__name__}>"
 
     __name__: str
 
 
+class BoundKernel:
+    """A kernel that is a method, with its object: ``parallel_for_each(domain, blur.run, ...)`` (AMP: a functor).
+
+    The object's numbers, containers, indices and structs are handed over as captures are; they are read-only.
+    """
+
+    def __init__(self, kernel: KernelFunction, owner: object) -> None:
+        self.kernel = kernel
+        self.owner = owner
+        self.__name__ = kernel.__name__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.kernel(*args, **kwargs)
+
+    def inspect(self, domain: Any, *args: Any, **constants: Any) -> Any:
+        """As :meth:`KernelFunction.inspect`."""
+        if _inspector is None:
+            raise AmpError("the compiler is not loaded: import vkamp")
+        return _inspector(domain, self, *args, **constants)
+
+    def __repr__(self) -> str:
+        return f"<amp.kernel {self.__name__} of {self.owner!r}>"
+
+
 class DeviceFunction(Generic[_P, _R]):
-    """A function that kernels call (AMP: ``restrict(cpu, amp)``); plain Python can call it too."""
+    """A function that kernels call (AMP: ``restrict(cpu, amp)``); plain Python can call it too.
+
+    ``forms`` are the function and what :meth:`register` added, in this order.
+    """
 
     def __init__(self, function: Callable[_P, _R]) -> None:
         self.function = function
+        self._others: list[Form] = []
+        self._host: Callable[..., Any] | None = None
         functools.update_wrapper(self, function)
 
+    @property
+    def overloads(self) -> int:
+        """How many forms were registered beside the first."""
+        return len(self._others)
+
+    @property
+    def forms(self) -> list[Form]:
+        """Every form, the first function's first."""
+        return [form_of(self.function), *self._others]
+
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        return self.function(*args, **kwargs)
+        if self._host is not None:
+            return self._host(*args, **kwargs)  # type: ignore[no-any-return]
+        function: Callable[..., Any] = self._for(args, kwargs) if self._others else self.function
+        return function(*args, **kwargs)  # type: ignore[no-any-return]
+
+    def _for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
+        positional = [kind_of(a) for a in args]
+        named = {n: kind_of(a) for n, a in kwargs.items()}
+        best = choose(self.forms, positional, named)
+        if len(best) == 1:
+            return best[0].function
+        given = describe([*positional, *named.values()])
+        if best:
+            raise TypeError(f"{self.__name__}{given} is ambiguous: {', '.join(map(str, best))} fit equally well")
+        raise TypeError(f"no form of {self.__name__} takes {given}; its forms are {', '.join(map(str, self.forms))}")
+
+    def register(self, *types: Any) -> Any:
+        """Adds a form for other arguments (AMP: an overload), as a decorator; gives the function with all its forms.
+
+        ``@length.register`` takes the types from the annotations, ``@length.register(amp.int32)`` names them; a
+        parameter without a type takes anything.  A call takes the form that its arguments fit best, by C++'s rules;
+        where two fit equally well, it is an error.
+        """
+        if len(types) == 1 and isinstance(types[0], FunctionType):
+            return self._register(types[0], None)
+        return lambda function: self._register(_plain(function, "func"), types)
+
+    def _register(self, function: FunctionType, types: tuple[Any, ...] | None) -> DeviceFunction[_P, _R]:
+        form = form_of(function, types, strict=True)
+        if any(list(known.kinds.values()) == list(form.kinds.values()) for known in self.forms):
+            raise TypeError(f"{self.__name__} has a form for {form} already")
+        self._others.append(form)
+        return self
+
+    def host(self, function: Callable[..., Any], /) -> DeviceFunction[_P, _R]:
+        """Gives plain Python a function of its own to run (AMP: a ``restrict(cpu)`` overload), as a decorator."""
+        self._host = function
+        return self
+
+    @overload
+    def __get__(self, owner: None, cls: type, /) -> DeviceFunction[_P, _R]: ...
+    @overload
+    def __get__(self, owner: object, cls: type, /) -> Callable[..., _R]: ...
+    def __get__(self, owner: object | None, cls: type | None = None, /) -> Any:
+        return self if owner is None else MethodType(self, owner)
 
     def __repr__(self) -> str:
         return f"<amp.func {self.__name__}>"
@@ -100,6 +193,10 @@ def kernel(function: Any = None, /, *, precise: bool = False) -> Any:
 
 
 def func(function: Callable[_P, _R], /) -> DeviceFunction[_P, _R]:
-    """Makes a Python function callable from kernels; its types are inferred at each call."""
+    """Makes a Python function callable from kernels; its types are inferred at each call.
+
+    In a class it makes a method, for objects that kernels use and for ``amp.struct``.  Called from plain Python it is
+    the function itself: its results are the device's where the arguments are numpy scalars and every number stays one.
+    """
     _plain(function, "func")
     return DeviceFunction(function)

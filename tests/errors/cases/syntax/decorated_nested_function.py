@@ -7,7 +7,10 @@ FLOATS = amp.array_view(np.zeros(12, np.float32))
 
 @amp.kernel
 def squares(idx, a):
-    square = lambda x: x * x
+    @amp.kernel
+    def square(x):
+        return x * x
+
     a[idx] = square(a[idx])
 
 

@@ -1,0 +1,15 @@
+import numpy as np
+
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.kernel
+def moves(idx, a):
+    moved = lambda x: x + shift
+    shift = 2.0
+    a[idx] = moved(a[idx])
+
+
+moves.inspect(FLOATS.extent, FLOATS)

@@ -1,0 +1,18 @@
+import numpy as np
+
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+class Blur:
+    @classmethod
+    def weight(cls):
+        return 1.0
+
+    @amp.kernel
+    def run(self, idx, a):
+        a[idx] = self.weight()
+
+
+amp.parallel_for_each(FLOATS.extent, Blur().run, FLOATS)

@@ -1,0 +1,17 @@
+import numpy as np
+
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+class Blur:
+    def weight(self, i):
+        return 1.0
+
+    @amp.kernel
+    def run(self, idx, a):
+        a[idx] = self.weight(1)
+
+
+amp.parallel_for_each(FLOATS.extent, Blur().run, FLOATS)

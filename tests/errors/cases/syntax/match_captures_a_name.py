@@ -1,0 +1,17 @@
+import numpy as np
+
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.kernel
+def choose(idx, a):
+    match idx[0]:
+        case 0:
+            a[idx] = 1.0
+        case other:
+            a[idx] = other
+
+
+choose.inspect(FLOATS.extent, FLOATS)

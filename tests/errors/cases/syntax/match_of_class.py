@@ -1,0 +1,15 @@
+import numpy as np
+
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.kernel
+def choose(idx, a):
+    match a[idx]:
+        case float():
+            a[idx] = 1.0
+
+
+choose.inspect(FLOATS.extent, FLOATS)

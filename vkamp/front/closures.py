@@ -1,0 +1,119 @@
+"""Functions that stand in kernels: nested ``def`` and ``lambda``.
+
+Source: amp-reference section 10 (lambdas capturing by value; nested functions inherit the restriction).  Python's own
+functions see later assignments of what they capture, AMP's do not: where that could differ, it is refused.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from typing import Any
+
+from vkamp.errors import Note
+from vkamp.front import convert
+from vkamp.front.context import Context, expression
+from vkamp.front.scopes import name_nodes, own_nodes, parameters
+from vkamp.front.source import Source
+from vkamp.front.values import Closure, Constant, LocalFunction, Number, Object, Value
+from vkamp.ir import nodes as ir
+from vkamp.lang.kernel import func
+
+__all__ = ["check_captures", "closure", "definition"]
+
+
+@expression(ast.Lambda)
+def _lambda(ctx: Context, node: ast.Lambda) -> Value:
+    return closure(ctx, node, "function")
+
+
+def definition(ctx: Context, node: ast.FunctionDef) -> Closure:
+    """A nested ``def``; ``@amp.func`` is allowed on it, and changes nothing."""
+    for decorator in node.decorator_list:
+        found = ctx.expr(decorator)
+        if not (isinstance(found, Object) and found.value is func):
+            ctx.fail(
+                "VKA101", decorator, what="decorators of nested functions", advice="leave it out, or write @amp.func"
+            )
+    return closure(ctx, node, node.name)
+
+
+def closure(ctx: Context, node: ast.FunctionDef | ast.Lambda, name: str) -> Closure:
+    """The function with what it captures of the function around it, by value."""
+    captured: dict[str, Value] = {}
+    for item in name_nodes(node):
+        if item.id in captured or (item.id not in ctx.slots and item.id not in ctx.local_names):
+            continue
+        if item.id == name:
+            chain = " -> ".join([*(frame.name for frame in ctx.module.stack), name, name])
+            ctx.fail("VKA204", item, name=name, chain=chain)
+        captured[item.id] = ctx.expr(item)
+    outer: Any = ctx.module.stack[-1].function
+    code = LocalFunction(
+        name=name,
+        node=node,
+        source=Source(_function(node), ctx.source.file, ctx.source.first_line, ctx.source.shift, name),
+        signature=_signature(ctx, node),
+        outer=outer,
+        lookup=ctx.lookup,
+    )
+    return Closure(code, tuple(captured.items()))
+
+
+def _function(node: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:
+    """A lambda as the function that it stands for."""
+    if isinstance(node, ast.FunctionDef):
+        return node
+    result = ast.copy_location(ast.Return(node.body), node.body)
+    function = ast.FunctionDef("function", node.args, [result], [])
+    return ast.copy_location(function, node)
+
+
+def _signature(ctx: Context, node: ast.FunctionDef | ast.Lambda) -> inspect.Signature:
+    """The parameters, their defaults evaluated where the function stands."""
+    args = node.args
+    positional = [*args.posonlyargs, *args.args]
+    defaults: dict[str, ast.expr] = {}
+    if args.defaults:
+        defaults.update(zip((a.arg for a in positional[-len(args.defaults) :]), args.defaults, strict=True))
+    defaults.update({a.arg: d for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True) if d is not None})
+    kinds = inspect.Parameter
+    out = []
+    for arg in parameters(node):
+        kind: Any = kinds.POSITIONAL_OR_KEYWORD
+        if arg in args.posonlyargs:
+            kind = kinds.POSITIONAL_ONLY
+        elif arg in args.kwonlyargs:
+            kind = kinds.KEYWORD_ONLY
+        elif arg is args.vararg:
+            kind = kinds.VAR_POSITIONAL
+        elif arg is args.kwarg:
+            kind = kinds.VAR_KEYWORD
+        default: Any = kinds.empty
+        if arg.arg in defaults:
+            default = _default(ctx, arg.arg, defaults[arg.arg])
+        annotation = ast.unparse(arg.annotation) if arg.annotation is not None else kinds.empty
+        out.append(kinds(arg.arg, kind, default=default, annotation=annotation))
+    return inspect.Signature(out)
+
+
+def _default(ctx: Context, name: str, node: ast.expr) -> Value:
+    value = ctx.expr(node)
+    constant = isinstance(value, Constant) or (isinstance(value, Number) and isinstance(value.expr, ir.Const))
+    if not constant and not isinstance(value, (Object, Closure)):
+        convert.no_constant(ctx, value, node, f"the default of `{name}`", "a value")
+    return value
+
+
+def check_captures(ctx: Context, value: Closure) -> None:
+    """Refuses a captured name that is assigned after the function: Python's own function would see that."""
+    node, names = value.code.node, {n for n, _ in value.captured}
+    end = (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+    for statement in ctx.source.node.body:
+        for item in own_nodes(statement):
+            if not isinstance(item, ast.Name) or not isinstance(item.ctx, ast.Store) or item.id not in names:
+                continue
+            if (item.lineno, item.col_offset) > end:
+                use = next(n for n in name_nodes(node) if n.id == item.id)
+                notes = (Note(ctx.span(use), f"`{value.code.name}` takes it here"),)
+                ctx.fail("VKA224", item, notes=notes, name=item.id, function=value.code.name)

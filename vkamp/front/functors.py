@@ -1,0 +1,54 @@
+"""Objects that a kernel can use: instances of Python classes with device methods (AMP: functors).
+
+Source: amp-reference section 9 (a functor's members follow the table of captures).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from types import MethodType as BoundMethod
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from vkamp.lang.kernel import DeviceFunction, KernelFunction
+
+__all__ = ["BoundMethod", "is_functor", "members_of"]
+
+
+@lru_cache(maxsize=1024)
+def _has_device_methods(cls: type) -> bool:
+    for base in cls.__mro__:
+        for value in vars(base).values():
+            if isinstance(value, staticmethod):
+                value = value.__func__
+            elif isinstance(value, property):
+                value = value.fget
+            if isinstance(value, (DeviceFunction, KernelFunction)):
+                return True
+    return False
+
+
+def is_functor(value: Any) -> bool:
+    """Whether a value is an object with ``@amp.func`` or ``@amp.kernel`` methods, or such a method with its object."""
+    if isinstance(value, BoundMethod):
+        return isinstance(value.__func__, DeviceFunction) and is_functor(value.__self__)
+    if isinstance(value, (type, ModuleType, np.generic, np.ndarray, DeviceFunction, KernelFunction)):
+        return False
+    cls: Any = type(value)
+    return _has_device_methods(cls)
+
+
+def members_of(value: Any) -> Iterator[tuple[str, Any]]:
+    """The names and values of an object's own members."""
+    slots = [n for base in type(value).__mro__ for n in _slots(base)]
+    for name in dict.fromkeys((*slots, *getattr(value, "__dict__", ()))):
+        if name not in ("__dict__", "__weakref__") and hasattr(value, name):
+            yield name, getattr(value, name)
+
+
+def _slots(cls: type) -> tuple[str, ...]:
+    found = vars(cls).get("__slots__", ())
+    return (found,) if isinstance(found, str) else tuple(found)

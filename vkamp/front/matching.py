@@ -1,0 +1,85 @@
+"""``match`` (AMP: ``switch``): a chain of ``if``, so that everything known about branches holds for it.
+
+Source: amp-reference section 10.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from vkamp.front import convert
+from vkamp.front.context import Context, Slot
+from vkamp.front.values import Constant, Number, Value
+from vkamp.ir import nodes as ir
+from vkamp.ir.types import BOOL
+
+__all__ = ["as_branches"]
+
+
+def as_branches(ctx: Context, node: ast.Match) -> list[ast.stmt]:
+    """The ``if`` chain that a ``match`` over a number means; its subject is evaluated here, once."""
+    value = convert.number(ctx, ctx.expr(node.subject), node.subject)
+    subject = _subject(ctx, node.subject, value)
+    is_bool = convert.scalar_type(value) == BOOL
+    chain: list[ast.stmt] = []
+    for case in reversed(node.cases):
+        test = _test(ctx, case.pattern, subject, is_bool=is_bool)
+        if case.guard is not None:
+            test = ast.copy_location(ast.BoolOp(ast.And(), [test, case.guard]), case.guard)
+        branch = ast.If(test, case.body, chain)
+        ast.copy_location(branch, case.pattern)
+        branch.end_lineno, branch.end_col_offset = case.body[-1].end_lineno, case.body[-1].end_col_offset
+        chain = [branch]
+    return chain
+
+
+def _subject(ctx: Context, node: ast.expr, value: Constant | Number) -> ast.Name:
+    """A name that stands for the subject's value: its own, or its text, which is no name of Python."""
+    if isinstance(node, ast.Name) and isinstance(ctx.slots.get(node.id), Slot):
+        return node
+    text = ctx.text(node)
+    kept: Value = value
+    if isinstance(value, Number) and not isinstance(value.expr, (ir.Const, ir.ScalarValue, ir.ThreadIndex)):
+        kept = Number(ctx.temporary("subject", value.expr), value.weak)
+    ctx.slots[text] = Slot(kept, ctx.span(node), "alias")
+    if ctx.assigned is not None:
+        ctx.assigned.add(text)
+    return ast.copy_location(ast.Name(text, ast.Load()), node)
+
+
+def _test(ctx: Context, pattern: ast.pattern, subject: ast.Name, *, is_bool: bool) -> ast.expr:
+    if isinstance(pattern, ast.MatchValue):
+        return _equal(subject, pattern.value, pattern)
+    if isinstance(pattern, ast.MatchSingleton) and pattern.value is not None and is_bool:
+        return _equal(subject, ast.copy_location(ast.Constant(pattern.value), pattern), pattern)
+    if isinstance(pattern, ast.MatchOr):
+        tests = [_test(ctx, p, subject, is_bool=is_bool) for p in pattern.patterns]
+        return ast.copy_location(ast.BoolOp(ast.Or(), tests), pattern)
+    if isinstance(pattern, ast.MatchAs) and pattern.name is None:
+        return ast.copy_location(ast.Constant(True), pattern)
+    what, help_text = _refusal(ctx, pattern, subject)
+    ctx.fail("VKA101", pattern, what=what, advice=help_text)
+
+
+def _equal(subject: ast.Name, value: ast.expr, pattern: ast.pattern) -> ast.expr:
+    compare = ast.Compare(ast.copy_location(ast.Name(subject.id, ast.Load()), pattern), [ast.Eq()], [value])
+    return ast.copy_location(compare, pattern)
+
+
+def _refusal(ctx: Context, pattern: ast.pattern, subject: ast.Name) -> tuple[str, str]:
+    text = ctx.text(pattern)
+    if isinstance(pattern, ast.MatchAs):
+        return (
+            "patterns that bind a name",
+            "write `case _:` for all other values; a constant is a number or a dotted name, `case colors.RED:`",
+        )
+    if isinstance(pattern, ast.MatchSingleton):
+        return f"`case {text}` for a number", f"write a number, or `match {subject.id} != 0:`"
+    kinds: Sequence[tuple[type[ast.pattern], str]] = (
+        (ast.MatchSequence, "patterns of sequences"),
+        (ast.MatchMapping, "patterns of mappings"),
+        (ast.MatchClass, "patterns of classes"),
+    )
+    what = next((words for kind, words in kinds if isinstance(pattern, kind)), "such patterns")
+    return what, "match one number, or write `if`, `elif` and `else`"

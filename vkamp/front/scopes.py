@@ -1,0 +1,69 @@
+"""Whose name a name is: Python's scopes, for functions that stand in functions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TypeAlias
+
+__all__ = ["FunctionNode", "bound_names", "free_names", "name_nodes", "own_nodes", "parameters"]
+
+FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+_NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def parameters(node: FunctionNode) -> list[ast.arg]:
+    """All parameters, in the order of their definition."""
+    args = node.args
+    rest = [a for a in (args.vararg, args.kwarg) if a is not None]
+    return [*args.posonlyargs, *args.args, *args.kwonlyargs, *rest]
+
+
+def _body(node: FunctionNode) -> list[ast.stmt] | list[ast.expr]:
+    return [node.body] if isinstance(node, ast.Lambda) else node.body
+
+
+def _outside(node: FunctionNode) -> list[ast.expr]:
+    """What a function's definition evaluates where it stands: decorators and defaults."""
+    decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
+    return [*decorators, *node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]
+
+
+def own_nodes(root: ast.AST) -> Iterator[ast.AST]:
+    """The nodes under ``root``, breadth first, without the bodies of the functions in it."""
+    level = [root]
+    while level:
+        below: list[ast.AST] = []
+        for node in level:
+            yield node
+            below.extend(_outside(node) if isinstance(node, _NESTED) else ast.iter_child_nodes(node))
+        level = below
+
+
+def bound_names(node: FunctionNode) -> frozenset[str]:
+    """The names that are a function's own: its parameters and what it assigns or defines."""
+    bound = {a.arg for a in parameters(node)}
+    for statement in _body(node):
+        for item in own_nodes(statement):
+            if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
+                bound.add(item.id)
+            elif isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                bound.add(item.name)
+    return frozenset(bound)
+
+
+def free_names(node: FunctionNode) -> tuple[str, ...]:
+    """The names that a function takes from around it, in the order of their first use."""
+    return tuple(dict.fromkeys(n.id for n in name_nodes(node)))
+
+
+def name_nodes(node: FunctionNode) -> Iterator[ast.Name]:
+    """Every use of a name that a function takes from around it, also in functions that stand in it."""
+    bound = bound_names(node)
+    for statement in _body(node):
+        for item in own_nodes(statement):
+            if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load) and item.id not in bound:
+                yield item
+            elif isinstance(item, _NESTED):
+                yield from (n for n in name_nodes(item) if n.id not in bound)

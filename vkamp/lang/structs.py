@@ -1,0 +1,162 @@
+"""``@amp.struct``: a class of values that the host and kernels share, with fields of numbers and with methods.
+
+Source: amp-reference sections 4 and 10 (structs by value, their methods and constructors).
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from vkamp.lang.dtypes import convert_scalar, element_dtype
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+
+    def dataclass_transform() -> Callable[[Any], Any]:
+        """For type checkers alone."""
+        return lambda function: function
+
+
+__all__ = ["StructField", "struct", "struct_fields"]
+
+_C = TypeVar("_C", bound=type)
+
+_PYTHON = {int: np.int32, float: np.float32}
+
+
+@dataclass(frozen=True)
+class StructField:
+    """A field: its dtype, and the value that a constructor gives it (``None``: zero)."""
+
+    name: str
+    dtype: np.dtype[Any]
+    default: Any = None
+
+
+_FIELDS = "__vkamp_fields__"
+
+
+def struct_fields(cls: Any) -> tuple[StructField, ...] | None:
+    """The fields of a class that ``@amp.struct`` made, in order; ``None`` for anything else."""
+    found = getattr(cls, _FIELDS, None) if isinstance(cls, type) else None
+    return found if isinstance(found, tuple) else None
+
+
+@dataclass_transform()
+def struct(cls: _C) -> _C:
+    """Makes a class a struct: a value of fixed size, on the host and in kernels (AMP: a struct by value).
+
+    The annotations are the fields, in order: scalar types, other structs, or ``(type, shape)`` for an array of them.
+    ``Particle(x=1.0)`` makes a value on both sides, what is not given is the field's default or zero.  Methods
+    decorated ``@amp.func`` work on both sides too.  ``Particle.dtype`` is the structured dtype, and ``Particle``
+    stands for it wherever a dtype is asked for: ``np.zeros(8, Particle)``, ``amp.array(extent, Particle)``.
+    Values on the host are numpy's own structured scalars, with the fields as attributes.
+
+    Raises ``TypeError`` for what is no such class, and ``UnsupportedFeatureError`` for fields of types that only some
+    devices have.
+    """
+    if not isinstance(cls, type):
+        raise TypeError(f"@amp.struct decorates a class, not {type(cls).__name__}")
+    if "__init__" in vars(cls) or "__new__" in vars(cls):
+        raise TypeError(f"@amp.struct makes the constructor of {cls.__name__}: write a static method that makes values")
+    for base in cls.__mro__[1:-1]:
+        if struct_fields(base) is not None:
+            raise TypeError(f"{cls.__name__} inherits from the struct {base.__name__}: make it a field instead")
+    fields = _fields_of(cls, sys._getframe(1).f_locals)
+    plain = element_dtype(np.dtype([(f.name, f.dtype) for f in fields]))
+    for field in fields:
+        setattr(cls, field.name, _property(field.name))
+    setattr(cls, _FIELDS, fields)
+    cls.__new__ = _make  # type: ignore[method-assign]
+    cls.__init__ = _nothing  # type: ignore[misc]
+    for name, method in (("__repr__", _text), ("__str__", _text), ("__reduce__", _reduce)):
+        if name not in vars(cls):
+            setattr(cls, name, method)
+    value = type(cls.__name__, (cls, np.void), {"__module__": cls.__module__, "__qualname__": cls.__qualname__})
+    cls.dtype = np.dtype((value, plain))  # type: ignore[attr-defined]
+    return cls
+
+
+def _fields_of(cls: type, names: dict[str, Any]) -> tuple[StructField, ...]:
+    module = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else {}
+    annotations = inspect.get_annotations(cls, globals=module, locals={**names, **vars(cls)}, eval_str=True)
+    if not annotations:
+        raise TypeError(f"{cls.__name__} has no fields: annotate them, `x: amp.float32`")
+    fields = []
+    for name, annotation in annotations.items():
+        if name == "dtype" or name.startswith("__"):
+            raise TypeError(f"a field of {cls.__name__} cannot be called {name}")
+        dtype = _field_dtype(annotation, f"{cls.__name__}.{name}")
+        fields.append(StructField(name, dtype, vars(cls).get(name)))
+    return tuple(fields)
+
+
+def _field_dtype(annotation: Any, what: str) -> np.dtype[Any]:
+    base, shape = annotation if isinstance(annotation, tuple) and len(annotation) == 2 else (annotation, ())
+    base = _PYTHON.get(base, base) if isinstance(base, type) else base
+    try:
+        return np.dtype((np.dtype(base), shape))
+    except (TypeError, ValueError):
+        raise TypeError(f"{what}: {annotation!r} is no type of a field") from None
+
+
+def _property(name: str) -> property:
+    def get(self: Any) -> Any:
+        return self[name]
+
+    def store(self: Any, value: Any) -> None:
+        self[name] = value
+
+    return property(get, store)
+
+
+def _make(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """The constructor: fields by position or name, the others at their default."""
+    fields = struct_fields(cls)
+    assert fields is not None
+    names = [f.name for f in fields]
+    if len(args) > len(names):
+        raise TypeError(f"{cls.__name__} has {len(names)} fields, and {len(args)} values are given")
+    given = dict(zip(names, args, strict=False))
+    for name, value in kwargs.items():
+        if name not in names:
+            raise TypeError(f"{cls.__name__} has no field {name}; it has {', '.join(names)}")
+        if name in given:
+            raise TypeError(f"{cls.__name__} got two values for {name}")
+        given[name] = value
+    made = np.zeros((), cls.dtype)
+    for field in fields:
+        value = given.get(field.name, field.default)
+        if value is not None:
+            made[field.name] = _converted(value, field.dtype)
+    return made[()]
+
+
+def _converted(value: Any, dtype: np.dtype[Any]) -> Any:
+    return value if dtype.names is not None or dtype.subdtype is not None else convert_scalar(value, dtype)
+
+
+def _nothing(self: Any, *args: Any, **kwargs: Any) -> None:
+    """The values are stored already."""
+    del self, args, kwargs
+
+
+def _text(self: Any) -> str:
+    shown = ", ".join(f"{f.name}={self[f.name]!s}" for f in struct_fields(type(self)) or ())
+    return f"{type(self).__name__}({shown})"
+
+
+def _restore(cls: Any, raw: bytes) -> Any:
+    return np.frombuffer(raw, cls.dtype)[0].copy()
+
+
+def _reduce(self: Any) -> tuple[Any, ...]:
+    # The class that numpy makes values of has no name of its own in the module; its base has.
+    return _restore, (type(self).__mro__[1], self.tobytes())
