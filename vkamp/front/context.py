@@ -285,11 +285,11 @@ class Context:
             if len(self.block) > before:
                 at = before
                 for i, earlier in enumerate(values):
-                    values[i], at = self._keep(earlier, at)
+                    values[i], at = self.keep(earlier, at)
             values.append(value)
         return values
 
-    def _keep(self, value: Value, at: int) -> tuple[Value, int]:
+    def keep(self, value: Value, at: int) -> tuple[Value, int]:
         """The value as it is before statement ``at``."""
         if isinstance(value, Element):
             load = ir.Load(value.place.span, value.place.type, value.place)
@@ -307,7 +307,7 @@ class Context:
         if isinstance(value, TupleValue):
             items = []
             for item in value.items:
-                kept, at = self._keep(item, at)
+                kept, at = self.keep(item, at)
                 items.append(kept)
             return TupleValue(tuple(items), value.kind), at
         return value, at

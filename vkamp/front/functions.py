@@ -157,7 +157,10 @@ def _evaluate(ctx: Context, node: ast.Call, owner: _Argument | None) -> CallArgu
             ctx.refuse(arg)
     if any(k.arg is None for k in node.keywords):
         ctx.fail("VKA101", node, what="`**` unpacking", advice="write the arguments one by one")
+    before = len(ctx.block)
     values = ctx.operands(*node.args, *(k.value for k in node.keywords))
+    if owner is not None and len(ctx.block) > before:
+        owner = ctx.keep(owner[0], before)[0], owner[1]
     positional = list(zip(values, node.args, strict=False))
     named = {
         k.arg: (v, k.value) for k, v in zip(node.keywords, values[len(node.args) :], strict=True) if k.arg is not None
