@@ -228,7 +228,7 @@ def _member(out: Arguments, function: FunctionType, path: str, value: Any) -> Ar
     """What a member is in a kernel; what a kernel has no use for is an error only where it is named."""
     if isinstance(value, tuple) and all(is_number(v) for v in value):
         return TupleType(tuple(_member(out, function, f"{path}.{k}", v) for k, v in enumerate(value)))
-    known = (Container, index, extent, np.void, type, np.dtype, DeviceFunction)
+    known = (Container, ShortVector, index, extent, np.void, type, np.dtype, DeviceFunction)
     if is_number(value) or isinstance(value, known) or functors.is_functor(value):
         return _classify(out, function, path, value, captured=True)
     return HostType(advice.host_object(value), advice.host_advice(value, path.replace(".", "_"), captured=True))

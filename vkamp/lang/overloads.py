@@ -20,6 +20,7 @@ from vkamp.lang.container import Container
 from vkamp.lang.device import constant
 from vkamp.lang.dtypes import dtype_name
 from vkamp.lang.index_space import extent, index, tiled_index
+from vkamp.lang.vectors import ShortVector
 
 __all__ = ["ANY", "FUNCTION", "Form", "Kind", "choose", "form_of", "kind_of", "kind_of_dtype"]
 
@@ -165,7 +166,7 @@ def kind_of(value: Any) -> Kind:
     """The kind of a Python object."""
     if type(value) in _PYTHON:
         return _PYTHON[type(value)]
-    if isinstance(value, np.generic):
+    if isinstance(value, (np.generic, ShortVector)):
         return kind_of_dtype(value.dtype)
     if isinstance(value, Container):
         return CONTAINER
