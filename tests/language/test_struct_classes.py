@@ -227,3 +227,44 @@ def test_a_constructor_names_the_variable_it_makes():
     glsl = run.inspect(out.extent, out).glsl
     assert "point.y = 3.0;" in glsl
     assert "vector" not in glsl
+
+
+@amp.struct
+class Ray:
+    origin: amp.float3
+    length: amp.float32 = 2.0
+
+    @amp.func
+    def end(self, direction):
+        return self.origin + direction * self.length
+
+
+class Light:
+    def __init__(self):
+        self.direction = amp.float3(1.0, 2.0, 3.0)
+
+    @amp.func
+    def hit(self, ray):
+        return ray.end(self.direction)
+
+
+@amp.kernel
+def rays(i, light, out):
+    ray = Ray(amp.float3(float(i[0]), 0.0, 1.0))
+    out[i] = light.hit(ray) + Ray().origin
+
+
+def test_vectors_are_fields_and_members(accelerator_view):
+    out = amp.array_view(np.zeros((3, 3), F32), dtype=amp.float3)
+    amp.parallel_for_each(accelerator_view, amp.extent(3), rays, Light(), out)
+    for k in range(3):
+        assert out[k] == Light().hit(Ray(amp.float3(float(k), 0.0, 1.0)))
+
+
+def test_vector_fields_on_the_host():
+    ray = Ray((1, 2, 3))
+    assert ray.origin == amp.float3(1, 2, 3)
+    ray.origin.y = 7
+    ray.origin = ray.origin + 1
+    assert ray.origin == amp.float3(2, 8, 4)
+    assert ray.end(amp.float3(1, 1, 1)) == amp.float3(4, 10, 6)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from vkamp.lang.dtypes import convert_scalar, element_dtype
+from vkamp.lang.dtypes import components, convert_scalar, element_dtype
+from vkamp.lang.vectors import ShortVector, vector_class
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
@@ -72,7 +73,7 @@ def struct(cls: _C) -> _C:
     fields = _fields_of(cls, sys._getframe(1).f_locals)
     plain = element_dtype(np.dtype([(f.name, f.dtype) for f in fields]))
     for field in fields:
-        setattr(cls, field.name, _property(field.name))
+        setattr(cls, field.name, _property(field))
     setattr(cls, _FIELDS, fields)
     cls.__new__ = _make  # type: ignore[method-assign]
     cls.__init__ = _nothing  # type: ignore[misc]
@@ -107,12 +108,17 @@ def _field_dtype(annotation: Any, what: str) -> np.dtype[Any]:
         raise TypeError(f"{what}: {annotation!r} is no type of a field") from None
 
 
-def _property(name: str) -> property:
+def _property(field: StructField) -> property:
+    name = field.name
+    vector = vector_class(field.dtype)
+
     def get(self: Any) -> Any:
-        return self[name]
+        if vector is None:
+            return self[name]
+        return vector._of(np.array(components(np.asarray(self[name]))), lambda k, v: self[name].__setitem__(k, v))
 
     def store(self: Any, value: Any) -> None:
-        self[name] = value
+        self[name] = _converted(value, field.dtype)
 
     return property(get, store)
 
@@ -140,6 +146,9 @@ def _make(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _converted(value: Any, dtype: np.dtype[Any]) -> Any:
+    vector = vector_class(dtype)
+    if vector is not None:
+        return tuple(np.asarray(value if isinstance(value, ShortVector) else vector(*value)))
     return value if dtype.names is not None or dtype.subdtype is not None else convert_scalar(value, dtype)
 
 
@@ -149,7 +158,7 @@ def _nothing(self: Any, *args: Any, **kwargs: Any) -> None:
 
 
 def _text(self: Any) -> str:
-    shown = ", ".join(f"{f.name}={self[f.name]!s}" for f in struct_fields(type(self)) or ())
+    shown = ", ".join(f"{f.name}={getattr(self, f.name)!s}" for f in struct_fields(type(self)) or ())
     return f"{type(self).__name__}({shown})"
 
 
