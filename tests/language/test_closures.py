@@ -190,3 +190,34 @@ def test_names_of_nested_functions_are_their_own():
 def test_device_functions_with_nested_functions_work_on_the_host():
     assert with_helper(2.0, 3.0) == (2 * 2 + 3) + (3 * 2 + 3)
     assert twice(lambda x: x * x, 3) == 81
+
+
+@amp.func
+def power(x, *, n: amp.constant):
+    return 1 if n == 0 else x * power(x, n=n - 1)
+
+
+@amp.kernel
+def powers(i, out):
+    out[i] = power(i[0], n=3) + twice(lambda x: twice(lambda y: y + x, x), 1)
+
+
+def test_a_function_may_call_itself_for_other_constants_and_functions(accelerator_view):
+    out = amp.array_view(np.zeros(4, I32))
+    amp.parallel_for_each(accelerator_view, out.extent, powers, out)
+    assert np.asarray(out).tolist() == [k**3 + 9 for k in range(4)]
+
+
+@amp.func
+def endless(x, *, n: amp.constant):
+    return endless(x, n=n + 1)
+
+
+@amp.kernel
+def ends_never(i, out):
+    out[i] = endless(i[0], n=0)
+
+
+def test_endless_forms_are_recursion():
+    with pytest.raises(amp.CompileError, match="VKA204: `endless` calls itself"):
+        ends_never.inspect(amp.extent(3), amp.array_view(np.zeros(3, I32)))

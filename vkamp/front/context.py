@@ -74,7 +74,7 @@ class Frame(NamedTuple):
 
     function: FunctionType
     caller: Span | None
-    identity: Any
+    identity: tuple[Any, ...]
     name: str
 
 

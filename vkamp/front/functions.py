@@ -47,6 +47,9 @@ from vkamp.lang.kernel import DeviceFunction
 
 __all__ = ["CallArguments", "call_closure", "call_function", "flatten", "lower_body", "set_body_lowering"]
 
+#: Forms of one function for other arguments, each in the call of the one before.
+_DEEPEST = 32
+
 _lower_body: Callable[[Context, list[ast.stmt]], None] | None = None
 
 
@@ -169,9 +172,6 @@ def _evaluate(ctx: Context, node: ast.Call, owner: _Argument | None) -> CallArgu
 
 
 def _call(ctx: Context, callee: _Callee, node: ast.Call, arguments: CallArguments, *, has_owner: bool = False) -> Value:
-    if any(frame.identity is callee.identity for frame in ctx.module.stack):
-        chain = " -> ".join([*(frame.name for frame in ctx.module.stack), callee.name])
-        ctx.fail("VKA204", node, name=callee.name, chain=chain)
     values, nodes, static = _bind_arguments(ctx, callee, node, arguments)
     passing = _Passing(key=[callee.identity])
     for name, value in values.items():
@@ -182,6 +182,7 @@ def _call(ctx: Context, callee: _Callee, node: ast.Call, arguments: CallArgument
     for name, value in callee.captured:
         _pass_captured(ctx, passing, name, value, node)
     key = tuple(passing.key)
+    _refuse_recursion(ctx, callee, key, node)
     instance = ctx.module.instances.get(key)
     if instance is None:
         instance = _lower_function(ctx, callee, passing, node, has_owner=has_owner)
@@ -214,6 +215,18 @@ def _rebuild(shape: Value, leaf: Callable[[Value], ir.Variable], span: Span) -> 
 
 
 # -- arguments -----------------------------------------------------------------------------------------------------
+
+
+def _refuse_recursion(ctx: Context, callee: _Callee, key: tuple[Any, ...], node: ast.Call) -> None:
+    """A function in its own call, for arguments of the same types: for others it is another function of the device."""
+    frames = ctx.module.stack
+    if not any(frame.identity == key for frame in frames):
+        depth = sum(frame.identity[0] is callee.identity for frame in frames)
+        if depth < _DEEPEST:
+            return
+        frames = frames[:4]
+    chain = " -> ".join([*(frame.name for frame in frames), callee.name])
+    ctx.fail("VKA204", node, name=callee.name, chain=chain)
 
 
 def _bind_arguments(
@@ -493,7 +506,7 @@ def _lower_function(ctx: Context, function: _Callee, passing: _Passing, node: as
         assert callee.assigned is not None
         callee.assigned.add(name)
     params = tuple(callee.parameters)
-    ctx.module.stack.append(Frame(function.outer, span, function.identity, function.name))
+    ctx.module.stack.append(Frame(function.outer, span, tuple(passing.key), function.name))
     name = ctx.module.unique_function(_plain_name(function))
     try:
         lower_body(callee, source.node.body)

@@ -67,7 +67,7 @@ def _lower(request: Request, module: Module) -> ir.Kernel:
     ctx.counters = loop_counters(function)
     ctx.once = _assigned_once(source.node)
     _declare_parameters(ctx, request, source)
-    module.stack.append(Frame(function, None, function, source.name))
+    module.stack.append(Frame(function, None, (function,), source.name))
     statements.lower_statements(ctx, source.node.body)
     variables = (*module.prologue_variables, *ctx.variables)
     body = ir.Function("main", source.name, (), (), variables, (*module.prologue, *ctx.block), definition)
