@@ -20,6 +20,7 @@ from vkamp.front.values import (
     ThreadRef,
     TupleValue,
     Value,
+    ViewRef,
 )
 from vkamp.lang import overloads
 from vkamp.lang.kernel import DeviceFunction
@@ -38,7 +39,7 @@ def _kind(value: Value) -> Kind:
     if isinstance(value, (Number, Element)):
         kind = value.expr.type if isinstance(value, Number) else value.place.type
         return overloads.kind_of_dtype(kind.dtype)
-    if isinstance(value, BufferRef):
+    if isinstance(value, (BufferRef, ViewRef)):
         return overloads.CONTAINER
     if isinstance(value, ThreadRef):
         return overloads.INDEX

@@ -5,6 +5,7 @@ Source: amp-reference section 9 (what may be captured).
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CellType, FunctionType
