@@ -96,9 +96,7 @@ def _uses_a_driver(item: pytest.Item) -> bool:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     # A test for devices that nobody asked for is left out, not skipped: a skip means trouble.
-    left_out = [
-        item for item in items if _runs_on_a_device(item) and not _names_for(item.get_closest_marker(MARKER), config)
-    ]
+    left_out = [item for item in items if not _names_for(item.get_closest_marker(MARKER), config)]
     if config.getoption("--vkamp-devices-only"):
         left_out += [item for item in items if not _uses_a_driver(item)]
     if left_out:

@@ -156,10 +156,13 @@ def device(name: str) -> DeviceInfo:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    names = [n.strip() for n in metafunc.config.getoption("--vkamp-accelerators").split(",")]
+    marker = metafunc.definition.get_closest_marker("accelerators")
+    drivers = [n for n in names if n not in WITHOUT_DRIVER and (marker is None or n in marker.args)]
     if "info" in metafunc.fixturenames:
-        names = [n.strip() for n in metafunc.config.getoption("--vkamp-accelerators").split(",")]
-        drivers = [n for n in names if n not in WITHOUT_DRIVER]
         metafunc.parametrize("info", drivers, indirect=True, scope="session")
+    if "driver" in metafunc.fixturenames:
+        metafunc.parametrize("driver", drivers)
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ from vkamp.run.accelerators import accelerator, accelerator_view
         ("cpu", "CPU accelerator"),
     ],
 )
+@pytest.mark.accelerators("llvmpipe")
 def test_an_accelerator_is_found_by_name(path, description):
     found = accelerator(path)
     assert description in found.description
@@ -44,6 +45,7 @@ def test_get_all_has_every_kind():
 
 
 @pytest.mark.parametrize("path", ["nonsense", "99", "-1", "", "vulkan:99", "reference:3", "cpu:0"])
+@pytest.mark.accelerators("llvmpipe")
 def test_an_unknown_name_lists_what_there_is(path):
     with pytest.raises(amp.AmpError) as caught:
         accelerator(path)
@@ -53,6 +55,7 @@ def test_an_unknown_name_lists_what_there_is(path):
         assert part in text
 
 
+@pytest.mark.accelerators("llvmpipe")
 def test_an_ambiguous_name_lists_what_there_is():
     with pytest.raises(amp.AmpError, match=r"accelerator\('e'\) is ambiguous"):
         accelerator("e")
@@ -111,7 +114,7 @@ def test_the_auto_selection_view():
     assert not accelerator().default_view.is_auto_selection
 
 
-@pytest.mark.parametrize("path", ["swiftshader", "llvmpipe", "reference", "cpu"])
+@pytest.mark.parametrize("path", ["swiftshader", "reference", "cpu"])
 def test_memory_of_a_view(path):
     view = accelerator(path).default_view
     storage = view.allocate(10)
@@ -194,6 +197,7 @@ def default_of(script, **environment):
         ("cpu", "CPU accelerator"),
     ],
 )
+@pytest.mark.accelerators("llvmpipe")
 def test_the_variable_names_the_default(script, value, expected):
     lines = default_of(script, VKAMP_ACCELERATOR=value)
     assert lines[0].startswith(expected)
@@ -208,6 +212,7 @@ def test_a_wrong_variable_lists_what_there_is(script, value):
     assert any('"reference"' in line for line in lines)
 
 
+@pytest.mark.accelerators("llvmpipe")
 def test_set_default_works_once(script):
     done = script(
         """

@@ -62,7 +62,8 @@ def test_the_pool_gives_up_what_was_unused_longest():
 
 def _with_heap(info, size):
     """The device as if its memory were `size` bytes."""
-    return dataclasses.replace(info, heaps=(Heap(size, size, True),))
+    types = tuple(dataclasses.replace(t, heap=0) for t in info.memory_types)
+    return dataclasses.replace(info, heaps=(Heap(size, size, True),), memory_types=types)
 
 
 @pytest.mark.parametrize("nbytes", [12, 5000])

@@ -115,7 +115,13 @@ INTERRUPTED = """
 
 
 @pytest.mark.parametrize("mirrored", [False, True])
-@pytest.mark.parametrize(("name", "outer", "tiles"), [("swiftshader", 200, 1), ("llvmpipe", 1, 1000)])
+@pytest.mark.parametrize(
+    ("name", "outer", "tiles"),
+    [
+        pytest.param("swiftshader", 200, 1, marks=pytest.mark.accelerators("swiftshader")),
+        pytest.param("llvmpipe", 1, 1000, marks=pytest.mark.accelerators("llvmpipe")),
+    ],
+)
 def test_ctrl_c_during_a_long_kernel(name, outer, tiles, mirrored, tmp_path):
     settings = {"name": name, "outer": outer, "tiles": tiles, "mirrored": mirrored}
     text = textwrap.dedent(INTERRUPTED.format(**settings))
@@ -132,7 +138,6 @@ def test_ctrl_c_during_a_long_kernel(name, outer, tiles, mirrored, tmp_path):
     assert (rest, child.returncode) == ("interrupted early\n[5, 6, 7]\n[2, 3]\n", 0), errors
 
 
-@pytest.mark.parametrize("name", ["swiftshader", "llvmpipe"])
 @pytest.mark.parametrize("mirrored", [False, True])
 @pytest.mark.parametrize(
     "ending",
@@ -146,12 +151,12 @@ def test_ctrl_c_during_a_long_kernel(name, outer, tiles, mirrored, tmp_path):
         "import gc; gc.disable(); runner.queue.flush(); del runner.queue",
     ],
 )
-def test_exit_with_work_pending(script, name, mirrored, ending):
+def test_exit_with_work_pending(script, driver, mirrored, ending):
     done = script(
         f"""
         import sys
         from conftest import *
-        runner = Runner(KomputeEngine(mirrored={mirrored}).open(device({name!r})))
+        runner = Runner(KomputeEngine(mirrored={mirrored}).open(device({driver!r})))
         a, b = runner.buffer([1] * 999), runner.buffer([2] * 999)
         runner.launch("long", [a], [100, 50_000], groups=(1, 1, 1))
         runner.launch("scale", [a, b], [1])
@@ -190,19 +195,19 @@ def test_second_ctrl_c_at_the_end_ends_at_once(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-@pytest.mark.parametrize("name", ["swiftshader", "llvmpipe"])
 @pytest.mark.parametrize("use", ["runner.read(a)", "runner.queue.wait()", "KomputeEngine().devices()"])
-def test_a_forked_child_is_refused_and_ends_well(script, name, use):
+def test_a_forked_child_is_refused_and_ends_well(script, driver, use):
     done = script(
         f"""
-        import os, gc
+        import os, gc, warnings
         from conftest import *
         from vkamp.errors import AmpError
-        runner = Runner(KomputeEngine().open(device({name!r})))
+        runner = Runner(KomputeEngine().open(device({driver!r})))
         a, b = runner.buffer([1] * 999), runner.buffer([1] * 999)
         runner.launch("scale", [a, b], [4])
         runner.launch("long", [a], [300, 50_000], groups=(1, 1, 1))
         runner.queue.flush()
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python's own advice against fork
         child = os.fork()
         if child == 0:
             try:
@@ -220,13 +225,13 @@ def test_a_forked_child_is_refused_and_ends_well(script, name, use):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-@pytest.mark.parametrize("name", ["swiftshader", "llvmpipe"])
-def test_a_fork_before_the_first_use_is_fine(script, name):
+def test_a_fork_before_the_first_use_is_fine(script, driver):
     done = script(
         f"""
-        import os
+        import os, warnings
         from conftest import *
-        info = device({name!r})
+        info = device({driver!r})
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python's own advice against fork
         child = os.fork()
         runner = Runner(KomputeEngine().open(info))
         a = runner.buffer([1, 2])
@@ -239,6 +244,7 @@ def test_a_fork_before_the_first_use_is_fine(script, name):
     assert (done.stdout, done.stderr) == ("0\n", "")
 
 
+@pytest.mark.accelerators("llvmpipe")
 def test_logging_is_left_alone(script):
     done = script(
         """
@@ -299,10 +305,12 @@ DEPENDENT = """
     """
 
 
+@pytest.mark.accelerators("llvmpipe")
 def test_the_validation_layers_see_a_missing_barrier(validated):
     assert "SYNC-HAZARD" in validated(HAZARD)
 
 
+@pytest.mark.accelerators("llvmpipe")
 def test_the_validation_layers_are_silent(validated):
     output = validated(DEPENDENT)
     assert "VUID" not in output

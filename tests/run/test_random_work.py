@@ -65,6 +65,7 @@ def test_random_work_polled(runner, monkeypatch):
     _work(runner, 99)
 
 
+@pytest.mark.accelerators("llvmpipe")
 def test_random_work_is_valid(validated):
     output = validated(
         """
