@@ -778,12 +778,26 @@ def select_element(ctx: Context, owner: TupleValue, index: ir.Expr, node: ast.Su
     items = [convert.natural(ctx, convert.number(ctx, i, node), node) for i in owner.items]
     if any(i.type != items[0].type for i in items):
         convert.no_constant(ctx, Number(index), node.slice, "the subscript of a tuple of unlike items", "a value")
-    span = ctx.span(node)
+    return Number(_choice(ctx.span(node), index, items, 0))
+
+
+#: Longer chains of choices are made as a tree: lavapipe loses those that are nested more than 80 deep.
+_LONGEST_CHAIN = 16
+
+
+def _choice(span: Span, index: ir.Expr, items: list[ir.Expr], first: int) -> ir.Expr:
+    """``items[index - first]``."""
+    assert isinstance(index.type, Scalar)
+    if len(items) > _LONGEST_CHAIN:
+        half = len(items) // 2
+        test = ir.Compare(span, BOOL, "lt", index, ir.Const(span, index.type, first + half))
+        low, high = _choice(span, index, items[:half], first), _choice(span, index, items[half:], first + half)
+        return ir.Select(span, low.type, test, low, high)
     result = items[-1]
     for k in range(len(items) - 2, -1, -1):
-        test = ir.Compare(span, BOOL, "eq", index, ir.Const(span, index.type, k))
+        test = ir.Compare(span, BOOL, "eq", index, ir.Const(span, index.type, first + k))
         result = ir.Select(span, result.type, test, items[k], result)
-    return Number(result)
+    return result
 
 
 def contains_more_than_local(expr: ir.Expr) -> bool:

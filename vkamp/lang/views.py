@@ -350,6 +350,13 @@ class array_view(Container):
         if writes:
             self._written(accelerator_view)
 
+    def synchronize_to_async(
+        self, accelerator_view: Location, access: access_type = access_type_read
+    ) -> completion_future:
+        """:meth:`synchronize_to` in the background (AMP: ``synchronize_to_async``)."""
+        self._synchronize_writes(access)
+        return completion_future._run(lambda: self.synchronize_to(accelerator_view, access))
+
     def _synchronize_writes(self, access: access_type) -> bool:
         """Whether ``access`` announces writes; TypeError for one that this view can't have."""
         if not isinstance(access, access_type) or access not in (1, 2, 3):
