@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -65,6 +68,8 @@ def test_invalid_compute_domain(accelerator_view):
 def test_out_of_memory(accelerator_view):
     with pytest.raises(amp.OutOfMemoryError, match="bytes"):
         amp.array(amp.extent(2**31 - 1, 2), amp.int32, accelerator_view=accelerator_view)
+    with pytest.raises(amp.OutOfMemoryError, match="bytes"):
+        amp.array(amp.extent(2**30, 2**20), amp.int32, accelerator_view=amp.accelerator("cpu").default_view)
 
 
 @row("16", "unsupported_feature: the target cannot execute; no double support")
@@ -86,6 +91,56 @@ def test_intrinsics_on_the_host():
 def test_removed():
     error = amp.AcceleratorRemovedError("lost", reason="timeout")
     assert error.reason == "timeout"
+
+
+LOST = """
+import numpy as np
+import vkamp as amp
+
+@amp.kernel
+def add_one(i, values):
+    values[i] += 1
+
+view = amp.accelerator("swiftshader").default_view
+values, raw = amp.array(amp.extent(4), amp.int32, [0] * 4, accelerator_view=view), np.zeros(4, np.int32)
+home = amp.array_view(raw)
+amp.parallel_for_each(view, home.extent, add_one, home)
+amp.parallel_for_each(view, values.extent, add_one, values)
+view._queue.device.lose("timeout")  # as a driver says it
+uses = {
+    "launch": lambda: amp.parallel_for_each(view, values.extent, add_one, values),
+    "copy": lambda: amp.copy(values, raw),
+    "synchronize": home.synchronize,
+    "host access": lambda: home[0],
+    "wait": view.wait,
+    "flush": view.flush,
+    "marker": lambda: view.create_marker().get(),
+    "future": lambda: amp.copy_async(values, np.zeros(4, np.int32)).get(),
+    "array": lambda: amp.array(amp.extent(4), amp.int32, accelerator_view=view),
+}
+for name, use in uses.items():
+    try:
+        use()
+        print(name, "works")
+    except amp.AcceleratorRemovedError as error:
+        print(name, error.reason)
+del home, uses, use  # raises nothing
+print(raw.tolist())
+other = amp.array_view(raw)
+amp.parallel_for_each(amp.accelerator("llvmpipe"), other.extent, add_one, other)
+print(other[3])
+"""
+
+
+@row("16", "accelerator_view_removed: launch, copy, synchronize, wait; others go on")
+@row("16", "asynchronous errors surface at the next synchronising call")
+def test_lost_device(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(LOST, encoding="utf-8")
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    names = ["launch", "copy", "synchronize", "host access", "wait", "flush", "marker", "future", "array"]
+    assert done.stdout.splitlines() == [*(f"{name} timeout" for name in names), "[0, 0, 0, 0]", "1"]
 
 
 @amp.kernel

@@ -14,7 +14,7 @@ import threading
 import numpy as np
 from numpy.typing import NDArray
 
-from vkamp.errors import AmpError, UnsupportedFeatureError
+from vkamp.errors import AmpError, OutOfMemoryError, UnsupportedFeatureError
 from vkamp.lang.access import access_type, access_type_auto, access_type_none, access_type_read_write
 from vkamp.lang.completion import completion_future
 from vkamp.lang.storage import Storage, set_host_location_provider, set_location_provider
@@ -342,7 +342,10 @@ class _HostStorage:
     __slots__ = ("_bytes",)
 
     def __init__(self, nbytes: int) -> None:
-        self._bytes: NDArray[np.uint8] = np.zeros(nbytes, np.uint8)
+        try:
+            self._bytes: NDArray[np.uint8] = np.zeros(nbytes, np.uint8)
+        except MemoryError as error:
+            raise OutOfMemoryError(f"the host has no {nbytes} bytes for an array of the cpu accelerator") from error
 
     @property
     def nbytes(self) -> int:
