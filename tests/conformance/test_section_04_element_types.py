@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.conformance.programs import F32, I32, U32, add_one, on
+from tests.conformance.programs import F32, I32, U32, add_one, numbers, on
 from tests.conformance.registry import row
 
 
@@ -132,3 +132,17 @@ def test_python_numbers(accelerator_view):
         out[i] = n // 2 + x
 
     assert np.asarray(out).tolist() == [1.5, 1.5]
+
+
+@row("4", "short vectors: float3 is 12 bytes")
+def test_short_vectors(accelerator_view):
+    raw = numbers(4, 3, dtype=F32)
+    points = amp.array_view(raw, dtype=amp.float3)
+    assert points.extent == (4,) and points.dtype.itemsize == 12
+
+    @amp.parallel_for_each(accelerator_view, points.extent)
+    def _(i):
+        points[i] = points[i].zyx + amp.float3(1, 2, 3)
+
+    points.synchronize()
+    assert np.array_equal(raw, numbers(4, 3, dtype=F32)[:, ::-1] + [1, 2, 3])

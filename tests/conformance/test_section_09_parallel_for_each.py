@@ -270,7 +270,29 @@ def test_captured_scalars(accelerator_view):
     assert np.asarray(out).tolist() == [1150.5] * 2
 
 
+@row("9", "captured: short vectors, by value")
+def test_captured_vectors(accelerator_view):
+    out, v = amp.array_view(np.zeros(2, I32)), amp.int3(1, 2, 3)
+
+    @amp.parallel_for_each(accelerator_view, out.extent)
+    def _(i):
+        out[i] = v.x * 100 + v.y * 10 + v.z
+
+    assert np.asarray(out).tolist() == [123, 123]
+
+
 STRUCT = np.dtype([("x", F32), ("n", I32)])
+
+
+@row("9", "captured: structs, by value")
+def test_captured_structs(accelerator_view):
+    out, record = amp.array_view(np.zeros(2, F32)), np.array([(0.5, 3)], STRUCT)[0]
+
+    @amp.parallel_for_each(accelerator_view, out.extent)
+    def _(i):
+        out[i] = record.x + record.n
+
+    assert np.asarray(out).tolist() == [3.5, 3.5]
 
 
 @row("9", "captured values are read-only in the kernel")
