@@ -215,17 +215,16 @@ def test_access_types():
 
 
 @row("15", "several devices in one process")
-@pytest.mark.accelerators("swiftshader")
-def test_several_devices(accelerator_view):
+def test_several_devices():
     raw = numbers(6, 8)
     whole = amp.array_view(raw)
-    places = [amp.accelerator(name).default_view for name in ("swiftshader", "llvmpipe", "reference")]
-    for turn in range(3):
+    places = [each.default_view for each in amp.accelerator.get_all() if each.limits]
+    assert len(places) >= 2
+    for turn in range(4):
         for k, place in enumerate(places):
-            part = whole.section(0, 2 * ((k + turn) % 3), 6, 2)
+            part = whole.section(0, 2 * ((k + turn) % 4), 6, 2)
             on(place, add_one, part.extent, part)
-    expected = numbers(6, 8)
-    expected[:, :6] += 3
+    expected = numbers(6, 8) + len(places)
     assert np.array_equal(np.asarray(whole), expected)
 
 
@@ -265,16 +264,15 @@ def test_threads(accelerator, views):
 @pytest.mark.accelerators("swiftshader", "llvmpipe")
 def test_memory_is_flat(accelerator):
     view = accelerator.create_view()
-    counts = []
     for k in range(1000):
         a = amp.array(amp.extent(1 << 18), amp.int32, accelerator_view=view)  # 1 MiB
         on(view, fill, amp.extent(7), a, k)
         if k % 100 == 99:
             assert np.asarray(a.section(0, 7)).tolist() == [k] * 7
-            counts.append(view.statistics.allocations)
+    del a
     gc.collect()
-    # The pool gives back what went out of scope: nothing new after the first hundred launches.
-    assert counts[-1] == counts[0] <= 200
+    # Launches that have not run yet hold their arrays; what went out of scope otherwise is used again.
+    assert view.statistics.allocations <= 200
 
 
 @row("15", "a container too large for the device: OutOfMemoryError with sizes, all else stays usable")
@@ -293,8 +291,8 @@ def test_out_of_memory(accelerator_view):
 
 @row("15", "a fork after use: a clear error in the child", differs="beyond C++ AMP")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-@pytest.mark.parametrize("name", ["swiftshader", "llvmpipe"])
-def test_fork(tmp_path, name):
+@pytest.mark.accelerators("swiftshader", "llvmpipe")
+def test_fork(tmp_path, accelerator):
     path = tmp_path / "program.py"
     path.write_text(
         textwrap.dedent(
@@ -307,7 +305,7 @@ def test_fork(tmp_path, name):
             def add_one(i, values):
                 values[i] += 1
 
-            device = amp.accelerator({name!r}).default_view
+            device = amp.accelerator({accelerator.device_path!r}).default_view
             view = amp.array_view(np.zeros(5, np.int32))
             amp.parallel_for_each(device, view.extent, add_one, view)
             child = os.fork()
