@@ -405,7 +405,8 @@ def precise_mathematics(idx, x, y):
 
 
 def origins(t_idx, a):
-    a[t_idx.tile_origin] = t_idx.tile[2] + t_idx.local[0] + t_idx.global_[1]
+    if t_idx.local == (1, 2, 3):
+        a[t_idx.tile_origin] = t_idx.tile[2] + t_idx.local[0] + t_idx.global_[1]
 
 
 MATRICES = buffers(matrix=(FLOAT32, 2, {"readonly": True, "dense": False}), averages=(FLOAT32, 2))

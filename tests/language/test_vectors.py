@@ -138,7 +138,11 @@ def test_float_operators(accelerator_view, precise):
     with np.errstate(all="ignore"):
         last = ((a + b) * F32(3) - np.array([1, 2, 3], F32)) / F32(2)
         expected = [a + b, a - 2, a / 2, a / b, -a, a, 1 / b, a / F32(0), last]
-    same(np.asarray(out), np.array(expected, F32))
+    if precise:
+        same(np.asarray(out), np.array(expected, F32))
+    else:
+        # A driver may contract x * 3 - c.
+        np.testing.assert_allclose(np.asarray(out), np.array(expected, F32), rtol=4e-7)
 
 
 @amp.kernel

@@ -18,11 +18,16 @@ layout(std430, set = 0, binding = 0) restrict writeonly buffer a_buffer {
 void main() {
     const int t_idx_tile_2 = int(gl_WorkGroupID.x);
     const int t_idx_local_0 = int(gl_LocalInvocationID.z);
+    const int t_idx_local_1 = int(gl_LocalInvocationID.y);
+    const int t_idx_local_2 = int(gl_LocalInvocationID.x);
     const int t_idx_tile_origin_0 = int(gl_WorkGroupID.z) * 2;
     const int t_idx_tile_origin_1 = int(gl_WorkGroupID.y) * 3;
     const int t_idx_tile_origin_2 = t_idx_tile_2 * 4;
     const int t_idx_global_1 = int(gl_GlobalInvocationID.y);
 
-    // a[t_idx.tile_origin] = t_idx.tile[2] + t_idx.local[0] + t_idx.global_[1]
-    a[(t_idx_tile_origin_0 * a_extent_1 + t_idx_tile_origin_1) * a_extent_2 + t_idx_tile_origin_2] = t_idx_tile_2 + t_idx_local_0 + t_idx_global_1;
+    // if t_idx.local == (1, 2, 3):
+    if (t_idx_local_0 == 1 && t_idx_local_1 == 2 && t_idx_local_2 == 3) {
+        // a[t_idx.tile_origin] = t_idx.tile[2] + t_idx.local[0] + t_idx.global_[1]
+        a[(t_idx_tile_origin_0 * a_extent_1 + t_idx_tile_origin_1) * a_extent_2 + t_idx_tile_origin_2] = t_idx_tile_2 + t_idx_local_0 + t_idx_global_1;
+    }
 }

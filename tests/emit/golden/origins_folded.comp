@@ -28,11 +28,16 @@ void main() {
     const int t_idx_tile_1 = int(tile_number / tiles_2 % tiles_1);
     const int t_idx_tile_2 = int(tile_number % tiles_2);
     const int t_idx_local_0 = int(gl_LocalInvocationID.z);
+    const int t_idx_local_1 = int(gl_LocalInvocationID.y);
+    const int t_idx_local_2 = int(gl_LocalInvocationID.x);
     const int t_idx_tile_origin_0 = t_idx_tile_0 * 2;
     const int t_idx_tile_origin_1 = t_idx_tile_1 * 3;
     const int t_idx_tile_origin_2 = t_idx_tile_2 * 4;
-    const int t_idx_global_1 = t_idx_tile_1 * 3 + int(gl_LocalInvocationID.y);
+    const int t_idx_global_1 = t_idx_tile_1 * 3 + t_idx_local_1;
 
-    // a[t_idx.tile_origin] = t_idx.tile[2] + t_idx.local[0] + t_idx.global_[1]
-    a[(t_idx_tile_origin_0 * a_extent_1 + t_idx_tile_origin_1) * a_extent_2 + t_idx_tile_origin_2] = t_idx_tile_2 + t_idx_local_0 + t_idx_global_1;
+    // if t_idx.local == (1, 2, 3):
+    if (t_idx_local_0 == 1 && t_idx_local_1 == 2 && t_idx_local_2 == 3) {
+        // a[t_idx.tile_origin] = t_idx.tile[2] + t_idx.local[0] + t_idx.global_[1]
+        a[(t_idx_tile_origin_0 * a_extent_1 + t_idx_tile_origin_1) * a_extent_2 + t_idx_tile_origin_2] = t_idx_tile_2 + t_idx_local_0 + t_idx_global_1;
+    }
 }
