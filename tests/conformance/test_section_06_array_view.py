@@ -414,3 +414,21 @@ def test_broadcast_sources(accelerator_view):
     view, out = amp.array_view(rows, readonly=True), amp.array_view(np.zeros((3, 5), I32))
     on(accelerator_view, assign, out.extent, out, view)
     assert np.array_equal(np.asarray(out), rows)
+
+
+@row("6", "section, reinterpret_as, view_as and projection in kernels, unchecked on the device")
+def test_views_in_kernels(accelerator_view):
+    matrix, flat = amp.array_view(numbers(4, 6)), amp.array_view(np.zeros(12, F32))
+    out = amp.array_view(np.zeros((2, 3), I32))
+
+    @amp.parallel_for_each(accelerator_view, out.extent)
+    def _(i):
+        part = matrix.section(amp.index(1, 2), amp.extent(2, 3))
+        square = flat.view_as(amp.extent(2, 6))
+        square[i] = 1.0
+        bits = flat.reinterpret_as(amp.int32)
+        out[i] = part[i] + part[i[0]][0] + part.extent[1] * 100 + bits[6 * i[0] + i[1]] % 2
+
+    raw = numbers(4, 6)[1:3, 2:5]
+    assert np.array_equal(np.asarray(out), raw + raw[:, :1] + 300)
+    assert np.array_equal(np.asarray(flat).reshape(2, 6)[:, :3], np.ones((2, 3)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.conformance.programs import I32, U32, numbers, on
+from tests.conformance.programs import F32, I32, U32, numbers, on
 from tests.conformance.registry import row
 
 COUNT = 37  # threads that meet at one element
@@ -219,3 +219,43 @@ def test_readonly_target(accelerator_view):
         @amp.parallel_for_each(accelerator_view, constant.extent)
         def _(i):
             amp.atomic_fetch_add(constant[i], 1)
+
+
+@row("11", "atomic_exchange on float")
+def test_float_exchange(accelerator_view):
+    cell, old = amp.array_view(np.array([0.5], F32)), amp.array_view(np.zeros(9, F32))
+
+    @amp.parallel_for_each(accelerator_view, old.extent)
+    def _(i):
+        old[i] = amp.atomic_exchange(cell[0], i[0] + 1.5)
+
+    assert sorted([float(cell[0]), *np.asarray(old).tolist()]) == [k + 0.5 for k in range(10)]
+
+
+@row("11", "atomic_fetch_add, _sub on float", differs="an extension, by a compare-exchange loop")
+def test_float_add(accelerator_view):
+    cells = amp.array_view(np.zeros(2, F32))
+
+    @amp.parallel_for_each(accelerator_view, amp.extent(21))
+    def _(i):
+        amp.atomic_fetch_add(cells[0], i[0] * 0.5)
+        amp.atomic_fetch_sub(cells[1], 2.0)
+
+    assert np.asarray(cells).tolist() == [105, -42]
+
+
+@row("11", "targets: integer components of short vectors")
+def test_components(accelerator_view):
+    pairs = amp.array_view(np.zeros((3, 2), I32), dtype=amp.int2)
+
+    @amp.parallel_for_each(accelerator_view, amp.extent(8))
+    def _(i):
+        amp.atomic_fetch_add(pairs[1].y, i[0])
+
+    assert np.asarray(pairs).tolist() == [[0, 0], [0, 28], [0, 0]]
+
+
+@row("11", "64-bit atomics", refused="no element type has 64 bits on the Kompute engine")
+def test_wide():
+    with pytest.raises(amp.UnsupportedFeatureError):
+        amp.array(amp.extent(3), amp.int64)
