@@ -260,6 +260,46 @@ def atomics(t_idx, values, bins, extremes):
         amp.atomic_fetch_xor(extremes[6], previous)
 
 
+@amp.func
+def total_of(part):
+    total = 0.0
+    for k in range(part.extent[0]):
+        total += part[k]
+    return total
+
+
+def views(t_idx, values, table, columns, pixels):
+    i = t_idx.local[0]
+    window = amp.tile_static((4, 8), amp.float32)
+    inner = window.section(amp.index(1, 2), amp.extent(2, 4))
+    inner[i // 4, i % 4] = values.section(t_idx.tile_origin, t_idx.tile_extent)[i]
+    t_idx.barrier.wait()
+    box = table.section(amp.index(i, 1), amp.extent(2, columns))
+    row = box[1]
+    row[0] = total_of(inner[i % 2]) + total_of(row.section(1, 2))
+    values.view_as(amp.extent(4, 2))[i // 2, i % 2] += 1.0
+    bits = pixels.section(amp.index(i)).reinterpret_as(amp.uint32)
+    bits[1] = inner[0].reinterpret_as(amp.uint32)[i % 4] | 0x80000000
+    for k in range(2):
+        part = values.section(k, 2)
+        part[1] = 0.0
+    part = values.section(i, 1)
+    part[0] = 2.0
+
+
+def float_atomics(t_idx, sums, pixels):
+    totals = amp.tile_static((2, 2), amp.float32)
+    i = t_idx.local[0]
+    if i < 4:
+        totals[i // 2, i % 2] = 0.0
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    amp.atomic_fetch_add(totals[i % 2, 1], sums[i])
+    before = amp.atomic_fetch_sub(pixels[i].g, 0.5)
+    amp.atomic_exchange(sums[0], before * 2.0)
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    sums[8 + i] = totals[i % 2, 1]
+
+
 def compare_exchange(idx, cells, wanted):
     expected = amp.int32(0)
     while True:
@@ -472,6 +512,14 @@ PROGRAMS = {
     "unsigned_loop": Program(unsigned_loop, 1, None, buffers(a=(UINT32, 1)) + scalars(n=UINT32)),
     "atomics": Program(
         atomics, 1, (32,), buffers(values=(UINT32, 1, READONLY), bins=(UINT32, 1), extremes=(UINT32, 1))
+    ),
+    "views": Program(
+        views, 1, (8,),
+        (*buffers(values=(FLOAT32, 1), table=(FLOAT32, 2, STRIDED), pixels=(from_dtype(PIXEL, "pixel"), 1)),
+         *scalars(columns=INT32)),
+    ),
+    "float_atomics": Program(
+        float_atomics, 1, (8,), buffers(sums=(FLOAT32, 1), pixels=(from_dtype(PIXEL, "pixel"), 1)), precise=True
     ),
     "compare_exchange": Program(
         compare_exchange, 1, None, buffers(cells=(INT32, 1), wanted=(INT32, 1, READONLY))

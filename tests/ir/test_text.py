@@ -190,3 +190,12 @@ def test_untiled_kernel_has_no_tile() -> None:
     program = kernel(let(element("data", index("global")), 1), tile=None, index_name="i")
     assert text(program).splitlines()[0] == "kernel k(i): rank 2"
     assert text(program).splitlines()[-1] == "    data[i.global_[0]] = 1"
+
+
+def test_views() -> None:
+    number = ir.Reinterpreted(NOWHERE, UINT32, element("matrix", 1, 0), add(X, 2))
+    assert place_text(number) == "uint32(matrix[1, 0]...)[x + 2]"
+    inside = ir.ViewElement(NOWHERE, INT32, element("data", add(X, 3)), (expr(X),), (expr(4),))
+    assert place_text(inside) == "data[x + 3]<x of 4>"
+    program = kernel(let(inside, 2), let(number, expr(1, UINT32)))
+    assert "    data[x + 3]<x of 4> = 2\n" in text(program)

@@ -88,6 +88,19 @@ BAD_BODIES: dict[str, Callable[[], ir.Kernel]] = {
     "components of components": lambda: kernel(
         let(ir.ComponentsOf(NOWHERE, FLOAT32, ir.ComponentsOf(NOWHERE, Vector(FLOAT32, 2), here(V), "zx"), "x"), 1.0)
     ),
+    "reinterpreted array of floats as vectors": lambda: kernel(
+        let(ir.Reinterpreted(NOWHERE, FLOAT3, item(shared("s", 2, of=FLOAT32), 0), expr(0)), get(V))
+    ),
+    "reinterpretation of a local": lambda: kernel(let(ir.Reinterpreted(NOWHERE, FLOAT32, here(X), expr(0)), 1.0)),
+    "reinterpretation at a float": lambda: kernel(
+        let(ir.Reinterpreted(NOWHERE, FLOAT32, element("data", 0), expr(0.0)), 1.0)
+    ),
+    "view of another rank": lambda: kernel(
+        let(ir.ViewElement(NOWHERE, INT32, element("data", 0), (expr(0),), (expr(1), expr(2))), 1)
+    ),
+    "view of another type": lambda: kernel(
+        let(ir.ViewElement(NOWHERE, FLOAT32, element("data", 0), (expr(0),), (expr(1),)), 1.0)
+    ),
     "assignment of a whole array": lambda: kernel(
         node(ir.Assign, here(private("a", 3)), get(private("b", 3)))
     ),

@@ -118,8 +118,11 @@ def _atomic(name: str) -> Callable[..., Any]:
     row = ATOMICS[name]
     gives = "whether it stored" if row.result == "bool" else "the old value"
     atomic.__name__ = atomic.__qualname__ = name
+    kinds = " or ".join((", ".join(row.types[:-1]), row.types[-1]))
     atomic.__doc__ = (
-        f"{row.doc}  Atomic at one int32 or uint32 element of a container or tile_static array; gives {gives}.\n\n"
+        f"{row.doc}  Atomic at one {kinds} element of a container or tile_static array; gives {gives}.\n\n"
+        "The element may be a field of a struct, a component of a vector, or lie in a view made in the kernel.  Adding "
+        "to a float32 is an extension: a compare-exchange loop, whose sum depends on the order of the threads.\n\n"
         "An atomic is no fence: it orders no other access (amp-reference section 11)."
     )
     return _marked(atomic)
