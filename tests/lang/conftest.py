@@ -12,6 +12,7 @@ import pytest
 from vkamp.errors import AmpError, OutOfMemoryError
 from vkamp.lang import access_type, access_type_auto, access_type_none, access_type_read_write, storage
 from vkamp.lang.container import Container, Descriptor
+from vkamp.lang.region import ByteSet, scatter
 
 
 class FakeStorage:
@@ -25,27 +26,29 @@ class FakeStorage:
     def nbytes(self) -> int:
         return self.memory.size
 
-    def upload(self, offset: int, data: np.ndarray, where: np.ndarray | None = None) -> None:
+    def upload(self, offset: int, data: np.ndarray, where: ByteSet | None = None) -> None:
         self.location.run()
         assert data.dtype == np.uint8
         assert data.ndim == 1
         assert data.size > 0
         assert offset >= 0
         assert offset + data.size <= self.nbytes
-        np.copyto(self.memory[offset : offset + data.size], data, where=True if where is None else where)
-        self.location.uploads.append(data.size if where is None else int(where.sum()))
+        everything = ByteSet.interval(0, data.size)
+        scatter(self.memory[offset : offset + data.size], data, everything if where is None else where, 0)
+        self.location.uploads.append(data.size if where is None else where.nbytes)
 
-    def download(self, offset: int, nbytes: int, where: np.ndarray | None = None) -> np.ndarray:
+    def download(self, offset: int, nbytes: int, where: ByteSet | None = None) -> np.ndarray:
         self.location.run()
         assert offset >= 0
         assert nbytes > 0
         assert offset + nbytes <= self.nbytes
-        self.location.downloads.append(nbytes if where is None else int(where.sum()))
+        self.location.downloads.append(nbytes if where is None else where.nbytes)
         if self.location.fails:
             raise RuntimeError("device lost")
         data = self.memory[offset : offset + nbytes]
         if where is not None:
-            data = np.where(where, data, np.uint8(0xEE))  # the others may be anything
+            whole, data = data, np.full(nbytes, 0xEE, np.uint8)  # the others may be anything
+            scatter(data, whole, where, 0)
         if self.location.copies_out:
             return data.copy()
         data = data.view()

@@ -34,8 +34,22 @@ def test_algebra():
         for c in (a | b, a & b, a - b):  # canonical: sorted, apart, never touching
             edges = [e for pair in c.intervals() for e in pair]
             assert edges == sorted(set(edges))
-        if a:
-            assert members(a.hull()) == set(range(min(x), max(x) + 1))
+        assert members(a.shifted(-3)) == {n - 3 for n in x}
+
+
+@pytest.mark.parametrize("irregular", [False, True])
+def test_scatter(irregular):
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        length, distance = int(rng.integers(1, 5)), int(rng.integers(5, 9))
+        starts = 10 + distance * np.arange(int(rng.integers(17, 40)))
+        if irregular:
+            starts = np.delete(starts, 5)
+        where = ByteSet.runs(starts, length)
+        target, values = np.zeros(where.stop - 10, np.uint8), rng.integers(1, 256, where.stop).astype(np.uint8)
+        scatter(target, values[10:], where, 10)
+        inside = np.isin(np.arange(10, where.stop), list(members(where)))
+        np.testing.assert_array_equal(target, np.where(inside, values[10:], 0))
 
 
 def test_identities():

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from vkamp.artifacts import Executable
 from vkamp.errors import AmpError, OutOfMemoryError
 from vkamp.lang.container import Descriptor
+from vkamp.lang.region import ByteSet, scatter
 from vkamp.run.engine import Buffer, DeviceInfo, Dispatch, Engine, Launch, Limits, Program, Queue, Statistics
 
 __all__ = ["ReferenceEngine"]
@@ -69,19 +70,20 @@ class _Buffer(Buffer):
     def nbytes(self) -> int:
         return self._nbytes
 
-    def upload(self, offset: int, data: NDArray[np.uint8], where: NDArray[np.bool_] | None = None) -> None:
-        np.copyto(self.memory[offset : offset + data.size], data, where=True if where is None else where)
+    def upload(self, offset: int, data: NDArray[np.uint8], where: ByteSet | None = None) -> None:
+        everything = ByteSet.interval(0, data.size)
+        scatter(self.memory[offset : offset + data.size], data, everything if where is None else where, 0)
         self._statistics.uploads += 1
         self._statistics.uploaded_bytes += _moved(data.size, where)
 
-    def download(self, offset: int, nbytes: int, where: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
+    def download(self, offset: int, nbytes: int, where: ByteSet | None = None) -> NDArray[np.uint8]:
         self._statistics.downloads += 1
         self._statistics.downloaded_bytes += _moved(nbytes, where)
         return self.memory[offset : offset + nbytes].copy()
 
 
-def _moved(nbytes: int, where: NDArray[np.bool_] | None) -> int:
-    return nbytes if where is None else int(np.count_nonzero(where))
+def _moved(nbytes: int, where: ByteSet | None) -> int:
+    return nbytes if where is None else where.nbytes
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.lang.moves import Log
-from vkamp.lang.region import EMPTY, ByteSet, Layout, mask, scatter
+from vkamp.lang.region import EMPTY, ByteSet, Layout, scatter
 from vkamp.lang.storage import Location, Storage
 
 __all__ = ["DeviceCopy", "Home"]
@@ -32,7 +32,7 @@ __all__ = ["DeviceCopy", "Home"]
 _Bytes = NDArray[np.uint8]
 _ids = count(1)
 
-#: More separate intervals than this travel in one call, with a mask.
+#: More separate intervals than this travel in one call.
 _FEW = 8
 _COPIED_OUT = "their values are copied elsewhere"
 
@@ -65,7 +65,7 @@ class DeviceCopy:
         start, nbytes = where.start, where.stop - where.start
         if where.count == 1:
             return self.storage.download(start - self.origin, nbytes)
-        return self.storage.download(start - self.origin, nbytes, mask(where, start, nbytes))
+        return self.storage.download(start - self.origin, nbytes, where.shifted(-start))
 
     def send(self, values: _Bytes, where: ByteSet) -> None:
         """Replace the bytes ``where``, and no others, by those of ``values``, which begins at
@@ -75,7 +75,7 @@ class DeviceCopy:
             for start, stop in where.intervals():
                 self.storage.upload(start - self.origin, values[start - origin : stop - origin])
             return
-        self.storage.upload(origin - self.origin, values, mask(where, origin, values.size))
+        self.storage.upload(origin - self.origin, values, where.shifted(-origin))
 
 
 class Home:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ByteSet", "Layout", "dense_strides", "mask", "scatter"]
+__all__ = ["ByteSet", "Layout", "dense_strides", "scatter"]
 
 _Parity = NDArray[np.bool_]
 
@@ -74,9 +74,9 @@ class ByteSet:
         edges = self._edges.tolist()
         return zip(edges[0::2], edges[1::2], strict=True)
 
-    def hull(self) -> ByteSet:
-        """The interval from the lowest to the highest byte."""
-        return ByteSet.interval(self.start, self.stop) if self else EMPTY
+    def shifted(self, by: int) -> ByteSet:
+        """The set with every position moved by ``by``."""
+        return ByteSet(self._edges + by)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ByteSet) and np.array_equal(self._edges, other._edges)
@@ -141,17 +141,6 @@ EMPTY = ByteSet(np.empty(0, np.int64))
 """The set of no bytes."""
 
 
-def mask(where: ByteSet, origin: int, nbytes: int) -> NDArray[np.bool_]:
-    """For each of the ``nbytes`` bytes from position ``origin`` on, whether it is in ``where``, which
-    lies inside."""
-    edges = where._edges - origin
-    # One step up at each start and one down at each stop; the running sum is the mask.
-    steps = np.zeros(nbytes + 1, np.int8)
-    steps[edges[0::2]] = 1
-    steps[edges[1::2]] = -1
-    return np.cumsum(steps[:-1], dtype=np.int8).view(np.bool_)
-
-
 def scatter(target: NDArray[np.uint8], values: NDArray[np.uint8], where: ByteSet, origin: int) -> None:
     """Write the bytes ``where`` of ``values`` into ``target``, and no others; both begin at
     position ``origin``."""
@@ -159,7 +148,27 @@ def scatter(target: NDArray[np.uint8], values: NDArray[np.uint8], where: ByteSet
         for start, stop in where.intervals():
             target[start - origin : stop - origin] = values[start - origin : stop - origin]
         return
-    np.copyto(target, values[: target.size], where=mask(where, origin, target.size))
+    edges = where._edges - origin
+    if _copy_regular(target, values, edges):
+        return
+    # One step up at each start and one down at each stop; the running sum is the mask.
+    steps = np.zeros(target.size + 1, np.int8)
+    steps[edges[0::2]] = 1
+    steps[edges[1::2]] = -1
+    mask = np.cumsum(steps[:-1], dtype=np.int8).view(np.bool_)
+    np.copyto(target, values[: target.size], where=mask)
+
+
+def _copy_regular(target: NDArray[np.uint8], values: NDArray[np.uint8], edges: NDArray[np.int64]) -> bool:
+    """Copies runs of one length at one distance, as the rows of a section are; False for others."""
+    starts, run = edges[0::2], int(edges[1] - edges[0])
+    distance = int(starts[1] - starts[0])
+    if bool(np.any(edges[1::2] - starts != run)) or bool(np.any(np.diff(starts) != distance)):
+        return False
+    shape, first = (starts.size, run), int(starts[0])
+    place: NDArray[np.uint8] = np.ndarray(shape, np.uint8, target, first, (distance, 1))
+    place[...] = np.ndarray(shape, np.uint8, values, first, (distance, 1))
+    return True
 
 
 def dense_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vkamp.errors import AmpError
 from vkamp.lang.access import access_type
+from vkamp.lang.region import ByteSet
 
 __all__ = [
     "Location",
@@ -31,16 +32,16 @@ class Storage(Protocol):
     def nbytes(self) -> int:
         """Its size in bytes."""
 
-    def upload(self, offset: int, data: NDArray[np.uint8], where: NDArray[np.bool_] | None = None) -> None:
+    def upload(self, offset: int, data: NDArray[np.uint8], where: ByteSet | None = None) -> None:
         """Write the bytes ``data`` at ``offset``, ordered after every launch already enqueued; with
-        ``where``, of the same size, only those that it names.
+        ``where``, positions in ``data``, only those.
 
         ``data`` may be changed as soon as the call returns.
         """
 
-    def download(self, offset: int, nbytes: int, where: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
+    def download(self, offset: int, nbytes: int, where: ByteSet | None = None) -> NDArray[np.uint8]:
         """The bytes ``[offset, offset + nbytes)`` after the launches enqueued so far; waits for
-        what it needs.  With ``where``, ``nbytes`` long, only those that it names are of interest.
+        what it needs.  With ``where``, positions from ``offset`` on, only those are of interest.
 
         The array is fresh or read-only.
         """

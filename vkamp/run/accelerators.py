@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from vkamp.errors import AmpError, OutOfMemoryError, UnsupportedFeatureError
 from vkamp.lang.access import access_type, access_type_auto, access_type_none, access_type_read_write
 from vkamp.lang.completion import completion_future
+from vkamp.lang.region import ByteSet, scatter
 from vkamp.lang.storage import Storage, set_host_location_provider, set_location_provider
 from vkamp.run import devices
 from vkamp.run.engine import DeviceInfo, Engine, Limits, Queue, Statistics
@@ -351,11 +352,12 @@ class _HostStorage:
     def nbytes(self) -> int:
         return self._bytes.nbytes
 
-    def upload(self, offset: int, data: NDArray[np.uint8], where: NDArray[np.bool_] | None = None) -> None:
+    def upload(self, offset: int, data: NDArray[np.uint8], where: ByteSet | None = None) -> None:
         self._check(offset, data.nbytes)
-        np.copyto(self._bytes[offset : offset + data.nbytes], data, where=True if where is None else where)
+        everything = ByteSet.interval(0, data.nbytes)
+        scatter(self._bytes[offset : offset + data.nbytes], data, everything if where is None else where, 0)
 
-    def download(self, offset: int, nbytes: int, where: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
+    def download(self, offset: int, nbytes: int, where: ByteSet | None = None) -> NDArray[np.uint8]:
         self._check(offset, nbytes)
         return self._bytes[offset : offset + nbytes].copy()
 

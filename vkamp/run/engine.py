@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.artifacts import Executable
+from vkamp.lang.region import ByteSet
 
 __all__ = [
     "Buffer",
@@ -144,17 +145,17 @@ class Buffer(ABC):
         """Size in bytes, as it was asked for."""
 
     @abstractmethod
-    def upload(self, offset: int, data: NDArray[np.uint8], where: NDArray[np.bool_] | None = None) -> None:
+    def upload(self, offset: int, data: NDArray[np.uint8], where: ByteSet | None = None) -> None:
         """Writes ``data`` (uint8, one-dimensional) at byte ``offset``; ordered after every
-        dispatch already enqueued. With ``where``, of the same size, only the bytes that it names.
+        dispatch already enqueued. With ``where``, positions in ``data``, only those bytes.
 
         ``data`` may be changed as soon as the call returns. The other bytes keep what they hold.
         """
 
     @abstractmethod
-    def download(self, offset: int, nbytes: int, where: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
+    def download(self, offset: int, nbytes: int, where: ByteSet | None = None) -> NDArray[np.uint8]:
         """The bytes ``offset .. offset + nbytes`` as a fresh array; waits for the dispatches that
-        write them. With ``where``, ``nbytes`` long, only the bytes that it names count.
+        write them. With ``where``, positions from ``offset`` on, only those bytes count.
         """
 
 

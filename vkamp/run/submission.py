@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from vkamp.artifacts import Executable
 from vkamp.errors import AmpError
+from vkamp.lang.region import ByteSet, scatter
 from vkamp.run.engine import Buffer, DeviceInfo, Dispatch, Queue, Statistics
 from vkamp.run.kompute import Device, KomputeProgram, Pipeline, Slot
 from vkamp.run.plan import Access, levels
@@ -53,14 +54,14 @@ class KomputeBuffer(Buffer):
     def nbytes(self) -> int:
         return self._nbytes
 
-    def upload(self, offset: int, data: NDArray[np.uint8], where: NDArray[np.bool_] | None = None) -> None:
+    def upload(self, offset: int, data: NDArray[np.uint8], where: ByteSet | None = None) -> None:
         if data.dtype != np.uint8 or data.ndim != 1:
             raise AmpError(f"upload takes a one-dimensional uint8 array, not {data.ndim}-d {data.dtype}")
         self._check_range("upload", offset, data.nbytes)
         whole = where is None and data.nbytes == self._nbytes
         self.queue.upload(self.slot, offset, data, where, whole=whole)
 
-    def download(self, offset: int, nbytes: int, where: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
+    def download(self, offset: int, nbytes: int, where: ByteSet | None = None) -> NDArray[np.uint8]:
         self._check_range("download", offset, nbytes)
         return self.queue.download(self.slot, offset, nbytes, where)
 
@@ -158,8 +159,8 @@ class Submission:
         return total
 
 
-def _moved(nbytes: int, where: NDArray[np.bool_] | None) -> int:
-    return nbytes if where is None else int(np.count_nonzero(where))
+def _moved(nbytes: int, where: ByteSet | None) -> int:
+    return nbytes if where is None else where.nbytes
 
 
 def _touches(work: Submission | _Pending, slot: Slot) -> bool:
@@ -295,9 +296,7 @@ class KomputeQueue(Queue):
 
     # -- host access
 
-    def upload(
-        self, slot: Slot, offset: int, data: NDArray[np.uint8], where: NDArray[np.bool_] | None, *, whole: bool
-    ) -> None:
+    def upload(self, slot: Slot, offset: int, data: NDArray[np.uint8], where: ByteSet | None, *, whole: bool) -> None:
         """Writes ``data`` into the host's bytes; the device gets them before the next dispatch
         that uses them.
         """
@@ -313,13 +312,14 @@ class KomputeQueue(Queue):
                 self._bring_home(slot)
             slot.dirty = slot.mirrored
             slot.stale = False
-            np.copyto(slot.mirror[offset : offset + data.size], data, where=True if where is None else where)
+            if where is None:
+                slot.mirror[offset : offset + data.size] = data
+            else:
+                scatter(slot.mirror[offset : offset + data.size], data, where, 0)
             self._statistics.uploads += 1
             self._statistics.uploaded_bytes += _moved(data.size, where)
 
-    def download(
-        self, slot: Slot, offset: int, nbytes: int, where: NDArray[np.bool_] | None = None
-    ) -> NDArray[np.uint8]:
+    def download(self, slot: Slot, offset: int, nbytes: int, where: ByteSet | None = None) -> NDArray[np.uint8]:
         """A copy of the bytes, after everything enqueued that writes them."""
         self._check()
         with self.device.lock:
