@@ -211,10 +211,14 @@ _accelerators.register_engine(_dispatch.ReferenceEngine())
 set_inspector(_dispatch.inspect_kernel)
 
 
+class _RefusedNameError(UnsupportedFeatureError, AttributeError):
+    """A name of AMP's that vkamp refuses; an AttributeError as well, as ``hasattr`` and ``dir`` tools expect."""
+
+
 def __getattr__(name: str) -> _NoReturn:
     """AMP's normalised types are known by name and refused."""
     kind, size = name.rstrip("234").rstrip("_"), name[-1:]
     if kind in ("norm", "unorm") and name in (kind, *(f"{kind}{mark}{n}" for mark in ("", "_") for n in "234")):
         instead = f"float{size}" if size.isdigit() else "float32"
-        raise UnsupportedFeatureError(f"{name} is not supported: use {instead}, and clamp where it matters")
+        raise _RefusedNameError(f"{name} is not supported: use {instead}, and clamp where it matters")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -397,5 +397,6 @@ def test_structs_with_vectors():
 def test_norms_are_refused(name):
     with pytest.raises(amp.UnsupportedFeatureError, match=f"^{name} is not supported: use float"):
         getattr(amp, name)
+    assert not hasattr(amp, name)
     with pytest.raises(AttributeError):
         amp.norms  # noqa: B018

@@ -69,19 +69,22 @@ class completion_future:
         return self._future
 
     def valid(self) -> bool:
-        """Whether this future stands for an operation."""
+        """Whether this future stands for an operation (AMP: ``valid``); False for ``completion_future()``."""
         return self._future is not None
 
     def get(self) -> None:
-        """Wait for the end; raise what the operation raised."""
+        """Wait for the end and raise what the operation raised (AMP: ``get``).
+
+        AmpError if this future stands for no operation, as from all that wait.
+        """
         self._operation().result()
 
     def wait(self) -> None:
-        """Wait for the end, well or not."""
+        """Wait for the end, well or not (AMP: ``wait``): only ``get`` raises what the operation raised."""
         self._operation().exception()
 
     def wait_for(self, seconds: float) -> bool:
-        """Wait at most ``seconds``; whether the operation has ended."""
+        """Wait at most ``seconds``; whether the operation has ended (AMP: ``wait_for``)."""
         try:
             self._operation().exception(max(seconds, 0))
         except TimeoutError:
@@ -90,13 +93,13 @@ class completion_future:
 
     def wait_until(self, when: datetime | float) -> bool:
         """Wait until ``when``, a datetime or seconds as of ``time.time()``; whether the operation
-        has ended."""
+        has ended (AMP: ``wait_until``)."""
         moment = when.timestamp() if isinstance(when, datetime) else when
         return self.wait_for(moment - time.time())
 
     def then(self, callback: Callable[[], object]) -> None:
         """Call ``callback()`` in a thread of its own when the operation has ended well, now if it
-        already has.
+        already has (AMP: ``then``).  It may start and wait for further copies.
 
         An exception in it goes to ``threading.excepthook``.
         """
