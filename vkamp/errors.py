@@ -234,7 +234,7 @@ MESSAGES: dict[str, Message] = {
     "VKA102": Message(
         _C,
         "the source of `{name}` cannot be read, and a kernel is compiled from its source",
-        "define it in a file or a notebook cell, not in text given to exec() or the plain interactive prompt",
+        "define it in a file or a notebook cell, not in text given to exec() or `python -c` or the interactive prompt",
     ),
     "VKA103": Message(_C, "`{text}` has no effect", "{advice}"),
     "VKA104": Message(_C, "a `for` loop runs over range(...) or amp.static_range(...) only", "{advice}"),

@@ -1,4 +1,4 @@
-"""Short vectors on the host (amp-reference section 14), alone and as elements."""
+"""Short vectors on the host (docs/conformance.md, section 14), alone and as elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Containers of one memory in one launch share it, whatever their extents and types (amp-reference 7.8, 20.9)."""
+"""Containers of one memory in one launch share it, whatever their extents and types.
+
+The rules: docs/conformance.md, sections 7 and 20.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Atomics: every row on every kind of element, what they give, their races (amp-reference 11, 20.11, 20.13)."""
+"""Atomics: every row on every kind of element, what they give, their races (conformance: 11, 20)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fences and barriers order memory within a tile: shared, global, with and without waiting (amp-reference 3, 20.11)."""
+"""Fences and barriers order memory within a tile: shared, global, with and without waiting (conformance: 3, 20)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views made in kernels: section, projection, view_as, reinterpret_as, over containers and arrays (amp-reference 6)."""
+"""Views made in kernels: section, projection, view_as, reinterpret_as (docs/conformance.md, section 6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Short vectors in kernels (amp-reference section 14), on every device."""
+"""Short vectors in kernels (docs/conformance.md, section 14), on every device."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 Only what is certain is told: a store that the uniformity analysis proved to be executed by all
 threads together, at an index that is the same for all of them.
 
-Source: amp-reference section 12.
+C++ AMP's model: docs/conformance.md, section 12.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ changed since the last barrier, and the jumps by which some threads have left. D
 analysed once per kind of call. Everything only grows while a loop is repeated, so a barrier refused
 in an early round stays refused.
 
-Source: amp-reference section 3 (uniformity).
+C++ AMP's model: docs/conformance.md, section 3 (uniformity).
 """
 
 from __future__ import annotations

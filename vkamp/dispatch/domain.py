@@ -1,6 +1,6 @@
 """The compute domain of a launch and its checks, in AMP's order.
 
-Source: amp-reference section 9.
+C++ AMP's model: docs/conformance.md, section 9.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The launch itself: target, compilation, binding, submission.
 
-Source: amp-reference section 9.
+C++ AMP's model: docs/conformance.md, section 9.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The reference accelerator as an engine: memory is numpy's, and a dispatch runs the IR in Python.
 
-Source: amp-reference section 15 (AMP's REF device).
+C++ AMP's model: docs/conformance.md, section 15 (AMP's REF device).
 """
 
 from __future__ import annotations

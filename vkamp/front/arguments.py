@@ -1,6 +1,6 @@
 """The arguments and captures of a launch: their types for the compiler, their values for the device.
 
-Source: amp-reference section 9 (what may be captured).
+C++ AMP's model: docs/conformance.md, section 9 (what may be captured).
 """
 
 from __future__ import annotations

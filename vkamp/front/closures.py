@@ -1,7 +1,8 @@
 """Functions that stand in kernels: nested ``def`` and ``lambda``.
 
-Source: amp-reference section 10 (lambdas capturing by value; nested functions inherit the restriction).  Python's own
-functions see later assignments of what they capture, AMP's do not: where that could differ, it is refused.
+C++ AMP's model: docs/conformance.md, section 10 (lambdas capturing by value; nested functions inherit the
+restriction).  Python's own functions see later assignments of what they capture, AMP's do not: where that could
+differ, it is refused.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Objects that a kernel can use: instances of Python classes with device methods (AMP: functors).
 
-Source: amp-reference section 9 (a functor's members follow the table of captures).
+C++ AMP's model: docs/conformance.md, section 9 (a functor's members follow the table of captures).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``match`` (AMP: ``switch``): a chain of ``if``, so that everything known about branches holds for it.
 
-Source: amp-reference section 10.
+C++ AMP's model: docs/conformance.md, section 10.
 """
 
 from __future__ import annotations

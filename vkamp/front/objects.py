@@ -1,6 +1,6 @@
 """Objects in kernels: members and methods of functors and structs, constructors, operators.
 
-Source: amp-reference sections 9 and 10 (functors, structs by value, methods, operators).
+C++ AMP's model: docs/conformance.md, sections 9 and 10 (functors, structs by value, methods, operators).
 """
 
 from __future__ import annotations

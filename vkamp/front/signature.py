@@ -1,6 +1,6 @@
 """What a launch hands to the compiler: the types of arguments and captures, never their values.
 
-Source: amp-reference section 9 (what may be captured).
+C++ AMP's model: docs/conformance.md, section 9 (what may be captured).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A vector that has no place is a :class:`~vkamp.front.values.Number` whose expression has a vector's type.
 
-Source: amp-reference section 14.
+C++ AMP's model: docs/conformance.md, section 14.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A view exists while the kernel is compiled; only its numbers (origins, sizes) are of the run time.  No device checks
 them; the reference accelerator checks each subscript against the view's own extent.
 
-Source: amp-reference sections 6 and 10.
+C++ AMP's model: docs/conformance.md, sections 6 and 10.
 """
 
 from __future__ import annotations

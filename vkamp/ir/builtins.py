@@ -4,7 +4,7 @@ A row has the Python spellings, a typing rule, the GLSL spelling, the reference 
 accelerator runs, the device feature it needs, and sample arguments with which one parametrised test compares device
 and reference.  Adding a function is adding a row.
 
-Source: amp-reference sections 11 (atomics) and 13 (math).
+C++ AMP's model: docs/conformance.md, sections 11 (atomics) and 13 (math).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The fence kinds, one row each: read by the printer, the uniformity and the race analysis alike.
 
-Source: amp-reference section 3.
+C++ AMP's model: docs/conformance.md, section 3.
 """
 
 from __future__ import annotations

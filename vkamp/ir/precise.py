@@ -2,7 +2,7 @@
 
 Each row's shader function is in ``precise.glsl``; its reference works in double precision and rounds once.
 
-Source: amp-reference section 13.
+C++ AMP's model: docs/conformance.md, section 13.
 """
 
 from __future__ import annotations

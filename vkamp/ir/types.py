@@ -1,6 +1,7 @@
 """The types of the IR: scalars, short vectors, structs and fixed-size arrays, with numpy's layout.
 
-Source: amp-reference sections 4 (element types) and 14 (short vectors).  Sizes and offsets are bytes and equal numpy's.
+C++ AMP's model: docs/conformance.md, sections 4 (element types) and 14 (short vectors).  Sizes and offsets are
+bytes and equal numpy's.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def _fence(name: str) -> Callable[[Any], None]:
     fence.__name__ = fence.__qualname__ = name
     fence.__doc__ = (
         f"Orders this thread's accesses to {kinds} memory for the other threads of its tile; waits for nobody.\n\n"
-        "The argument is ``t_idx.barrier``; allowed in divergent code (amp-reference section 3)."
+        "The argument is ``t_idx.barrier``; allowed in divergent code."
     )
     return _marked(fence)
 
@@ -123,7 +123,7 @@ def _atomic(name: str) -> Callable[..., Any]:
         f"{row.doc}  Atomic at one {kinds} element of a container or tile_static array; gives {gives}.\n\n"
         "The element may be a field of a struct, a component of a vector, or lie in a view made in the kernel.  Adding "
         "to a float32 is an extension: a compare-exchange loop, whose sum depends on the order of the threads.\n\n"
-        "An atomic is no fence: it orders no other access (amp-reference section 11)."
+        "An atomic is no fence: it orders no other access."
     )
     return _marked(atomic)
 

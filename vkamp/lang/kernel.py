@@ -1,6 +1,6 @@
 """The decorators ``@kernel`` and ``@func``, of functions and of methods.
 
-Source: amp-reference sections 9 and 10 (``restrict(amp)`` and ``restrict(cpu, amp)``).
+C++ AMP's model: docs/conformance.md, sections 9 and 10 (``restrict(amp)`` and ``restrict(cpu, amp)``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``@amp.struct``: a class of values that the host and kernels share, with fields of numbers and with methods.
 
-Source: amp-reference sections 4 and 10 (structs by value, their methods and constructors).
+C++ AMP's model: docs/conformance.md, sections 4 and 10 (structs by value, their methods and constructors).
 """
 
 from __future__ import annotations

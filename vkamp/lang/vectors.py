@@ -1,6 +1,6 @@
 """Short vectors: ``float3`` and its like, on the host as in a kernel.
 
-Source: amp-reference section 14.
+C++ AMP's model: docs/conformance.md, section 14.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Every finding is an :class:`~vkamp.errors.AmpError` (a race: a :class:`~vkamp.errors.RaceError`)
 whose ``error_code`` is its kind and whose ``fault`` holds the same facts as data.
 
-Source: amp-reference sections 3, 10 and 12.
+C++ AMP's model: docs/conformance.md, sections 3, 10 and 12.
 """
 
 from __future__ import annotations

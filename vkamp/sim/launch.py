@@ -1,6 +1,6 @@
 """Runs a kernel's threads, a tile at a time, switched at barriers, in the order of a seed.
 
-Source: amp-reference sections 3, 9 and 12.
+C++ AMP's model: docs/conformance.md, sections 3, 9 and 12.
 """
 
 from __future__ import annotations

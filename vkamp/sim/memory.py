@@ -7,7 +7,7 @@ A shadow remembers for each word who touched it last, as ``thread * sites + site
 threads of a tile the records live until a barrier whose fence covers the memory; between tiles
 they live for the whole launch.
 
-Source: amp-reference section 12.
+C++ AMP's model: docs/conformance.md, section 12.
 """
 
 from __future__ import annotations

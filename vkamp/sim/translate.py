@@ -17,7 +17,7 @@ the generated code begins with an underscore:
 ``_ts_A _s_A _fn_A``    tile_static array, captured scalar, device function
 ======================= =====================================================================
 
-Source: amp-reference sections 3, 10, 11.
+C++ AMP's model: docs/conformance.md, sections 3, 10, 11.
 """
 
 from __future__ import annotations
