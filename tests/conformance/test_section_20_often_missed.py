@@ -179,9 +179,9 @@ def test_compare_exchange(accelerator_view):
     assert np.asarray(seen).tolist() == [51, 90] and cell[0] == 9
 
 
-@row("20", "14. fmod, modf, round and NaN in fmax and fmin follow C", differs="contraction is off with precise=True")
+@row("20", "14. fmod, modf, round and NaN in fmax and fmin follow C")
 def test_c_math(accelerator_view):
-    values, out = amp.array_view(np.array([-5.5, 2.0, np.nan, 2.5], F32)), amp.array_view(np.zeros(5, F32))
+    values, out = amp.array_view(np.array([-5.5, 2.0, np.nan, 2.5], F32)), amp.array_view(np.zeros(12, F32))
 
     @amp.parallel_for_each(accelerator_view, amp.extent(1))
     def _(i):
@@ -190,5 +190,29 @@ def test_c_math(accelerator_view):
         out[k + 1] = amp.fast_math.fmax(values[k + 2], values[k + 1])
         out[k + 2] = amp.fast_math.fmin(values[k + 1], values[k + 2])
         out[k + 3] = amp.fast_math.trunc(values[k])
+        fraction, whole = amp.fast_math.modf(values[k])
+        out[k + 4] = fraction
+        out[k + 5] = whole
+        out[k + 6] = amp.fast_math.round(values[k + 3])
+        out[k + 7] = amp.precise_math.round(-values[k + 3])
+        out[k + 8] = amp.precise_math.fmod(values[k], values[k + 1])
+        out[k + 9] = amp.precise_math.fmax(values[k + 2], values[k + 1])
+        out[k + 10] = amp.precise_math.fmin(values[k + 1], values[k + 2])
+        out[k + 11] = amp.precise_math.nearbyint(values[k + 3])
 
-    assert np.asarray(out).tolist()[:4] == [-1.5, 2, 2, -5]
+    assert np.asarray(out).tolist() == [-1.5, 2, 2, -5, -0.5, -5, 3, -3, -1.5, 2, 2, 2]
+
+
+@row("20", "14. no contraction", differs="allowed, as GPU compilers do; @amp.kernel(precise=True) forbids it")
+def test_contraction(accelerator_view):
+    """(1 + e)**2 - (1 + 2e) is e**2 in one rounding, and 0 with the product rounded before."""
+    x = np.float32(1 + 2**-12)
+    values = amp.array_view(np.array([x, -(1 + 2**-11), 0, 0], F32))
+
+    @amp.kernel(precise=True)
+    def both(i, values):
+        values[i + 2] = values[i] * values[i] + values[i + 1]
+        values[i + 3] = amp.precise_math.fma(values[i], values[i], values[i + 1])
+
+    on(accelerator_view, both, amp.extent(1), values)
+    assert np.asarray(values)[2:].tolist() == [0, 2**-24]
