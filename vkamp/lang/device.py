@@ -79,7 +79,7 @@ def tile_static(shape: Any, dtype: Any) -> Any:
 
 @_marked
 def private(shape: Any, dtype: Any) -> Any:
-    """An array of each thread's own: ``shape`` elements of ``dtype``, indeterminate until written.
+    """An array of each thread's own (AMP: a local array): ``shape`` elements of ``dtype``, indeterminate until written.
 
     Called from plain Python, in an ``@amp.func``, it makes a numpy array.
     """
@@ -101,7 +101,7 @@ def _fence(name: str) -> Callable[[Any], None]:
     fence.__name__ = fence.__qualname__ = name
     fence.__doc__ = (
         f"Orders this thread's accesses to {kinds} memory for the other threads of its tile; waits for nobody.\n\n"
-        "The argument is ``t_idx.barrier``; allowed in divergent code."
+        f"The argument is ``t_idx.barrier``; allowed in divergent code (AMP: ``{name}``).  AmpError in plain Python."
     )
     return _marked(fence)
 
@@ -119,11 +119,16 @@ def _atomic(name: str) -> Callable[..., Any]:
     gives = "whether it stored" if row.result == "bool" else "the old value"
     atomic.__name__ = atomic.__qualname__ = name
     kinds = " or ".join((", ".join(row.types[:-1]), row.types[-1]))
+    extension = (
+        "  With a float32 it is an extension: a compare-exchange loop, whose sum depends on the order of the threads."
+        if row.float_loop
+        else ""
+    )
     atomic.__doc__ = (
-        f"{row.doc}  Atomic at one {kinds} element of a container or tile_static array; gives {gives}.\n\n"
-        "The element may be a field of a struct, a component of a vector, or lie in a view made in the kernel.  Adding "
-        "to a float32 is an extension: a compare-exchange loop, whose sum depends on the order of the threads.\n\n"
-        "An atomic is no fence: it orders no other access."
+        f"{row.doc}  Atomic at one {kinds} element of a container or tile_static array; gives {gives} "
+        f"(AMP: ``{name}``).\n\n"
+        f"The element may be a field of a struct, a component of a vector, or lie in a view made in the kernel."
+        f"{extension}\n\nAn atomic is no fence: it orders no other access.  AmpError in plain Python."
     )
     return _marked(atomic)
 
@@ -154,13 +159,36 @@ def trem(a: int, b: int) -> int:
     return int(a) - tdiv(a, b) * int(b)
 
 
+#: What the parameters of a class take, in words.
+_CLASSES: dict[str, str] = {
+    "F": "float32",
+    "N": "int32, uint32 or float32",
+    "S": "int32 or float32",
+    "I": "int32",
+    "Z": "int32 or uint32",
+    "B": "bool",
+}
+
+
+def _math_doc(doc: str, python: Iterable[str], params: Iterable[str], results: Iterable[str]) -> str:
+    """What a function does, its types and AMP's name of it."""
+    params, results = tuple(params), tuple(_CLASSES.get(result, result) for result in results)
+    # Parameters of one class letter have one common type.
+    kinds = ", ".join(_CLASSES[param] for param in dict.fromkeys(params))
+    groups = dict.fromkeys(name for name in python if name.startswith(("fast_math.", "precise_math.")))
+    amp = next((f" (AMP: ``{name.replace('.', '::')}``)" for name in groups), "")
+    count = f"{len(params)} argument{'s' if len(params) > 1 else ''}"
+    given = " and ".join("the arguments' type" if "," in kind or " or " in kind else kind for kind in results)
+    return f"{doc}\n\n{count} of {kinds}; gives {given}{amp}."
+
+
 class MathFunction:
     """A function of the builtin table; from plain Python it computes the reference result."""
 
     def __init__(self, row: BuiltinRow) -> None:
         self.row = row
         self.__name__ = row.name
-        self.__doc__ = row.doc
+        self.__doc__ = _math_doc(row.doc, row.python, row.params, [row.result])
 
     def __call__(self, *args: Any) -> Any:
         if len(args) != len(self.row.params):
@@ -178,7 +206,7 @@ class MathTuple:
         self.row = row
         self.parts = tuple(BUILTINS[name] for name in row.parts)
         self.__name__ = row.name.removeprefix("precise_")
-        self.__doc__ = row.doc
+        self.__doc__ = _math_doc(row.doc, row.python, self.parts[0].params, [part.result for part in self.parts])
 
     def __call__(self, *args: Any) -> tuple[Any, ...]:
         wanted = len(self.parts[0].params)
