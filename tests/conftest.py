@@ -8,6 +8,7 @@ must never look like a passed test.
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -44,6 +45,9 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         f"{MARKER}(*names): of the session's accelerators, run on these only; 'drivers' are all but the reference",
     )
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A script's background job is started with Ctrl-C ignored, and so would be the programs that tests interrupt.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if "VKAMP_CACHE_DIR" not in os.environ:
         folder = tempfile.TemporaryDirectory(prefix="vkamp-tests-")
         os.environ["VKAMP_CACHE_DIR"] = folder.name
