@@ -341,6 +341,7 @@ MESSAGES: dict[str, Message] = {
         "`{name}{given}` is ambiguous: {forms} fit equally well",
         "convert the arguments to the types of one of them",
     ),
+    "VKA227": Message(_U, "{what}", "{advice}"),
     # -- 3xx: types
     "VKA301": Message(_C, "{given} value cannot be stored in {what}, which is {type}", "{advice}"),
     "VKA302": Message(_C, "`{op}` does not work on {what}", "{advice}"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vkamp.errors import Span
+from vkamp.errors import Span, UnsupportedFeatureError
 from vkamp.front import advice
 from vkamp.front.context import Context, Guard, Module
 from vkamp.front.signature import (
@@ -210,6 +210,10 @@ def attribute_of_object(ctx: Context, owner: Object, name: str, node: ast.Attrib
         ctx.fail("VKA206", node, owner=ctx.describe(owner), name=name, advice=advice.attribute("", name, ()))
     try:
         found = getattr(target, name)
+    except UnsupportedFeatureError as error:
+        # A name that vkamp knows and does not have says what to write instead.
+        what, _, instead = str(error).partition(": ")
+        ctx.fail("VKA227", node, what=what, advice=instead)
     except AttributeError:
         text = ctx.text(node.value)
         known = [n for n in dir(target) if not n.startswith("_")]
