@@ -114,7 +114,10 @@ def _span(store: SharedStore) -> Span:
 
 
 def _atomic_for(statement: nodes.Assign) -> str | None:
-    """The atomic that does this update, if devices have one for elements of this type (of floats they have none)."""
+    """The atomic that does this update, if there is one for elements of this type.
+
+    For a float of tile_static memory it is not the advice: a tree of partial sums is quicker than its loop.
+    """
     value = statement.value
     if isinstance(value, nodes.Cast):
         value = value.operand
@@ -129,7 +132,8 @@ def _atomic_for(statement: nodes.Assign) -> str | None:
     if name is None:
         return None
     kind = statement.place.type
-    fits = isinstance(kind, Scalar) and kind.is_integer and kind.name in ATOMICS[name].types
+    shared = isinstance(nodes.root_of(statement.place), nodes.BufferElement)
+    fits = isinstance(kind, Scalar) and kind.name in ATOMICS[name].types and (kind.is_integer or shared)
     own = [isinstance(o, nodes.Load) and o.place == statement.place for o in operands]
     first_only = name == "atomic_fetch_sub"
     return name if fits and (own[0] if first_only else any(own)) else None
