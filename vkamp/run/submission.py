@@ -234,6 +234,19 @@ class KomputeQueue(Queue):
             if self.immediate or len(self._work) >= _MAX_PENDING:
                 self._plan()
                 self._launch()
+                self._bound()
+
+    def _bound(self) -> None:
+        """Waits for the oldest work where much is running: what runs holds its memory."""
+        running = [each for each in self._work if isinstance(each, Submission)]
+        held = sum(len(each.dispatches) for each in running)
+        oldest: list[Submission] = []
+        for each in running:
+            if held <= _MAX_PENDING:
+                break
+            oldest.append(each)
+            held -= len(each.dispatches)
+        self._settle_these(oldest)
 
     def flush(self) -> None:
         self._check()
