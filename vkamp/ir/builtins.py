@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from vkamp.ir.precise import PRECISE_ROWS, PRECISE_TUPLES, ldexp
+from vkamp.ir.precise import PRECISE_ROWS, PRECISE_TUPLES, ldexp, power
 from vkamp.ir.rows import AtomicRow, BuiltinRow, TupleRow, float_reference
 
 __all__ = ["ATOMICS", "BUILTINS", "TUPLES", "AtomicRow", "BuiltinRow", "TupleRow"]
@@ -23,10 +23,6 @@ __all__ = ["ATOMICS", "BUILTINS", "TUPLES", "AtomicRow", "BuiltinRow", "TupleRow
 
 def _round_half_away(x: Any) -> Any:
     return np.copysign(np.floor(np.abs(x) + 0.5), x) if np.isfinite(x) else x
-
-
-def _pow(x: Any, y: Any) -> Any:
-    return np.power(x, y)
 
 
 _REAL: tuple[tuple[float, ...], ...] = ((0.0,), (0.3,), (-0.7,), (1.0,), (-2.5,), (5.25,), (0.001,))
@@ -187,7 +183,7 @@ _ROWS = (
     _row("fmod", "FF", "F", "fmod_c({0}, {1})", float_reference(np.fmod), "Remainder with the sign of x.",
          ((5.5, 2.0), (-5.5, 2.0), (5.5, -2.0), (0.3, 7.0), (1e6, 3.0), (8.0, 2.0)),
          python=("fast_math.fmod", "fast_math.fmodf", "math.fmod"), helper=_FMOD_HELPER),
-    _row("pow", "FF", "F", "pow_c({0}, {1})", float_reference(_pow), "x to the power of y.",
+    _row("pow", "FF", "F", "pow_c({0}, {1})", float_reference(power), "x to the power of y.",
          ((2.0, 3.0), (2.0, -1.5), (-2.0, 3.0), (-2.0, 2.0), (0.0, 2.0), (9.0, 0.5), (5.0, 0.0), (-2.0, 0.5)),
          python=("fast_math.pow", "fast_math.powf", "math.pow", "pow"), ulp=256, helper=_POW_HELPER),
     _row("isnan", "F", "bool", "isnan({0})", np.isnan, "Whether x is no number.", (*_REAL, (math.nan,)),

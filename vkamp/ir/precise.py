@@ -24,6 +24,7 @@ __all__ = [
     "frexp_significand",
     "ldexp",
     "modf_fraction",
+    "power",
 ]
 
 #: The results of ``fpclassify``.
@@ -172,6 +173,13 @@ def _lgamma_sign(x: Any) -> int:
         return 1 if math.copysign(1.0, x) > 0 else -1
     below = math.floor(x)
     return 1 if below == x or below % 2 == 0 else -1
+
+
+def power(x: Any, y: Any) -> Any:
+    """C's ``pow``: for a single exponent of 0.5 newer numpys take a root, which differs at minus infinity."""
+    return np.power(*np.broadcast_arrays(np.atleast_1d(x), np.atleast_1d(y))).reshape(
+        np.broadcast_shapes(np.shape(x), np.shape(y))
+    )[()]
 
 
 def _exp10(x: Any) -> Any:
@@ -372,7 +380,7 @@ PRECISE_ROWS: tuple[BuiltinRow, ...] = (
     _row("log", "Natural logarithm.", np.log, _POSITIVE, ulp=1),
     _row("log10", "Logarithm to base 10.", np.log10, _POSITIVE, ulp=3),
     _row("log2", "Logarithm to base 2.", np.log2, _POSITIVE, ulp=3),
-    _row("pow", "x to the power of y.", np.power, _POWERS, ulp=8, params="FF"),
+    _row("pow", "x to the power of y.", power, _POWERS, ulp=8, params="FF"),
     _row("round", "The nearest whole number, halves away from zero.", _round_away, _ROUND),
     _row("rsqrt", "One over the square root.", _rsqrt, _POSITIVE, ulp=2),
     _row("signbit", "Whether the sign is negative; true for -0.0.", np.signbit, _ANY, result="bool",
