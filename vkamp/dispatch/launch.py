@@ -21,10 +21,10 @@ from vkamp.artifacts import Executable, PushWord, Target
 from vkamp.dispatch.domain import Domain, check_tile, domain_of
 from vkamp.errors import AmpError, UnsupportedFeatureError
 from vkamp.lang.arrays import array
-from vkamp.lang.container import Container, Descriptor
+from vkamp.lang.container import Descriptor
 from vkamp.lang.kernel import BoundKernel, DeviceFunction, KernelFunction
 from vkamp.run.accelerators import accelerator, accelerator_view
-from vkamp.run.engine import Buffer, Dispatch, Launch, Limits, Program
+from vkamp.run.engine import Buffer, Dispatch, Launch, Limits
 
 __all__ = ["Prepared", "parallel_for_each", "prepare"]
 
@@ -101,9 +101,8 @@ def prepare(
     check_tile(domain, limits, view.accelerator.description)
     request = pipeline.make_request(function, precise, domain.rank, domain.tile, arguments, view)
     entry = _compile(request, function, arguments)
-    threads = limits.tile_threads
     target = pipeline.choose_target(
-        domain.rank, domain.tile, domain.shape, limits.tile_count, limits.push_bytes // 4, threads
+        domain.rank, domain.tile, domain.shape, limits.tile_count, limits.push_bytes // 4, limits.tile_threads
     )
     executable = entry.executables.get(target)
     if executable is None:
@@ -249,17 +248,12 @@ def run(prepared: Prepared) -> None:
     groups = pipeline.grid(
         prepared.domain.rank, prepared.domain.tile, prepared.domain.shape, prepared.target, limits.tile_count
     )
-    extents = {name: _shape(container) for name, container in arguments.containers.items()}
+    extents = {name: tuple(container.extent) for name, container in arguments.containers.items()}
     launch = Launch(prepared.domain.shape, descriptors, arguments.scalars, extents)
-    _enqueue(view, Dispatch(program, buffers, push, groups, writes, launch))
+    queue.enqueue(Dispatch(program, buffers, push, groups, writes, launch))
     for name in descriptors:
         if prepared.compiled.access[name].changes:
             arguments.containers[name]._written(view)
-
-
-def _enqueue(view: accelerator_view, dispatch: Dispatch) -> None:
-    assert isinstance(dispatch.program, Program)
-    view._queue.enqueue(dispatch)
 
 
 def _bind(prepared: Prepared) -> dict[str, Descriptor]:
@@ -315,10 +309,6 @@ def _word(word: PushWord, prepared: Prepared, descriptors: Mapping[str, Descript
         domain = prepared.domain
         return pipeline.tile_counts(domain.rank, domain.tile, domain.shape, prepared.target)[word.dim]
     if word.kind == "extent":
-        return _shape(prepared.arguments.containers[word.name])[word.dim]
+        return prepared.arguments.containers[word.name].extent[word.dim]
     found = descriptors[word.name]
     return found.offset_elements if word.kind == "offset" else found.strides_elements[word.dim]
-
-
-def _shape(container: Container) -> tuple[int, ...]:
-    return tuple(container.extent)
