@@ -18,7 +18,7 @@ PACKAGE = ROOT / "vkamp"
 
 # The package itself as a user sees it, `vkamp`, stands here under the name PUBLIC.
 PUBLIC = "vkamp"
-MIDDLE = {"errors", "artifacts", "ir", "edit", "front", "check", "emit", "sim", "spirv"}
+MIDDLE = {"errors", "artifacts", "ir", "findings", "edit", "front", "check", "emit", "sim", "spirv"}
 CORE = MIDDLE | {"lang", "run", "pipeline", "dispatch"}
 LIBRARIES = {"algorithms", "blas", "fft", "rng"}
 
@@ -26,16 +26,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "artifacts": {"errors"},
     "ir": {"errors"},
+    "findings": {"errors", "ir"},
     "edit": {"errors"},
     "lang": {"errors", "ir"},
     "front": {"errors", "ir", "lang"},
-    "check": {"errors", "ir", "artifacts"},
+    "check": {"errors", "ir", "findings", "artifacts"},
     "emit": {"errors", "ir", "artifacts"},
-    "sim": {"errors", "ir", "artifacts"},
+    "sim": {"errors", "ir", "findings", "artifacts"},
     "spirv": {"errors", "artifacts"},
     "run": {"errors", "artifacts", "lang"},
     "pipeline": MIDDLE,
-    "dispatch": {"errors", "artifacts", "lang", "pipeline", "run", "sim"},
+    "dispatch": {"errors", "artifacts", "findings", "lang", "pipeline", "run", "sim"},
     PUBLIC: CORE,
     **{library: {PUBLIC} for library in LIBRARIES},
     "testing": CORE | LIBRARIES | {PUBLIC},

@@ -11,6 +11,7 @@ from vkamp.dispatch import parallel_for_each
 from vkamp.errors import (
     AcceleratorRemovedError,
     AmpError,
+    CheckError,
     CompileError,
     InvalidComputeDomainError,
     OutOfMemoryError,
@@ -114,6 +115,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AcceleratorRemovedError",
     "AmpError",
+    "CheckError",
     "CompileError",
     "InvalidComputeDomainError",
     "OutOfMemoryError",

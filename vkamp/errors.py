@@ -9,11 +9,13 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 __all__ = [
     "MESSAGES",
     "AcceleratorRemovedError",
     "AmpError",
+    "CheckError",
     "CompileError",
     "InvalidComputeDomainError",
     "Message",
@@ -119,7 +121,18 @@ class AcceleratorRemovedError(AmpError):
         self.reason = reason
 
 
-class RaceError(AmpError):
+class CheckError(AmpError):
+    """A kernel did what no device defines, as checking found when it ran.
+
+    ``findings`` says what as data, each a :class:`vkamp.findings.Finding`; ``error_code`` is the kind of the first.
+    """
+
+    def __init__(self, message: str = "", *, findings: tuple[Any, ...] = ()) -> None:
+        super().__init__(message, error_code=findings[0].kind if findings else None)
+        self.findings = findings
+
+
+class RaceError(CheckError):
     """Two threads access one element, one of them writing, and nothing orders them."""
 
 

@@ -36,7 +36,7 @@ from tests.sim.build import (
     while_,
 )
 from vkamp import sim
-from vkamp.errors import AmpError, RaceError, Span
+from vkamp.errors import AmpError, CheckError, RaceError, Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import INT32, Array, from_dtype
 
@@ -51,7 +51,7 @@ def fault(
     tile: int | None = None,
     size: int = 8,
     **options: Any,
-) -> sim.KernelError | sim.KernelRaceError:
+) -> CheckError:
     """The error that a kernel over one buffer ends with; the same for some seeds."""
     made = kernel(body, buffers=A, tile=None if tile is None else (tile,), **options)
     with pytest.raises(AmpError) as caught:
@@ -61,7 +61,7 @@ def fault(
             sim.run(made, (threads,), {"a": np.zeros(size, np.int32)}, {}, seed=seed)
         assert again.value.error_code == caught.value.error_code
     error = caught.value
-    assert isinstance(error, (sim.KernelError, sim.KernelRaceError))
+    assert isinstance(error, CheckError)
     return error
 
 
@@ -80,9 +80,9 @@ def test_index_of_a_buffer(wrong: int) -> None:
     for place in (put(buf("a", wrong), 1), put(buf("a", 0), buf("a", wrong))):
         error = fault([place])
         assert f"index {wrong} of a is out of bounds (extent 8), in thread (0)" in str(error)
-        assert error.fault.kind == error.error_code == "bounds"
-        assert error.fault.variable == "a"
-        assert error.fault.index == (wrong,)
+        assert error.findings[0].kind == error.error_code == "bounds"
+        assert error.findings[0].variable == "a"
+        assert error.findings[0].index == (wrong,)
 
 
 def test_index_in_every_dimension() -> None:
@@ -173,7 +173,7 @@ def test_unassigned_locals() -> None:
     body = [if_(compare("gt", G, 5), [put(x, 1)]), put(buf("a", 0, line=61), read, line=61)]
     error = fault(body)
     assert str(error).startswith("x is read before it is assigned, in thread (0)")
-    assert error.fault.spans == (read.span,)
+    assert error.findings[0].locations == (read.span,)
 
 
 def test_an_exchange_may_write_first() -> None:
@@ -222,16 +222,16 @@ def test_barriers_that_not_all_reach() -> None:
         "thread (1) (tile (0), local (1)) has ended"
     )
     assert error.error_code == "divergence"
-    assert error.fault.spans[0].line == 33
+    assert error.findings[0].locations[0].line == 33
     early = fault([barrier(), if_(FIRST, [ir.Return(at())]), barrier(line=34)], tile=2)
     assert early.error_code == "divergence"
-    assert early.fault.spans[0].line == 34
+    assert early.findings[0].locations[0].line == 34
 
 
 def test_different_barriers() -> None:
     error = fault([if_(FIRST, [barrier(line=40)], [barrier(line=41)])], tile=2)
     assert str(error).startswith("the threads of the tile wait at different barriers: here thread")
-    assert {s.line for s in error.fault.spans} == {40, 41}
+    assert {s.line for s in error.findings[0].locations} == {40, 41}
 
 
 def test_fences_that_do_not_wait_may_diverge() -> None:
@@ -368,11 +368,11 @@ def test_accesses_that_are_compatible(space: str, first: str, second: str) -> No
         return
     error = fault(body, tile=3, threads=3)
     assert isinstance(error, RaceError)
-    lines = [s.line for s in error.fault.spans]
+    lines = [s.line for s in error.findings[0].locations]
     assert set(lines) == {51, 52} or (second == WRITE and set(lines) == {52})
-    assert error.fault.variable == ("cell" if space == "tile_static" else "a")
-    assert error.fault.index == (3,)
-    assert len({t.local for t in error.fault.threads}) == 2
+    assert error.findings[0].variable == ("cell" if space == "tile_static" else "a")
+    assert error.findings[0].index == (3,)
+    assert len({t.local for t in error.findings[0].threads}) == 2
 
 
 def test_the_message_of_a_race() -> None:
@@ -445,7 +445,7 @@ def test_races_through_arrays_passed_by_reference() -> None:
     call = ir.Call(at(), "store", (local(CELL), value(L)), ())
     error = fault([ir.Declare(at(), CELL), call], tile=2, functions=[store])
     assert error.error_code == "race"
-    assert error.fault.index == (2,)
+    assert error.findings[0].index == (2,)
 
 
 # -- races between tiles
@@ -477,7 +477,7 @@ def test_barriers_order_no_tiles() -> None:
     ]
     error = fault(body, tile=2)
     assert ", and nothing orders two tiles\n" in str(error)
-    first, second = error.fault.threads
+    first, second = error.findings[0].threads
     assert first.tile != second.tile
 
 
@@ -486,7 +486,7 @@ def test_untiled_threads_are_named_by_their_index() -> None:
     assert str(error).startswith(
         "race on a[5]: thread (1) writes it, thread (0) writes it, and nothing orders two threads\n"
     )
-    assert error.fault.threads[0].tile is None
+    assert error.findings[0].threads[0].tile is None
 
 
 def test_races_between_views_that_overlap() -> None:

@@ -6,7 +6,6 @@ every other room.
 
 from __future__ import annotations
 
-from vkamp.sim.faults import Fault, KernelError, KernelRaceError, ThreadAt
 from vkamp.sim.launch import run
 
-__all__ = ["Fault", "KernelError", "KernelRaceError", "ThreadAt", "run"]
+__all__ = ["run"]

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vkamp.errors import AmpError, InvalidComputeDomainError, UnsupportedFeatureError
+from vkamp.errors import AmpError, CheckError, InvalidComputeDomainError, RaceError, UnsupportedFeatureError
 from vkamp.ir.nodes import Function, Kernel, Local, walk
 from vkamp.ir.types import FLOAT32, Scalar, int_range
-from vkamp.sim.faults import Grid, Judge, KernelError, Site, Thread
+from vkamp.sim.faults import Grid, Judge, Site, Thread
 from vkamp.sim.memory import Clock, FencedShadow, KernelArray, Layout, TileShadow, bind, words_of
 from vkamp.sim.translate import Program, translate
 
@@ -47,10 +47,10 @@ def run(
     values.  ``seed`` shuffles the order of tiles, and of threads between barriers; ``None`` runs
     them in order.  ``races=False`` looks for no data races, at twice the speed.
 
-    Raises :class:`~vkamp.errors.RaceError` for a data race, and :class:`~vkamp.errors.AmpError`
+    Raises :class:`~vkamp.errors.RaceError` for a data race, and :class:`~vkamp.errors.CheckError`
     for an index out of bounds, a read of memory that nothing wrote, a divergent barrier, an
     integer division by zero, a shift out of range, an undefined conversion or a failed assertion;
-    ``error_code`` is the kind, ``fault`` the facts.  The buffers then hold what was written so
+    ``error_code`` is the kind, ``findings`` the facts.  The buffers then hold what was written so
     far.  Raises ``InvalidComputeDomainError`` for a domain that does not fit the kernel, and
     ``AmpError`` for buffers or scalars that don't, before anything runs.
     """
@@ -370,12 +370,12 @@ class _Launch:
         race between the two is what is reported.
         """
         waiting: dict[int, int] = {}
-        unset: KernelError | None = None
+        unset: CheckError | None = None
         for i in self.order(len(steps)):
             try:
                 site = steps[i]()
-            except KernelError as error:
-                if unset is None and error.error_code != "uninitialised":
+            except CheckError as error:
+                if isinstance(error, RaceError) or (unset is None and error.error_code != "uninitialised"):
                     raise
                 unset = unset or error
                 continue

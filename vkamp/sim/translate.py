@@ -34,11 +34,12 @@ from typing import Any, cast
 import numpy as np
 
 from vkamp.errors import AmpError, Span
+from vkamp.findings import AccessKind
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS, BUILTINS
 from vkamp.ir.fences import Fence
 from vkamp.ir.types import BOOL, FLOAT32, INT32, VECTOR_LETTERS, Array, Scalar, Struct, Type, Vector, scalar_fields
-from vkamp.sim.faults import Access, Site
+from vkamp.sim.faults import Site
 from vkamp.sim.memory import LETTERS, Layout, words_of
 
 __all__ = ["Program", "translate"]
@@ -290,7 +291,7 @@ class _FunctionTranslator:
         self,
         span: Span,
         variable: str = "",
-        access: Access = "read",
+        access: AccessKind = "read",
         kind: Type | None = None,
         *,
         is_buffer: bool = False,
@@ -612,7 +613,7 @@ class _FunctionTranslator:
             X=self.expr(index), N=extent, S=site, D=dim,
         )  # fmt: skip
 
-    def _access(self, address: _Address, access: Access, span: Span) -> int:
+    def _access(self, address: _Address, access: AccessKind, span: Span) -> int:
         root = address.root
         if isinstance(root, ir.BufferElement):
             element = self.kernel.buffer(root.buffer).element
@@ -636,7 +637,7 @@ class _FunctionTranslator:
         holder = self._holder(root)
         return holder if self._is_value(root) else _quote("M.mem", M=holder)
 
-    def _judged(self, address: _Address, access: Access, word: ast.expr, site: int) -> ast.expr:
+    def _judged(self, address: _Address, access: AccessKind, word: ast.expr, site: int) -> ast.expr:
         """The word's address, reported to the shadow where another thread could touch it too."""
         root = address.root
         if not self.races or self._is_value(root):
@@ -700,7 +701,7 @@ class _FunctionTranslator:
 
     def _store_word(
         self, address: _Address, word: ast.expr, kind: Scalar, site: int, value: ast.expr,
-        access: Access = "write",
+        access: AccessKind = "write",
     ) -> ast.stmt:  # fmt: skip
         if isinstance(address.root, ir.BufferElement):
             memory = _name(f"_{LETTERS[kind.name]}_{address.root.buffer}")

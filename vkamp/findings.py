@@ -1,0 +1,264 @@
+"""What checking finds wrong in a running kernel, as data and as text.
+
+The reference accelerator and check mode on a device make the same findings through the functions of this module, so
+that both speak alike.
+
+C++ AMP's model: docs/conformance.md, sections 3, 10 and 12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from vkamp.errors import CheckError, Note, RaceError, Span, render
+from vkamp.ir.types import Array, Struct, Type, Vector
+
+__all__ = [
+    "AccessKind",
+    "Finding",
+    "Kind",
+    "Report",
+    "ThreadAt",
+    "bounds",
+    "claim",
+    "conversion",
+    "different_barriers",
+    "division",
+    "element_text",
+    "ended_without_result",
+    "error_of",
+    "failed_assert",
+    "member_text",
+    "missed_barrier",
+    "race",
+    "shift",
+    "unassigned",
+    "uninitialised",
+    "unravel",
+    "view_bounds",
+]
+
+Kind = Literal[
+    "race",
+    "bounds",
+    "divergence",
+    "uninitialised",
+    "division",
+    "shift",
+    "conversion",
+    "assert",
+    "uniformity",
+]
+AccessKind = Literal["read", "write", "atomic"]
+
+_DONE = {"read": "reads", "write": "writes", "atomic": "updates atomically"}
+
+
+@dataclass(frozen=True)
+class ThreadAt:
+    """A thread by its indices; ``tile`` and ``local`` are ``None`` in an untiled kernel."""
+
+    global_: tuple[int, ...]
+    tile: tuple[int, ...] | None = None
+    local: tuple[int, ...] | None = None
+
+    def __str__(self) -> str:
+        if self.tile is None or self.local is None:
+            return f"thread {_tuple(self.global_)}"
+        return f"thread {_tuple(self.global_)} (tile {_tuple(self.tile)}, local {_tuple(self.local)})"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong: ``str()`` shows it as the compiler shows its errors.
+
+    ``kind``: what it is.  ``variable``: the container's or variable's Python name, or ``""``.  ``index``: the element,
+    or the index that is out of bounds; ``()`` where there is none.  ``threads``: the one or two threads.
+    ``locations``: file, line and column of each access, in the order of the threads.
+    """
+
+    kind: Kind
+    variable: str
+    index: tuple[int, ...]
+    threads: tuple[ThreadAt, ...]
+    locations: tuple[Span, ...]
+    text: str = field(repr=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Report:
+    """What checking one launch found.
+
+    ``findings``: each once, however many threads did it.  ``not_covered``: in words, what could not be looked at.
+    ``kernel`` and ``accelerator`` name what ran, and where.
+    """
+
+    kernel: str
+    accelerator: str
+    findings: tuple[Finding, ...] = ()
+    not_covered: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found; what :attr:`not_covered` names may still be wrong."""
+        return not self.findings
+
+    def __str__(self) -> str:
+        count = len(self.findings)
+        what = "nothing wrong" if not count else f"{count} finding{'s' if count > 1 else ''}"
+        parts = [f"{self.kernel} on {self.accelerator}: {what}", *map(str, self.findings)]
+        parts += [f"not covered: {text}" for text in self.not_covered]
+        return "\n\n".join(parts)
+
+
+def error_of(findings: Sequence[Finding], text: str = "") -> CheckError:
+    """The error that says what was found: a ``RaceError`` where the first finding is a race."""
+    kind = RaceError if findings[0].kind == "race" else CheckError
+    return kind(text or "\n\n".join(map(str, findings)), findings=tuple(findings))
+
+
+# -- the texts -----------------------------------------------------------------------------------------------------
+
+
+def bounds(variable: str, value: int, extent: int, dim: int | None, thread: ThreadAt, span: Span) -> Finding:
+    """An index outside ``0 <= value < extent``; ``dim`` where there are several."""
+    where = "" if dim is None else f" in dimension {dim}"
+    text = f"index {value}{where} of {variable} is out of bounds (extent {extent})"
+    return _of_one("bounds", variable, (value,), text, thread, span)
+
+
+def view_bounds(variable: str, thread: ThreadAt, span: Span) -> Finding:
+    """A view that the kernel made reaches beyond its container."""
+    return _of_one("bounds", variable, (), f"a view of {variable} reaches beyond its memory", thread, span)
+
+
+def uninitialised(variable: str, element: str, index: tuple[int, ...], thread: ThreadAt, span: Span) -> Finding:
+    """A read of memory that nothing wrote; ``element`` as :func:`element_text` gives it."""
+    return _of_one("uninitialised", variable, index, f"{element} is read before it is written", thread, span)
+
+
+def unassigned(variable: str, thread: ThreadAt, span: Span) -> Finding:
+    """A read of a local variable that has no value yet."""
+    return _of_one("uninitialised", variable, (), f"{variable} is read before it is assigned", thread, span)
+
+
+def ended_without_result(function: str, thread: ThreadAt, span: Span) -> Finding:
+    """A device function that ended without a result."""
+    return _of_one("uninitialised", "", (), f"{function} ends without returning its result", thread, span)
+
+
+def division(thread: ThreadAt, span: Span) -> Finding:
+    """An integer division by zero."""
+    return _of_one("division", "", (), "integer division by zero", thread, span)
+
+
+def shift(count: int, thread: ThreadAt, span: Span) -> Finding:
+    """A shift by a negative count, or by one not below the number of bits."""
+    return _of_one("shift", "", (), f"shift by {count}: the count must be from 0 to 31", thread, span)
+
+
+def conversion(value: object, target: str, thread: ThreadAt, span: Span) -> Finding:
+    """A float that the integer type cannot hold."""
+    text = f"undefined conversion: {value!s} has no value in {target}"
+    return _of_one("conversion", "", (), text, thread, span)
+
+
+def failed_assert(message: str, thread: ThreadAt, span: Span) -> Finding:
+    """An assertion that does not hold."""
+    text = f"assertion failed: {message}" if message else "assertion failed"
+    return _of_one("assert", "", (), text, thread, span)
+
+
+def claim(first: tuple[ThreadAt, object], second: tuple[ThreadAt, object], span: Span) -> Finding:
+    """A claim of uniformity that does not hold: two threads of a tile with their values."""
+    (one, value), (other, different) = first, second
+    text = f"amp.uniform() got different values in one tile: {value!s} in {one}, {different!s} in {other}"
+    help_text = "claim only what is the same for all threads of the tile"
+    message = render(text, span, (), help_text)
+    return Finding("uniformity", "", (), (one, other), (span, span), message)
+
+
+def missed_barrier(waiting: ThreadAt, ended: ThreadAt, span: Span) -> Finding:
+    """A barrier that one thread waits at and another never reaches."""
+    text = f"not all threads of the tile reach this barrier: {waiting} waits, {ended} has ended"
+    return _divergence(text, (waiting, ended), (span,), ())
+
+
+def different_barriers(first: tuple[ThreadAt, Span], second: tuple[ThreadAt, Span]) -> Finding:
+    """Two threads that wait at different barriers."""
+    (one, here), (other, there) = first, second
+    text = f"the threads of the tile wait at different barriers: here {one}"
+    return _divergence(text, (one, other), (here, there), (Note(there, f"here {other}"),))
+
+
+def race(
+    variable: str,
+    index: tuple[int, ...],
+    now: tuple[ThreadAt, AccessKind, str, Span],
+    before: tuple[ThreadAt, AccessKind, str, Span],
+    *,
+    space: Literal["global", "tile_static"],
+) -> Finding:
+    """Two accesses that nothing orders: each a thread, what it does, the element's text, the place."""
+    (second, does, name, here), (first, did, other_name, there) = now, before
+    same_tile = first.tile is not None and first.tile == second.tile
+    text = f"race on {name}: {second} {_DONE[does]} it, {first} {_DONE[did]} it"
+    text += ", and nothing orders the two" if same_tile else ", and nothing orders two tiles"
+    if first.tile is None:
+        text = text.removesuffix("tiles") + "threads"
+    also = f", as {other_name}" if other_name != name else ""
+    notes = (Note(there, f"the other access, by {first}{also}"),)
+    if same_tile:
+        help_text = f"put a barrier whose fence orders {space} memory between them, or use atomics"
+    else:
+        help_text = "let each element have one writer, or use atomics"
+    return Finding("race", variable, index, (second, first), (here, there), render(text, here, notes, help_text))
+
+
+def _of_one(kind: Kind, variable: str, index: tuple[int, ...], text: str, thread: ThreadAt, span: Span) -> Finding:
+    return Finding(kind, variable, index, (thread,), (span,), render(f"{text}, in {thread}", span))
+
+
+def _divergence(text: str, threads: tuple[ThreadAt, ...], spans: tuple[Span, ...], notes: Iterable[Note]) -> Finding:
+    message = render(text, spans[0], notes, "let every thread of the tile reach the same barrier")
+    return Finding("divergence", "", (), threads, spans, message)
+
+
+# -- elements ------------------------------------------------------------------------------------------------------
+
+
+def element_text(name: str, index: Sequence[int]) -> str:
+    """``name[1, 2]``."""
+    return f"{name}[{', '.join(map(str, index))}]" if index else name
+
+
+def member_text(kind: Type, word: int) -> str:
+    """The path from a value to its scalar at an offset of 32-bit words: ``.velocity[2]``."""
+    if isinstance(kind, Struct):
+        for member in reversed(kind.fields):
+            if member.offset <= 4 * word:
+                return f".{member.name}{member_text(member.type, word - member.offset // 4)}"
+    if isinstance(kind, Vector):
+        return f".{kind.letters[word]}"
+    if isinstance(kind, Array):
+        number, rest = divmod(word, kind.element.size // 4)
+        return element_text("", unravel(number, kind.shape)) + member_text(kind.element, rest)
+    return ""
+
+
+def unravel(number: int, shape: Sequence[int]) -> tuple[int, ...]:
+    """The row-major index of element ``number``."""
+    index = []
+    for size in reversed(shape):
+        number, component = divmod(number, size)
+        index.append(component)
+    return tuple(reversed(index))
+
+
+def _tuple(index: Sequence[int]) -> str:
+    return f"({', '.join(map(str, index))})"
