@@ -150,6 +150,26 @@ def test_fences(accelerator_view):
                 t.barrier.wait()
 
 
+@row("20", "11. neither fences nor atomics order what other tiles do")
+@pytest.mark.accelerators("reference")
+def test_between_tiles(accelerator_view):
+    flag, data, seen = (amp.array_view(np.zeros(n, I32)) for n in (1, 1, 2))
+    with pytest.raises(amp.RaceError) as caught:
+
+        @amp.parallel_for_each(accelerator_view, amp.extent(2).tile(1))
+        def _(t):
+            if t.tile[0] == 0:
+                data[0] = 7
+                amp.all_memory_fence(t.barrier)
+                amp.atomic_fetch_add(flag[0], 1)
+            elif amp.atomic_fetch_add(flag[0], 0) == 1:
+                amp.all_memory_fence(t.barrier)
+                seen[1] = data[0]
+
+    (found,) = caught.value.findings
+    assert found.variable == "data" and {thread.tile for thread in found.threads} == {(0,), (1,)}
+
+
 @row("20", "12. a future's callback may block on further copies")
 def test_callbacks(accelerator_view):
     a, ended = amp.array(amp.extent(4), amp.int32, numbers(4), accelerator_view=accelerator_view), threading.Event()

@@ -6,6 +6,7 @@ C++ AMP's model: docs/conformance.md, section 9.
 from __future__ import annotations
 
 import inspect
+import itertools
 import struct
 import threading
 from collections import OrderedDict
@@ -266,7 +267,22 @@ def _bind(prepared: Prepared) -> dict[str, Descriptor]:
         out[name] = container._acquire(prepared.view, read=use.reads or use.atomics, write=use.changes)
         if name in prepared.compiled.contiguous:
             _check_contiguous(name, out[name])
+    if any(found.packed for found in out.values()):
+        _check_packed(prepared, out)
     return out
+
+
+def _check_packed(prepared: Prepared, found: Mapping[str, Descriptor]) -> None:
+    """Copies without gaps do not see each other's writes."""
+    containers, uses = prepared.arguments.containers, prepared.compiled.access
+    for name, other in itertools.combinations(found, 2):
+        packed = found[name].packed or found[other].packed
+        changes = uses[name].changes or uses[other].changes
+        if packed and changes and containers[name]._shares(containers[other]):
+            raise AmpError(
+                f"`{name}` and `{other}` overlap, the kernel writes, and the elements of one do not lie whole elements "
+                "apart, so that the launch would work on a copy of them: copy it to an array before"
+            )
 
 
 def _check_contiguous(name: str, found: Descriptor) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vkamp.errors import AmpError, OutOfMemoryError, UnsupportedFeatureError
 from vkamp.lang import index_space
-from vkamp.lang.home import DeviceCopy
+from vkamp.lang.home import DeviceCopy, Home
 from vkamp.lang.host_memory import Lease, bring_home_at_exit
 from vkamp.lang.index_space import ExtentLike, extent, index, tiled_index
 from vkamp.lang.region import Layout
@@ -36,7 +36,8 @@ class Descriptor:
 
     ``offset_elements`` and ``strides_elements`` count elements of ``dtype`` from the storage's
     first byte.  ``dense``: row-major without gaps.  Descriptors of equal ``home_id`` share
-    ``storage`` and may overlap.
+    ``storage`` and may overlap.  ``packed``: the storage holds a copy of the elements alone, see
+    :meth:`Container._acquire`.
     """
 
     storage: Storage
@@ -46,6 +47,7 @@ class Descriptor:
     strides_elements: tuple[int, ...]
     dense: bool
     home_id: int
+    packed: bool = False
 
 
 def is_integer(value: Any) -> bool:
@@ -114,7 +116,7 @@ def _refuse_subscript(part: object, what: object) -> NoReturn:
 class Container:
     """A typed, shaped region of a home.  ``array`` and ``array_view`` are the public ones."""
 
-    __slots__ = ("__weakref__", "_descriptors", "_layout", "_lease", "_open", "_readonly")
+    __slots__ = ("__weakref__", "_descriptors", "_layout", "_lease", "_open", "_packed", "_readonly")
 
     def __init__(self, lease: Lease, layout: Layout, readonly: bool) -> None:
         self._lease = lease
@@ -122,6 +124,7 @@ class Container:
         self._readonly = readonly
         self._descriptors: dict[Location, Descriptor] = {}
         self._open: dict[Location, DeviceCopy] = {}
+        self._packed: dict[Location, Storage] = {}
 
     # -- properties --------------------------------------------------------------------------------
 
@@ -172,6 +175,9 @@ class Container:
         ``discard_data`` saves that. All containers of a launch acquire before any of them tells
         :meth:`_written`.
 
+        A device counts in whole elements.  Elements that lie at other distances travel as a copy without gaps, which
+        every launch makes anew, and which comes home at once if the launch writes it.
+
         OutOfMemoryError; TypeError for writing through a read-only view.
         """
         if write and self._readonly:
@@ -179,6 +185,8 @@ class Container:
         if not (read or write):
             raise ValueError("a launch that neither reads nor writes a container needs no storage")
         with self._lease as home:
+            if not self._addressable(home, location):
+                return self._pack(home, location)
             known = location in home.copies
             copy = home.acquire(location, self._layout.region, why)
             if not known:
@@ -195,21 +203,45 @@ class Container:
         """Where a launch at ``location`` would find the elements, before anything moves: the home's id, the first
         element's byte in its storage, and whether the elements are dense."""
         with self._lease as home:
-            copy = home.copies.get(location)
-            origin = home.start if copy is None else copy.origin
-            return home.id, self._layout.offset - origin, self._layout.is_dense
+            if not self._addressable(home, location):
+                return -id(self), 0, True
+            return home.id, self._layout.offset - home.origin_at(location), self._layout.is_dense
+
+    def _addressable(self, home: Home, location: Location) -> bool:
+        """Whether the elements lie at whole elements of their storage."""
+        layout = self._layout
+        return layout.in_steps and (layout.offset - home.origin_at(location)) % layout.dtype.itemsize == 0
+
+    def _pack(self, home: Home, location: Location) -> Descriptor:
+        """A copy of the elements without gaps."""
+        values = np.ascontiguousarray(home.read(self._layout)).reshape(-1).view(np.uint8)
+        storage = self._packed.get(location)
+        if storage is None:
+            storage = self._packed[location] = location.allocate((values.size + 3) // 4 * 4)
+            bring_home_at_exit()
+        storage.upload(0, values)
+        layout = Layout.dense(0, self._layout.shape, self._layout.dtype)
+        strides = tuple(stride // layout.dtype.itemsize for stride in layout.strides)
+        return Descriptor(storage, layout.dtype, 0, layout.shape, strides, True, -id(self), True)
+
+    def _unpack(self, home: Home, storage: Storage) -> None:
+        """Bring home what a launch wrote in a copy without gaps."""
+        nbytes = self._layout.size * self._layout.dtype.itemsize
+        values = storage.download(0, nbytes).view(self._layout.dtype).reshape(self._layout.shape)
+        home.write(self._layout, values)
 
     def _describe(self, copy: DeviceCopy, home_id: int) -> Descriptor:
         layout = self._layout
         itemsize = layout.dtype.itemsize
-        offset, rest = divmod(layout.offset - copy.origin, itemsize)
-        if rest:
-            raise UnsupportedFeatureError(
-                f"{self!r} begins {layout.offset - copy.origin} bytes into its memory, "
-                f"which is no multiple of its {itemsize}-byte elements: copy it to an array"
-            )
+        offset = (layout.offset - copy.origin) // itemsize
         strides = tuple(stride // itemsize for stride in layout.strides)
         return Descriptor(copy.storage, layout.dtype, offset, layout.shape, strides, layout.is_dense, home_id)
+
+    def _shares(self, other: Container) -> bool:
+        """Whether the two have a byte in common."""
+        if self._lease.home is not other._lease.home:
+            return False
+        return self._layout.region.overlaps(other._layout.region)
 
     def _written(self, location: Location) -> None:
         """A launch that writes this container, acquired for it before, is enqueued at
@@ -217,6 +249,10 @@ class Container:
         used = self._open.pop(location, None)
         region = self._layout.region
         with self._lease as home:
+            packed = self._packed.get(location)
+            if packed is not None and not self._addressable(home, location):
+                self._unpack(home, packed)
+                return
             copy = home.copies.get(location)
             if copy is not None and used in (None, copy):
                 home.written_on(copy, region)

@@ -130,6 +130,11 @@ class Home:
         """The elements of ``layout`` in the host image: a view, no copy, nothing brought home."""
         return layout.place(self.image, self.start)
 
+    def origin_at(self, location: Location) -> int:
+        """The byte that a storage at ``location`` begins with, or would."""
+        copy = self.copies.get(location)
+        return self.start if copy is None else copy.origin
+
     # -- moving bytes ------------------------------------------------------------------------------
 
     def _new_copy(self, location: Location) -> DeviceCopy:

@@ -215,6 +215,11 @@ class Layout:
         return True
 
     @cached_property
+    def in_steps(self) -> bool:
+        """Whether the elements lie whole elements apart."""
+        return not any(stride % self.dtype.itemsize for stride in self.strides)
+
+    @cached_property
     def bounds(self) -> tuple[int, int]:
         """The lowest byte and one past the highest."""
         low = high = self.offset

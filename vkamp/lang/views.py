@@ -25,7 +25,7 @@ from vkamp.lang.dlpack import HOST_DEVICE, export
 from vkamp.lang.dtypes import as_vectors, components, dtype_name, element_dtype, vector_type
 from vkamp.lang.elements import element_at, resolve, store
 from vkamp.lang.home import Home
-from vkamp.lang.host_memory import Lease, lease_memory
+from vkamp.lang.host_memory import Lease, bring_home_at_exit, lease_memory
 from vkamp.lang.index_space import ExtentLike, extent, index, tiled_index
 from vkamp.lang.region import ByteSet, Layout
 from vkamp.lang.storage import Location, host_location
@@ -40,9 +40,10 @@ class array_view(Container):
     """A view of elements that live elsewhere (AMP: ``array_view<T, N>``; ``readonly=True``:
     ``array_view<const T, N>``).
 
-    - ``array_view(ndarray)``: numpy's memory, any strides that are multiples of the element size.
-      The view keeps it alive.  All views of the same memory cohere.  With an ``extent`` a prefix of
-      it, row-major.
+    - ``array_view(ndarray)``: numpy's memory, any strides.  The view keeps it alive.  All views of
+      the same memory cohere.  With an ``extent`` a prefix of it, row-major.  Elements that do not lie whole elements
+      apart (a field of packed records) are copied to and from the device by every launch that uses them, which then
+      takes no other view of the same bytes if one of them is written.
     - ``array_view(ndarray, dtype=float3)``: the last dimension holds the components of short vectors, side by side.
     - ``array_view(array)`` and ``array_view(view)``: the same elements; with an ``extent`` as by
       :meth:`view_as`.
@@ -346,9 +347,11 @@ class array_view(Container):
         With ``access_type_read_write`` or ``access_type_write`` it counts as written there.
         """
         writes = self._synchronize_writes(access)
-        self._acquire(accelerator_view, read=True, write=writes, why="synchronize_to()")
-        if writes:
-            self._written(accelerator_view)
+        with self._lease as home:
+            copy = home.acquire(accelerator_view, self._layout.region, "synchronize_to()")
+            bring_home_at_exit()
+            if writes:
+                home.written_on(copy, self._layout.region)
 
     def synchronize_to_async(
         self, accelerator_view: Location, access: access_type = access_type_read
@@ -460,11 +463,6 @@ def _ndarray_layout(source: NDArray[Any], dtype: np.dtype[Any]) -> Layout:
         raise AmpError("a 0-dimensional ndarray has no extent: write array_view(a.reshape(1))")
     shape = container_shape(source.shape, dtype)
     strides = tuple(stride if n > 1 else 0 for n, stride in zip(shape, source.strides, strict=True))
-    if any(stride % dtype.itemsize for stride in strides):
-        raise TypeError(
-            f"strides {source.strides} are no multiples of the element's {dtype.itemsize} bytes: "
-            f"write array_view(np.ascontiguousarray(a))"
-        )
     layout = Layout(int(source.__array_interface__["data"][0]), shape, strides, dtype)
     return Layout.dense(layout.offset, shape, dtype) if layout.is_dense else layout
 
