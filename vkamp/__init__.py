@@ -98,6 +98,7 @@ from vkamp.lang.device import (
     tile_static,
     tile_static_memory_fence,
     trem,
+    uniform,
 )
 from vkamp.lang.kernel import func, kernel, set_inspector
 from vkamp.lang.structs import struct
@@ -207,6 +208,7 @@ __all__ = [
     "uint_2",
     "uint_3",
     "uint_4",
+    "uniform",
 ]
 
 _accelerators.register_engine(_dispatch.ReferenceEngine())

@@ -539,6 +539,16 @@ MESSAGES.update(
             "some threads of the tile may miss this barrier: `{function}` is called {place}",
             "call `{function}` where all threads of the tile are, and guard only the loads and stores in it",
         ),
+        "VKA606": Message(
+            _C,
+            "`amp.uniform` speaks for all threads of the tile, and not all of them may be here: {what} {place}",
+            "claim the value earlier, where all threads of the tile are, and use the result here",
+        ),
+        "VKA607": Message(
+            _C,
+            "`amp.uniform` speaks for the threads of a tile, and this kernel has no tiles",
+            "leave it out, or launch the kernel over a tiled domain, `extent.tile(...)`",
+        ),
         "VKA610": Message(
             _C,
             "{threads} update this one element of `{name}` at once: a race",

@@ -13,6 +13,7 @@ from tests.check.build import (
     binary,
     both,
     call,
+    claim,
     count,
     element,
     eq,
@@ -57,6 +58,7 @@ WAITS = func("waits", [], barrier())
 WAITS_TWICE_REMOVED = func("outer", [], call(WAITS))
 BY_VALUE = func("by_value", [param("v")], when(lt(param("v"), 3), barrier()))
 EARLY = func("early", [param("v")], when(lt(param("v"), 3), back()), barrier())
+CLAIMS = func("claims", [param("v")], claim(X, param("v")), back(X), results=[INT32])
 LEAVES = func("leaves", [param("v")], when(lt(param("v"), 3), back()))
 TWICE = func("twice", [param("v")], back(add(param("v"), param("v"))), results=[INT32])
 FIRST_ID = func("first_id", [], back(local(0)), results=[INT32])
@@ -398,6 +400,18 @@ REFUSED: dict[str, tuple[str, ir.Kernel]] = {
             functions=[READS],
         ),
     ),
+    "claim under a divergent if": ("VKA606", kernel(when(FIRST, claim(X, 1)))),
+    "claim in a loop of divergent length": ("VKA606", kernel(count(ROW, local(0), claim(X, 1)))),
+    "claim after a divergent return": ("VKA606", kernel(when(FIRST, back()), claim(X, 1))),
+    "claim after a divergent continue": ("VKA606", kernel(count(ROW, 8, when(FIRST, skip()), claim(X, 1)))),
+    "function that claims, under a divergent if": (
+        "VKA606",
+        kernel(when(FIRST, call(CLAIMS, 1, to=X)), functions=[CLAIMS]),
+    ),
+    "claimed value that is given another since": (
+        "VKA601",
+        kernel(claim(X, element("data", 0)), let(X, element("data", 0)), when(eq(X, 1), barrier())),
+    ),
 }
 
 ACCEPTED: dict[str, ir.Kernel] = {
@@ -533,6 +547,12 @@ ACCEPTED: dict[str, ir.Kernel] = {
         when(eq(X, 1), barrier()),
         functions=[SETS, READS],
     ),
+    "claimed value": kernel(claim(X, element("data", 0)), when(eq(X, 1), barrier())),
+    "claimed in each iteration": kernel(
+        let(X, local(0)),
+        repeat(True, claim(X, element("data", X)), when(lt(X, 3), leave()), barrier(), let(X, local(0))),
+    ),
+    "claimed in a called function": kernel(call(CLAIMS, local(0), to=X), when(eq(X, 1), barrier()), functions=[CLAIMS]),
     "tile average": kernel(
         let(
             item(shared("tile_values", 4, 3, of=FLOAT32), local(0), local(1)),

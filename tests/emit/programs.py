@@ -261,6 +261,26 @@ def atomics(t_idx, values, bins, extremes):
 
 
 @amp.func
+def rounds_of(rounds, tile):
+    return amp.uniform(rounds[tile])
+
+
+def claims(t_idx, rounds, out, n):
+    if amp.uniform(rounds[t_idx.tile] > n):
+        t_idx.barrier.wait()
+    limit = amp.uniform(rounds[0])
+    while amp.uniform(limit > rounds_of(rounds, t_idx.tile)):
+        t_idx.barrier.wait()
+        limit -= 1
+    if n > 0 and amp.uniform(rounds[1] == 2):
+        t_idx.barrier.wait()
+    for k in range(amp.uniform(rounds[2]), 8):
+        limit += amp.uniform(k + n) * 2
+    amp.uniform(limit)
+    out[t_idx] = limit + amp.uniform(n)
+
+
+@amp.func
 def total_of(part):
     total = 0.0
     for k in range(part.extent[0]):
@@ -513,6 +533,7 @@ PROGRAMS = {
     "atomics": Program(
         atomics, 1, (32,), buffers(values=(UINT32, 1, READONLY), bins=(UINT32, 1), extremes=(UINT32, 1))
     ),
+    "claims": Program(claims, 1, (4,), buffers(rounds=(INT32, 1), out=(INT32, 1)) + scalars(n=INT32)),
     "views": Program(
         views, 1, (8,),
         (*buffers(values=(FLOAT32, 1), table=(FLOAT32, 2, STRIDED), pixels=(from_dtype(PIXEL, "pixel"), 1)),

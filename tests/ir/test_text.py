@@ -13,6 +13,7 @@ from tests.check.build import (
     binary,
     both,
     call,
+    claim,
     compare,
     count,
     element,
@@ -129,6 +130,7 @@ def test_statements() -> None:
         exchange,
         ir.Assert(NOWHERE, lt(X, 3), "small"),
         ir.Assert(NOWHERE, lt(X, 3)),
+        claim(X, element("data", 0)),
     )
     expected = """
         while True:
@@ -145,6 +147,7 @@ def test_statements() -> None:
         p = atomic_compare_exchange(counts[1], &old, 3u)
         assert x < 3, 'small'
         assert x < 3
+        x = uniform(data[0])
     """
     assert printed == textwrap.dedent(expected).strip()
 

@@ -83,7 +83,8 @@ class _Analysis:
     def __init__(self, kernel: nodes.Kernel) -> None:
         self.kernel = kernel
         self.functions = {f.name: f for f in kernel.functions}
-        self.barriers = _first_barriers(kernel)
+        self.barriers = _first(kernel, lambda s: isinstance(s, nodes.Barrier) and s.fence.waits)
+        self.claims = _first(kernel, lambda s: isinstance(s, nodes.Claim))
         self.summaries: dict[_ContextKey, Summary] = {}
         self.conditions: dict[int, Reason] = {}
         self.variables: dict[tuple[str, str], Reason] = {}
@@ -99,6 +100,7 @@ class _Analysis:
             nodes.Barrier: self._barrier,
             nodes.Atomic: self._atomic,
             nodes.Call: self._call,
+            nodes.Claim: self._claim,
             nodes.Assert: lambda _statement, state, _frame: state,
         }
 
@@ -411,6 +413,13 @@ class _Analysis:
                 self._set(variable, reason, statement.span, state, frame)
         return state
 
+    def _claim(self, statement: nodes.Claim, state: State, frame: Frame) -> State:
+        diversion = self._diversion(state, frame)
+        if diversion is not None:
+            raise self._refusal("VKA606", statement.span, diversion, frame, {"what": "it stands"})
+        self._set(statement.variable, None, statement.span, state, frame)
+        return state
+
     # -- control flow ------------------------------------------------------------------------------
 
     @staticmethod
@@ -453,6 +462,11 @@ class _Analysis:
             fields = {"function": function.python_name}
             span, calls = inside[0], (*inside[1:], statement.span)
             raise self._refusal("VKA605", span, diversion, frame, fields, calls)
+        claimed = self.claims.get(function.name)
+        if claimed is not None and diversion is not None:
+            fields = {"what": f"`{function.python_name}` is called"}
+            span, calls = claimed[0], (*claimed[1:], statement.span)
+            raise self._refusal("VKA606", span, diversion, frame, fields, calls)
         summary = self._summary(function, statement, state, frame)
         arguments = self._arguments(function, statement, state, frame)
         state.dirty = dict(summary.dirty)
@@ -642,6 +656,8 @@ def _targets(statement: nodes.Stmt) -> Iterator[nodes.Variable]:
             yield statement.result
         if statement.expected is not None:
             yield statement.expected.variable
+    elif isinstance(statement, nodes.Claim):
+        yield statement.variable
     elif isinstance(statement, nodes.Call):
         yield from (v for v in statement.results if v is not None)
         yield from (a.variable for a in statement.args if isinstance(a, nodes.Local))
@@ -654,12 +670,12 @@ def _runs(statement: nodes.For) -> bool:
     return len(values) == 3 and values[2] != 0 and len(range(*values)) > 0
 
 
-def _first_barriers(kernel: nodes.Kernel) -> dict[str, tuple[Span, ...]]:
-    """Per device function that waits: its first barrier, then the calls that lead to it."""
+def _first(kernel: nodes.Kernel, wanted: Callable[[nodes.Stmt], bool]) -> dict[str, tuple[Span, ...]]:
+    """Per device function that has such a statement: the first one, then the calls that lead to it."""
     found: dict[str, tuple[Span, ...]] = {}
     for function in kernel.functions:
         for statement in nodes.walk_statements(function.body):
-            if isinstance(statement, nodes.Barrier) and statement.fence.waits:
+            if wanted(statement):
                 found[function.name] = (statement.span,)
                 break
             if isinstance(statement, nodes.Call) and statement.function in found:

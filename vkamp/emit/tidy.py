@@ -1,7 +1,8 @@
 """Results where they go: IR -> IR, before printing.
 
 The front end puts the results of calls and atomics into temporaries and copies them on; a person writes the variable
-itself.  ``t = f(x); y = t`` becomes ``y = f(x)`` where nothing else uses ``t``.
+itself.  ``t = f(x); y = t`` becomes ``y = f(x)`` where nothing else uses ``t``.  A claim of uniformity is an assignment
+to a device; where only the next statement uses it, its value stands there.
 """
 
 from __future__ import annotations
@@ -15,15 +16,18 @@ from vkamp.ir.nodes import (
     Atomic,
     Block,
     Call,
+    Claim,
     For,
     Function,
     If,
     Kernel,
     Load,
     Local,
+    Node,
     Stmt,
     Variable,
     While,
+    transform,
     walk_statements,
 )
 
@@ -51,6 +55,7 @@ def _function(function: Function) -> Function:
 
 def _block(block: Block, uses: Counter[str]) -> Block:
     out: list[Stmt] = []
+    block = _without_claims(block, uses)
     index = 0
     while index < len(block):
         statement = _nested(block[index], uses)
@@ -61,6 +66,42 @@ def _block(block: Block, uses: Counter[str]) -> Block:
             statement = _redirected(statement, targets)
         out.append(statement)
     return tuple(out)
+
+
+def _without_claims(block: Block, uses: Counter[str]) -> Block:
+    """The block with each claim's value where it is used, or in a plain assignment."""
+    out: list[Stmt] = []
+    for statement in reversed(block):
+        if isinstance(statement, Claim):
+            if statement.variable.temporary and not uses[statement.variable.name]:
+                continue
+            following = out[-1] if out else None
+            if following is not None and _is_used_in(following, statement.variable, uses):
+                out[-1] = _with_value(following, statement)
+                continue
+            place = Local(statement.span, statement.variable.type, statement.variable)
+            statement = Assign(statement.span, place, statement.value)
+        out.append(statement)
+    return tuple(reversed(out))
+
+
+def _is_used_in(statement: Stmt, variable: Variable, uses: Counter[str]) -> bool:
+    """Whether a temporary is used once in all, and there; a ``while`` evaluates its condition again and again."""
+    if not variable.temporary or uses[variable.name] != 1 or isinstance(statement, While):
+        return False
+    return any(isinstance(node, Local) and node.variable == variable for node in own_nodes(statement))
+
+
+def _with_value(statement: Stmt, claim: Claim) -> Stmt:
+    """The statement with the claimed value in the place of the variable."""
+
+    def change(node: Node) -> Node:
+        is_it = isinstance(node, Load) and isinstance(node.place, Local) and node.place.variable == claim.variable
+        return claim.value if is_it else node
+
+    changed = transform(statement, change)
+    assert isinstance(changed, Stmt)
+    return changed
 
 
 def _nested(statement: Stmt, uses: Counter[str]) -> Stmt:

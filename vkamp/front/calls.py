@@ -339,6 +339,8 @@ def _language_function(ctx: Context, name: str, node: ast.Call) -> Value:
         return _fence_function(ctx, name, node)
     if name in ATOMICS:
         return _atomic(ctx, name, node)
+    if name == "uniform":
+        return _uniform(ctx, node)
     _arity(ctx, node, 2, ctx.text(node.func), f"{ctx.text(node.func)}(a, b)")
     return _c_division(ctx, name, node)
 
@@ -352,6 +354,21 @@ def _c_division(ctx: Context, name: Any, node: ast.Call) -> Value:
     if isinstance(y, ir.Const) and y.value == 0:
         ctx.fail("VKA310", node.args[1])
     return Number(convert.integer_operation(ctx.span(node), kind, name, x, y))
+
+
+def _uniform(ctx: Context, node: ast.Call) -> Value:
+    """The author's claim: what is known at compile time needs none."""
+    _arity(ctx, node, 1, ctx.text(node.func), f"{ctx.text(node.func)}(x)")
+    if ctx.module.tile is None:
+        ctx.fail("VKA607", node)
+    (value,) = ctx.operands(*node.args)
+    number = convert.number(ctx, value, node.args[0])
+    if isinstance(number, Constant):
+        return number
+    kind, span = convert.scalar_type(number), ctx.span(node)
+    variable = ctx.new_variable("claimed", kind, span, temporary=True)
+    ctx.emit(ir.Claim(span, variable, number.expr))
+    return Number(ir.Load(span, kind, ir.Local(span, kind, variable)), number.weak)
 
 
 def _fence_function(ctx: Context, name: str, node: ast.Call) -> Value:

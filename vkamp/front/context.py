@@ -282,12 +282,16 @@ class Context:
         for node in nodes:
             before = len(self.block)
             value = self.expr(node)
-            if len(self.block) > before:
+            if self.has_effects(before):
                 at = before
                 for i, earlier in enumerate(values):
                     values[i], at = self.keep(earlier, at)
             values.append(value)
         return values
+
+    def has_effects(self, at: int) -> bool:
+        """Whether the block's statements from ``at`` on may change what was read before (a claim does not)."""
+        return any(not isinstance(statement, ir.Claim) for statement in self.block[at:])
 
     def keep(self, value: Value, at: int) -> tuple[Value, int]:
         """The value as it is before statement ``at``."""

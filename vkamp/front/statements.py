@@ -238,7 +238,7 @@ def _aug_assign(ctx: Context, node: ast.AugAssign) -> None:
     old: Value = Element(place)
     before = len(ctx.block)
     right = ctx.expr(node.value)
-    if len(ctx.block) > before and isinstance(place.type, (Scalar, Vector)):
+    if ctx.has_effects(before) and isinstance(place.type, (Scalar, Vector)):
         old = Number(ctx.temporary("before", ir.Load(span, place.type, place), before))
     result = binary(ctx, node.op, old, right, node, target, node.value)
     first = _first_span(ctx, target)
@@ -519,6 +519,8 @@ def _redirect_result(ctx: Context, expr: ir.Expr, place: ir.Local) -> bool:
         ctx.block[-1] = ir.Atomic(last.span, last.name, last.place, last.args, place.variable, last.expected)
     elif isinstance(last, ir.Call) and last.results == (temporary,):
         ctx.block[-1] = ir.Call(last.span, last.function, last.args, (place.variable,))
+    elif isinstance(last, ir.Claim) and last.variable == temporary:
+        ctx.block[-1] = ir.Claim(last.span, place.variable, last.value)
     else:
         return False
     ctx.variables.remove(temporary)

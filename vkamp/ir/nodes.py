@@ -34,6 +34,7 @@ __all__ = [
     "Builtin",
     "Call",
     "Cast",
+    "Claim",
     "Compare",
     "ComponentsOf",
     "Const",
@@ -456,6 +457,18 @@ class Assert(Stmt):
 
     condition: Expr
     message: str = ""
+
+
+@dataclass(frozen=True)
+class Claim(Stmt):
+    """``variable = value``, a scalar that the author says is the same for all threads of the tile.
+
+    All of them come here together.  Check mode and the reference accelerator verify it (floats bit by bit, a NaN is
+    like any other); a device that does not check it just assigns.
+    """
+
+    variable: Variable
+    value: Expr
 
 
 # -- functions and kernels -----------------------------------------------------------------------------------------

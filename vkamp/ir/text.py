@@ -164,6 +164,8 @@ class _Printer:
         if isinstance(statement, nodes.Assert):
             message = f", {statement.message!r}" if statement.message else ""
             return f"assert {self.expr(statement.condition)}{message}"
+        if isinstance(statement, nodes.Claim):
+            return f"{statement.variable.name} = uniform({self.expr(statement.value)})"
         assert isinstance(statement, (nodes.Break, nodes.Continue)), type(statement).__name__
         return "break" if isinstance(statement, nodes.Break) else "continue"
 

@@ -161,6 +161,7 @@ class _FunctionVerifier:
             nodes.Atomic: self._atomic,
             nodes.Call: self._call,
             nodes.Assert: self._assert,
+            nodes.Claim: self._claim,
         }
         self.expressions: dict[type[nodes.Expr], Callable[[Any], None]] = {
             nodes.Const: self._const,
@@ -333,6 +334,14 @@ class _FunctionVerifier:
 
     def _assert(self, statement: nodes.Assert) -> None:
         self.condition(statement.condition)
+
+    def _claim(self, statement: nodes.Claim) -> None:
+        self.expect(self.kernel.tile is not None, statement, "a claim in a kernel without tiles")
+        self.variable(statement.variable, statement)
+        self.expect(statement.variable.storage == "local", statement, "no local variable")
+        self.expect(isinstance(statement.variable.type, Scalar), statement, "no scalar")
+        self.expr(statement.value)
+        self.same(statement, statement.value.type, statement.variable.type)
 
     # -- places ------------------------------------------------------------------------------------
 

@@ -42,12 +42,14 @@ __all__ = [
     "tile_static",
     "tile_static_memory_fence",
     "trem",
+    "uniform",
 ]
 
 #: The attribute by which the front end recognises a function of the language.
 MARK = "__vkamp_device__"
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_T = TypeVar("_T")
 
 
 def _marked(function: _F) -> _F:
@@ -157,6 +159,20 @@ def tdiv(a: int, b: int) -> int:
 def trem(a: int, b: int) -> int:
     """The remainder with the dividend's sign, as C's ``%``: ``trem(-7, 2)`` is -1.  ``b == 0`` is an error."""
     return int(a) - tdiv(a, b) * int(b)
+
+
+@_marked
+def uniform(value: _T) -> _T:
+    """``value``, which the author says is the same for all threads of the tile: an int, uint, float or bool.
+
+    What the compiler cannot know to be the same (an element of a container, say) may so decide over a barrier:
+    ``if amp.uniform(rounds[t_idx.tile] > 0): t_idx.barrier.wait()``.  A claim that is wrong makes the program
+    undefined on a device; check mode and the reference accelerator verify each, floats bit by bit (a NaN is like any
+    other), and name two threads that differ: CheckError.  CompileError where not all threads of the tile are: under
+    a divergent condition, after a divergent ``return``, and in a kernel without tiles.  Plain Python gets the
+    argument back.  AMP has no such function.
+    """
+    return value
 
 
 #: What the parameters of a class take, in words.

@@ -177,6 +177,11 @@ class Judge:
         site = self.sites[number]
         raise findings.error_of([findings.failed_assert(site.text, self._at(thread), site.span)])
 
+    def differs(self, first: tuple[int, object], second: tuple[int, object], number: int) -> NoReturn:
+        """A claim of uniformity for which two threads (number, value) have different values."""
+        one, other = ((self.grid.thread(thread), value) for thread, value in (first, second))
+        raise findings.error_of([findings.claim(one, other, self.sites[number].span)])
+
     def fell(self, thread: Thread, number: int) -> NoReturn:
         """A device function that ended without a result."""
         site = self.sites[number]

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from vkamp.errors import AmpError, CheckError, InvalidComputeDomainError, RaceError, UnsupportedFeatureError
 from vkamp.ir.nodes import Function, Kernel, Local, walk
 from vkamp.ir.types import FLOAT32, Scalar, int_range
+from vkamp.sim.claims import Claims
 from vkamp.sim.faults import Grid, Judge, Site, Thread
 from vkamp.sim.memory import Clock, FencedShadow, KernelArray, Layout, TileShadow, bind, words_of
 from vkamp.sim.translate import Program, translate
@@ -58,9 +59,10 @@ def run(
     program = _program(kernel, races)
     judge = Judge(kernel, Grid(domain, kernel.tile), program.sites)
     clock = Clock()
-    launch = _Launch(program, judge, clock, seed)
+    claims = Claims(judge)
+    launch = _Launch(program, judge, clock, claims, seed)
     names: dict[str, Any] = {"__name__": f"vkamp kernel {kernel.name}", **program.constants}
-    names.update(_helpers(judge, clock))
+    names.update(_helpers(judge, clock, claims))
     names.update(_scalars(kernel, scalars))
     launch.bind_buffers(names, buffers, races)
     launch.bind_tile_statics(names, races)
@@ -179,7 +181,7 @@ def _int_bits(value: Any) -> int:
     return (_uint_bits(value) + 0x80000000 & 0xFFFFFFFF) - 0x80000000
 
 
-def _helpers(judge: Judge, clock: Clock) -> dict[str, Any]:
+def _helpers(judge: Judge, clock: Clock, claims: Claims) -> dict[str, Any]:
     signed, unsigned = Scalar("int32", "int", 32), Scalar("uint32", "uint", 32)
     return {
         "_bad": judge.index,
@@ -187,6 +189,7 @@ def _helpers(judge: Judge, clock: Clock) -> dict[str, Any]:
         "_div0": judge.division,
         "_shift": judge.shift,
         "_claim": judge.claim,
+        "_uniform": claims.judge,
         "_fell": judge.fell,
         "_fence": clock.fence,
         "_to_int": partial(_truncated, judge, signed),
@@ -261,11 +264,12 @@ def _unassigned_site(function: Function, names: Sequence[str], line: int) -> Sit
 class _Launch:
     """One launch: its memory, its threads, and the order they run in."""
 
-    def __init__(self, program: Program, judge: Judge, clock: Clock, seed: int | None) -> None:
+    def __init__(self, program: Program, judge: Judge, clock: Clock, claims: Claims, seed: int | None) -> None:
         self.program = program
         self.judge = judge
         self.grid = judge.grid
         self.clock = clock
+        self.claims = claims
         self.random = None if seed is None else random.Random(seed)
         self.arrays: list[KernelArray] = []
         self.global_shadows: list[TileShadow] = []
@@ -358,6 +362,7 @@ class _Launch:
             thread.tile, thread.origin, thread.local = tile, origin, local
             thread.global_ = tuple(map(sum, zip(origin, local, strict=True)))
         self.clock.restart(threads)
+        self.claims.forget()
         for array in self.arrays:
             array.forget()
         for shadow in (*self.global_shadows, *self.tile_shadows):
@@ -405,6 +410,7 @@ class _Launch:
         if other is not None:
             self.judge.divergence(here, (threads[other].number, waiting[other]))
         self.clock.barrier()
+        self.claims.forget()
         fence = self.program.fences[site]
         for orders, shadows in (
             (fence.orders_global, self.global_shadows),

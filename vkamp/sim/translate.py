@@ -809,6 +809,10 @@ class _FunctionTranslator:
         failed = ast.Expr(_quote("_claim(_t, S)", S=site))
         return [ast.If(_quote("not X", X=self.expr(node.condition)), [failed], [])]
 
+    def claim(self, node: ir.Claim) -> list[ast.stmt]:
+        value = _quote("_uniform(_t, S, X)", S=self.site(node.span), X=self.expr(node.value))
+        return [self._set(self.local(node.variable.name), value)]
+
 
 def _definition(name: str, arguments: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:
     fields: dict[str, Any] = {"name": name, "args": arguments, "body": body, "decorator_list": []}
@@ -886,4 +890,5 @@ _STATEMENTS: dict[type[ir.Stmt], Callable[[_T, Any], list[ast.stmt]]] = {
     ir.Atomic: _T.atomic,
     ir.Call: _T.call,
     ir.Assert: _T.assertion,
+    ir.Claim: _T.claim,
 }

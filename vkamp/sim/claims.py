@@ -1,0 +1,45 @@
+"""Claims of uniformity (``amp.uniform``): whether the threads of a tile agree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from vkamp.sim.faults import Judge, Thread
+
+__all__ = ["Claims"]
+
+
+class Claims:
+    """The values that the threads of the running tile claimed since its last barrier.
+
+    All threads come to each claim together, so the claims that they pass at a site are the same ones in the same
+    order: the nth of one thread is the nth of the others.
+    """
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self._first: dict[tuple[int, int], tuple[int, Any]] = {}
+        self._passed: dict[tuple[int, int], int] = {}
+
+    def forget(self) -> None:
+        """The tile's threads have all passed the same claims, or another tile begins."""
+        self._first.clear()
+        self._passed.clear()
+
+    def judge(self, thread: Thread, site: int, value: Any) -> Any:
+        """The value, which is what the first thread that came here had."""
+        passed = self._passed.get((thread.number, site), 0)
+        self._passed[thread.number, site] = passed + 1
+        number, known = self._first.setdefault((site, passed), (thread.number, value))
+        if number != thread.number and _bits(known) != _bits(value):
+            self._judge.differs((number, known), (thread.number, value), site)
+        return value
+
+
+def _bits(value: Any) -> int | bool | None:
+    """What tells one value of a type from another: a float's bits; all NaN are one."""
+    if not isinstance(value, np.float32):
+        return value  # type: ignore[no-any-return]
+    return None if np.isnan(value) else int(value.view(np.uint32))
