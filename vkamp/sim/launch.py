@@ -22,7 +22,8 @@ from vkamp.ir.types import FLOAT32, Scalar, int_range
 from vkamp.sim.claims import Claims
 from vkamp.sim.faults import Grid, Judge, Site, Thread
 from vkamp.sim.memory import Clock, FencedShadow, KernelArray, Layout, TileShadow, bind, words_of
-from vkamp.sim.translate import Program, translate
+from vkamp.sim.program import Program
+from vkamp.sim.translate import translate
 
 __all__ = ["run"]
 

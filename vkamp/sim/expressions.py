@@ -1,0 +1,226 @@
+"""Translation of expressions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from vkamp.errors import Span
+from vkamp.ir import nodes as ir
+from vkamp.ir.builtins import BUILTINS
+from vkamp.ir.types import BOOL, FLOAT32, VECTOR_LETTERS, Scalar, Type, Vector
+from vkamp.sim.places import Places
+from vkamp.sim.trees import name_of, place_at, quote
+
+__all__ = ["INDEX_NAMES", "Expressions", "scalar_of"]
+
+_WRAP = {"int32": "(X + 2147483648 & 4294967295) - 2147483648", "uint32": "X & 4294967295"}
+
+_INTEGER_OPS = {
+    "add": "L + R", "sub": "L - R", "mul": "L * R",
+    "bitand": "L & R", "bitor": "L | R", "bitxor": "L ^ R",
+    "shl": "L << R", "shr": "L >> R",
+}  # fmt: skip
+_FLOAT_OPS = {
+    "add": "L + R", "sub": "L - R", "mul": "L * R", "div": "L / R",
+    "floordiv": "L // R", "floormod": "L % R",
+}  # fmt: skip
+#: Results that leave the range; of divisions only the most negative integer by -1.
+_OVERFLOWS = ("add", "sub", "mul", "shl", "floordiv", "tdiv")
+_DIVISIONS = {
+    "floordiv": "L // D",
+    "floormod": "L % D",
+    "tdiv": "_tdiv(L, D)",
+    "trem": "_trem(L, D)",
+}
+_COMPARES = {
+    "eq": "L == R",
+    "ne": "L != R",
+    "lt": "L < R",
+    "le": "L <= R",
+    "gt": "L > R",
+    "ge": "L >= R",
+}
+INDEX_NAMES = {"global": "_g", "local": "_l", "tile": "_b", "tile_origin": "_o"}
+
+
+class Expressions(Places):
+    """Values: what an expression becomes in Python."""
+
+    def expr(self, node: ir.Expr) -> ast.expr:
+        """The Python expression of an IR expression, at its source position."""
+        tree = _EXPRESSIONS[type(node)](self, node)
+        place_at(tree, node.span)
+        return tree
+
+    def const(self, node: ir.Const) -> ast.expr:
+        if node.type == FLOAT32:
+            return self.constant("c", np.float32(node.value))
+        if node.type == BOOL:
+            return ast.Constant(bool(node.value))
+        return ast.Constant(int(node.value))
+
+    def scalar_value(self, node: ir.ScalarValue) -> ast.expr:
+        return name_of(f"_s_{node.name}")
+
+    def thread_index(self, node: ir.ThreadIndex) -> ast.expr:
+        return name_of(f"{INDEX_NAMES[node.kind]}{node.dim}")
+
+    def buffer_extent(self, node: ir.BufferExtent) -> ast.expr:
+        return name_of(f"_n{node.dim}_{node.buffer}")
+
+    def unary(self, node: ir.Unary) -> ast.expr:
+        operand = self.expr(node.operand)
+        if isinstance(node.type, Vector):
+            element = node.type.element
+            return self._each(node.type.count, [operand], lambda part: self._unary(node.op, element, part))
+        return self._unary(node.op, scalar_of(node.type), operand)
+
+    def _unary(self, op: str, kind: Scalar, operand: ast.expr) -> ast.expr:
+        if op == "not" or kind == BOOL:
+            return quote("not X", X=operand)
+        if op == "neg":
+            value = quote("-X", X=operand)
+            return value if kind == FLOAT32 else self.wrap(kind, value)
+        return quote("~X" if kind.kind == "int" else "X ^ 4294967295", X=operand)
+
+    def _each(self, count: int, vectors: list[ast.expr], part: Callable[..., ast.expr]) -> ast.expr:
+        """A vector whose components are made of those of others."""
+        names = [self.temporary("p") for _ in vectors]
+        parts = [part(*(quote("P[K]", P=name, K=k) for name in names)) for k in range(count)]
+        kept = [quote("P := X", P=name, X=vector) for name, vector in zip(names, vectors, strict=True)]
+        all_of_it = ast.Tuple([*kept, ast.List(parts, ast.Load())], ast.Load())
+        return quote("X[N]", X=all_of_it, N=len(kept))
+
+    def binary(self, node: ir.Binary) -> ast.expr:
+        left, right = self.expr(node.left), self.expr(node.right)
+        if isinstance(node.type, Vector):
+            element = node.type.element
+            return self._each(node.type.count, [left, right], lambda x, y: self._binary(node, element, x, y))
+        return self._binary(node, scalar_of(node.type), left, right)
+
+    def _binary(self, node: ir.Binary, kind: Scalar, left: ast.expr, right: ast.expr) -> ast.expr:
+        """The operation on scalars of type ``kind``."""
+        if kind == FLOAT32:
+            return quote(_FLOAT_OPS[node.op], L=left, R=right)
+        if node.op in _DIVISIONS:
+            value, may_overflow = self._division(node, kind, left, right)
+        else:
+            if node.op in ("shl", "shr"):
+                right = self._shift_count(node, right)
+            value = quote(_INTEGER_OPS[node.op], L=left, R=right)
+            may_overflow = node.op in _OVERFLOWS
+        return self.wrap(kind, value) if may_overflow else value
+
+    def _division(self, node: ir.Binary, kind: Scalar, left: ast.expr, right: ast.expr) -> tuple[ast.expr, bool]:
+        """The quotient or remainder, and whether it may leave the range."""
+        text = _DIVISIONS[node.op]
+        if isinstance(node.right, ir.Const) and node.right.value:
+            negative = node.op in _OVERFLOWS and node.right.value < 0
+            return quote(text, L=left, D=right), negative
+        template = f"({text}) if (D := R) else _div0(_t, S)"
+        name, site = self.temporary("d"), self.site(node.span)
+        quotient = quote(template, L=left, D=name, R=right, S=site)
+        return quotient, node.op in _OVERFLOWS and kind.kind == "int"
+
+    def _shift_count(self, node: ir.Binary, count: ast.expr) -> ast.expr:
+        if isinstance(node.right, ir.Const) and 0 <= node.right.value < 32:
+            return count
+        site = self.site(node.span)
+        return quote("_i if 0 <= (_i := N) < 32 else _shift(_t, S, _i)", N=count, S=site)
+
+    @staticmethod
+    def wrap(kind: Type, value: ast.expr) -> ast.expr:
+        return quote(_WRAP[scalar_of(kind).name], X=value)
+
+    def compare(self, node: ir.Compare) -> ast.expr:
+        if isinstance(node.left.type, Vector):
+            template = "_same(L, R)" if node.op == "eq" else "not _same(L, R)"
+            return quote(template, L=self.expr(node.left), R=self.expr(node.right))
+        return quote(_COMPARES[node.op], L=self.expr(node.left), R=self.expr(node.right))
+
+    def logical(self, node: ir.Logical) -> ast.expr:
+        op = "L and R" if node.op == "and" else "L or R"
+        return quote(op, L=self.expr(node.left), R=self.expr(node.right))
+
+    def select(self, node: ir.Select) -> ast.expr:
+        condition, then, orelse = map(self.expr, (node.condition, node.then, node.orelse))
+        return quote("T if C else E", T=then, C=condition, E=orelse)
+
+    def cast(self, node: ir.Cast) -> ast.expr:
+        value = self.expr(node.operand)
+        if isinstance(node.type, Vector) and isinstance(node.operand.type, Vector):
+            source, target = node.operand.type.element, node.type.element
+            return self._each(node.type.count, [value], lambda part: self._cast(source, target, part, node.span))
+        return self._cast(scalar_of(node.operand.type), scalar_of(node.type), value, node.span)
+
+    def _cast(self, source: Scalar, target: Scalar, value: ast.expr, span: Span) -> ast.expr:
+        if source == target:
+            return value
+        if target == BOOL:
+            return quote("_bool(X)", X=value)
+        if source == BOOL:
+            number = quote("1 if X else 0", X=value)
+            return quote("_float32(X)", X=number) if target == FLOAT32 else number
+        if target == FLOAT32:
+            return quote("_float32(X)", X=value)
+        if source == FLOAT32:
+            function = "_to_int" if target.kind == "int" else "_to_uint"
+            return quote("F(_t, S, X)", F=function, S=self.site(span), X=value)
+        return self.wrap(target, value)
+
+    def construct(self, node: ir.Construct) -> ast.expr:
+        parts = [self.expr(part) for part in node.parts]
+        assert isinstance(node.type, Vector)
+        if len(parts) == 1:
+            return quote("[X] * N", X=parts[0], N=node.type.count)
+        return ast.List(parts, ast.Load())
+
+    def swizzle(self, node: ir.Swizzle) -> ast.expr:
+        operand = self.expr(node.operand)
+        numbers = [VECTOR_LETTERS.index(letter) for letter in node.letters]
+        if len(numbers) == 1:
+            return quote("X[K]", X=operand, K=numbers[0])
+        layout = self.constant("y", tuple((n, "") for n in numbers))
+        return quote("_pick(X, 0, Y)", X=operand, Y=layout)
+
+    def builtin(self, node: ir.Builtin) -> ast.expr:
+        self.program.constants[f"_b_{node.name}"] = BUILTINS[node.name].reference
+        call = ast.Call(name_of(f"_b_{node.name}"), [self.expr(a) for a in node.args], [])
+        if node.type == FLOAT32:
+            return quote("_float32(X)", X=call)
+        if node.type == BOOL:
+            return quote("_bool(X)", X=call)
+        return self.wrap(node.type, quote("_int(X)", X=call))
+
+    def load(self, node: ir.Load) -> ast.expr:
+        return self.load_place(node.place, node.span)
+
+
+def scalar_of(kind: Type) -> Scalar:
+    """The type itself, which must be a scalar."""
+    assert isinstance(kind, Scalar), f"{kind} is no scalar"
+    return kind
+
+
+_T = Expressions
+
+_EXPRESSIONS: dict[type[ir.Expr], Callable[[_T, Any], ast.expr]] = {
+    ir.Const: _T.const,
+    ir.ScalarValue: _T.scalar_value,
+    ir.ThreadIndex: _T.thread_index,
+    ir.BufferExtent: _T.buffer_extent,
+    ir.Unary: _T.unary,
+    ir.Binary: _T.binary,
+    ir.Compare: _T.compare,
+    ir.Logical: _T.logical,
+    ir.Select: _T.select,
+    ir.Cast: _T.cast,
+    ir.Builtin: _T.builtin,
+    ir.Construct: _T.construct,
+    ir.Swizzle: _T.swizzle,
+    ir.Load: _T.load,
+}

@@ -1,0 +1,205 @@
+"""Translation of statements and of whole functions."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from typing import Any
+
+from vkamp.ir import nodes as ir
+from vkamp.ir.builtins import ATOMICS
+from vkamp.ir.types import FLOAT32, Struct, Vector
+from vkamp.sim.expressions import INDEX_NAMES, Expressions, scalar_of
+from vkamp.sim.memory import words_of
+from vkamp.sim.places import Address
+from vkamp.sim.trees import definition, name_of, place_at, quote, sum_of
+
+__all__ = ["FunctionTranslator"]
+
+_INDEX_SOURCES = {"global": "global_", "local": "local", "tile": "tile", "tile_origin": "origin"}
+
+
+class FunctionTranslator(Expressions):
+    """Translates one function."""
+
+    def run(self) -> None:
+        """Adds the function to the program."""
+        function = self.function
+        is_kernel = function is self.kernel.body
+        if self._waits():
+            self.waiting.add(function.name)
+        params = [self.local(p.name) for p in function.params]
+        body = self._prologue() + self.block(function.body)
+        if function.results:
+            site = self.site(function.span, text=function.python_name)
+            body.append(ast.Expr(quote("_fell(_t, S)", S=site)))
+        arguments = ast.arguments(
+            posonlyargs=[],
+            args=[ast.arg(p) for p in ("_t", *params)],
+            kwonlyargs=[],
+            kw_defaults=[],
+            defaults=[],
+        )
+        title = re.sub(r"\W", "_", function.python_name) or "_"
+        made = definition(title, arguments, body or [ast.Pass()])
+        place_at(made, function.span)
+        module = ast.Module([made], [])
+        self.program.codes.append(
+            (
+                "_kernel" if is_kernel else f"_fn_{function.name}",
+                compile(module, function.span.file, "exec", dont_inherit=True),
+            )
+        )
+
+    def _waits(self) -> bool:
+        for statement in ir.walk_statements(self.function.body):
+            if isinstance(statement, ir.Barrier) and statement.fence.waits:
+                return True
+            if isinstance(statement, ir.Call) and statement.function in self.waiting:
+                return True
+        return False
+
+    def _prologue(self) -> list[ast.stmt]:
+        """The thread's indices that are used, and memory for struct and vector variables."""
+        used = {(n.kind, n.dim) for s in self.function.body for n in ir.walk(s) if isinstance(n, ir.ThreadIndex)}
+        out = [
+            self.assign_name(f"{INDEX_NAMES[kind]}{dim}", quote(f"_t.{_INDEX_SOURCES[kind]}[I]", I=dim))
+            for kind, dim in sorted(used)
+        ]
+        for variable in self.function.variables:
+            if variable.storage == "local" and isinstance(variable.type, (Struct, Vector)):
+                words = words_of(variable.type)
+                out.append(self.assign_name(self.local(variable.name), quote("[None] * N", N=words)))
+        return out
+
+    # -- statements
+
+    def block(self, statements: ir.Block) -> list[ast.stmt]:
+        """The Python statements of a block."""
+        return [made for s in statements for made in self.statement(s)]
+
+    def statement(self, node: ir.Stmt) -> list[ast.stmt]:
+        """The Python statements of one, at its source position."""
+        made = _STATEMENTS[type(node)](self, node)
+        for statement in made:
+            place_at(statement, node.span)
+        return made
+
+    def declare(self, node: ir.Declare) -> list[ast.stmt]:
+        if node.variable.storage == "tile_static":
+            return []
+        words = words_of(node.variable.type)
+        return [self.assign_name(self.local(node.variable.name), quote("_private(N)", N=words))]
+
+    def assign(self, node: ir.Assign) -> list[ast.stmt]:
+        return [self.store(node.place, self.expr(node.value), node.span)]
+
+    def if_(self, node: ir.If) -> list[ast.stmt]:
+        then = self.block(node.then) or [ast.Pass()]
+        return [ast.If(self.expr(node.condition), then, self.block(node.orelse))]
+
+    def for_(self, node: ir.For) -> list[ast.stmt]:
+        bounds = [self.expr(e) for e in (node.start, node.stop, node.step)]
+        fixed = isinstance(node.step, ir.Const) and node.step.value
+        counter = ast.Name(self.local(node.variable.name), ast.Store())
+        steps = ast.Call(name_of("_range" if fixed else "_steps"), bounds, [])
+        body = self.block(node.body) or [ast.Pass()]
+        return [ast.For(counter, steps, body, [])]
+
+    def while_(self, node: ir.While) -> list[ast.stmt]:
+        return [ast.While(self.expr(node.condition), self.block(node.body) or [ast.Pass()], [])]
+
+    def break_(self, node: ir.Break) -> list[ast.stmt]:
+        return [ast.Break()]
+
+    def continue_(self, node: ir.Continue) -> list[ast.stmt]:
+        return [ast.Continue()]
+
+    def return_(self, node: ir.Return) -> list[ast.stmt]:
+        values = [self.expr(v) for v in node.values]
+        if not values:
+            return [ast.Return()]
+        return [ast.Return(values[0] if len(values) == 1 else ast.Tuple(values, ast.Load()))]
+
+    def barrier(self, node: ir.Barrier) -> list[ast.stmt]:
+        if node.fence.waits:
+            site = self.site(node.span)
+            self.program.fences[site] = node.fence
+            return [ast.Expr(ast.Yield(ast.Constant(site)))]
+        if not self.races:
+            return []
+        flags = (node.fence.orders_global, node.fence.orders_tile_static)
+        return [ast.Expr(quote("_fence(_t, G, T)", G=flags[0], T=flags[1]))]
+
+    def atomic(self, node: ir.Atomic) -> list[ast.stmt]:
+        row = ATOMICS[node.name]
+        kind = scalar_of(node.place.type)
+        address = self.address(node.place)
+        site = self.access(address, "atomic", node.span)
+        word, old, new = self.temporary("k"), self.temporary("a"), self.temporary("a")
+        at = name_of(word)
+        args = [self.expr(a) for a in node.args]
+        if node.expected is not None:
+            args.insert(0, self.load_place(node.expected, node.expected.span))
+        self.program.constants[f"_b_{node.name}"] = row.apply
+        value: ast.expr = ast.Call(name_of(f"_b_{node.name}"), [name_of(old), *args], [])
+        if kind != FLOAT32:
+            value = self.wrap(kind, value)
+        place = self.judged(address, "atomic", sum_of(address.terms, address.constant), site)
+        unjudged = Address(address.root, [at], 0)
+        loaded = self.read_back(unjudged, at, kind, site)
+        if row.name == "atomic_exchange" and node.result is None:
+            loaded = ast.Constant(None)  # The old value is not looked at: this may be the first write.
+        out = [self.assign_name(word, place), self.assign_name(old, loaded), self.assign_name(new, value)]
+        out.append(self.store_back(unjudged, at, kind, name_of(new)))
+        if node.result is not None:
+            result: ast.expr = name_of(old)
+            if row.result == "bool":
+                assert node.expected is not None
+                expected = self.load_place(node.expected, node.expected.span)
+                result = quote("A == E", A=old, E=expected)
+            out.append(self.assign_name(self.local(node.result.name), result))
+        if node.expected is not None:
+            out.append(self.store(node.expected, name_of(old), node.span))
+        return out
+
+    def call(self, node: ir.Call) -> list[ast.stmt]:
+        args = [self.holder(ir.root_of(a)) if isinstance(a, ir.Place) else self.expr(a) for a in node.args]
+        value: ast.expr = ast.Call(name_of(f"_fn_{node.function}"), [name_of("_t"), *args], [])
+        if node.function in self.waiting:
+            value = ast.YieldFrom(value)
+        if not any(node.results):
+            return [ast.Expr(value)]
+        targets: list[ast.expr] = [
+            ast.Name("_" if r is None else self.local(r.name), ast.Store()) for r in node.results
+        ]
+        return [ast.Assign(targets if len(targets) == 1 else [ast.Tuple(targets, ast.Store())], value)]
+
+    def assertion(self, node: ir.Assert) -> list[ast.stmt]:
+        site = self.site(node.span, text=node.message)
+        failed = ast.Expr(quote("_claim(_t, S)", S=site))
+        return [ast.If(quote("not X", X=self.expr(node.condition)), [failed], [])]
+
+    def claim(self, node: ir.Claim) -> list[ast.stmt]:
+        value = quote("_uniform(_t, S, X)", S=self.site(node.span), X=self.expr(node.value))
+        return [self.assign_name(self.local(node.variable.name), value)]
+
+
+_T = FunctionTranslator
+
+_STATEMENTS: dict[type[ir.Stmt], Callable[[_T, Any], list[ast.stmt]]] = {
+    ir.Declare: _T.declare,
+    ir.Assign: _T.assign,
+    ir.If: _T.if_,
+    ir.For: _T.for_,
+    ir.While: _T.while_,
+    ir.Break: _T.break_,
+    ir.Continue: _T.continue_,
+    ir.Return: _T.return_,
+    ir.Barrier: _T.barrier,
+    ir.Atomic: _T.atomic,
+    ir.Call: _T.call,
+    ir.Assert: _T.assertion,
+    ir.Claim: _T.claim,
+}
