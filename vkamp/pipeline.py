@@ -30,6 +30,7 @@ __all__ = [
     "Arguments",
     "CodeKey",
     "Compiled",
+    "Guard",
     "Request",
     "choose_target",
     "collect",

@@ -19,15 +19,16 @@ import numpy as np
 
 from vkamp import pipeline
 from vkamp.artifacts import Executable, PushWord, Target
+from vkamp.dispatch import memo
 from vkamp.dispatch.domain import Domain, check_tile, domain_of
+from vkamp.dispatch.targets import target_view
 from vkamp.errors import AmpError, UnsupportedFeatureError
-from vkamp.lang.arrays import array
 from vkamp.lang.container import Descriptor
 from vkamp.lang.kernel import BoundKernel, DeviceFunction, KernelFunction
 from vkamp.run.accelerators import accelerator, accelerator_view
-from vkamp.run.engine import Buffer, Dispatch, Launch, Limits
+from vkamp.run.engine import Buffer, Dispatch, Launch, Limits, Program
 
-__all__ = ["Prepared", "parallel_for_each", "prepare"]
+__all__ = ["Bound", "Prepared", "parallel_for_each", "prepare", "run"]
 
 #: Compiled kernels kept; the oldest goes first.
 _KEEP = 1024
@@ -53,6 +54,18 @@ class Prepared:
     executable: Executable
 
 
+@dataclass(frozen=True)
+class Bound:
+    """What a launch was made of, for the next like it."""
+
+    program: Program
+    groups: tuple[int, int, int]
+    descriptors: Mapping[str, Descriptor]
+    layout: struct.Struct
+    words: tuple[int | float, ...]
+    extents: Mapping[str, tuple[int, ...]]
+
+
 _cache: OrderedDict[Any, list[Entry]] = OrderedDict()
 _cache_lock = threading.Lock()
 
@@ -66,10 +79,16 @@ def parallel_for_each(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
         view, args = args[0].default_view, args[1:]
     if not args:
         raise TypeError("parallel_for_each needs a domain: amp.extent(...) or extent.tile(...)")
-    domain = domain_of(args[0])
     if len(args) == 1:
+        domain = domain_of(args[0])
         return lambda function: _launch_closure(view, domain, function, constants)
-    _launch(view, domain, args[1], args[2:], constants)
+    kernel, rest = args[1], args[2:]
+    key = memo.key_of(view, args[0], kernel, rest, constants)
+    if key is None:
+        run(prepare(view, domain_of(args[0]), kernel, rest, constants))
+    elif not memo.recall(key, kernel, rest):
+        prepared = prepare(view, domain_of(args[0]), kernel, rest, constants)
+        memo.remember(key, kernel, rest, prepared, run(prepared))
     return None
 
 
@@ -79,13 +98,7 @@ def _launch_closure(view: accelerator_view | None, domain: Domain, function: Any
             f"@amp.parallel_for_each runs a plain function at once; launch the kernel {function.__name__} with "
             f"amp.parallel_for_each(domain, {function.__name__}, ...)"
         )
-    _launch(view, domain, function, (), constants)
-
-
-def _launch(
-    view: accelerator_view | None, domain: Domain, kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]
-) -> None:
-    run(prepare(view, domain, kernel, args, constants))
+    run(prepare(view, domain, function, (), constants))
 
 
 def prepare(
@@ -94,23 +107,23 @@ def prepare(
     """Everything that comes before the device: target, limits, compilation."""
     function, precise, owner = _function_of(kernel)
     arguments = pipeline.collect(function, args, constants, owner)
-    view = _target_view(view, arguments)
-    limits = view.accelerator.limits
+    target = target_view(view, arguments.containers)
+    limits = target.accelerator.limits
     if limits is None:
         # A view that only stores has no queue; its error says why, and what to install.
-        limits = view._queue.info.limits
-    check_tile(domain, limits, view.accelerator.description)
-    request = pipeline.make_request(function, precise, domain.rank, domain.tile, arguments, view)
+        limits = target._queue.info.limits
+    check_tile(domain, limits, target.accelerator.description)
+    request = pipeline.make_request(function, precise, domain.rank, domain.tile, arguments, target)
     entry = _compile(request, function, arguments)
-    target = pipeline.choose_target(
+    form = pipeline.choose_target(
         domain.rank, domain.tile, domain.shape, limits.tile_count, limits.push_bytes // 4, limits.tile_threads
     )
-    executable = entry.executables.get(target)
+    executable = entry.executables.get(form)
     if executable is None:
-        executable = pipeline.executable(entry.compiled.kernel, target)
-        _check_limits(executable, limits, function.__name__, view)
-        entry.executables[target] = executable
-    return Prepared(view, domain, arguments, entry.compiled, target, executable)
+        executable = pipeline.executable(entry.compiled.kernel, form)
+        _check_limits(executable, limits, function.__name__, target)
+        entry.executables[form] = executable
+    return Prepared(target, domain, arguments, entry.compiled, form, executable)
 
 
 def _function_of(kernel: Any) -> tuple[FunctionType, bool, Any]:
@@ -135,50 +148,13 @@ def _function_of(kernel: Any) -> tuple[FunctionType, bool, Any]:
     raise TypeError(f"parallel_for_each runs a function decorated with @amp.kernel, not {type(kernel).__name__}")
 
 
-# -- target --------------------------------------------------------------------------------------------------------
-
-
-def _target_view(view: accelerator_view | None, arguments: pipeline.Arguments) -> accelerator_view:
-    """The explicit view, else that of the captured arrays, else the default (AMP's order)."""
-    explicit = None if view is None or view.is_auto_selection else view
-    chosen, of = explicit, "the launch"
-    for name, container in arguments.containers.items():
-        if not isinstance(container, array):
-            continue
-        home = container.accelerator_view
-        if not isinstance(home, accelerator_view):
-            raise AmpError(f"`{name}` lies in memory that no accelerator runs kernels on")
-        if chosen is None:
-            chosen, of = home, f"`{name}`"
-        elif chosen != home:
-            raise AmpError(
-                f"the array `{name}` lives on one accelerator_view ({home.accelerator.description}), and {of} on "
-                f"another ({chosen.accelerator.description}): copy it there, or use an array_view, which moves"
-            )
-    return chosen if chosen is not None else _default_for(arguments)
-
-
-def _default_for(arguments: pipeline.Arguments) -> accelerator_view:
-    """The default accelerator's default view, or another of its views that holds all captured array_views when the
-    default view does not."""
-    default = accelerator().default_view
-    holding: list[Any] | None = None
-    for container in arguments.containers.values():
-        places = container._current_at()
-        holding = places if holding is None else [place for place in holding if place in places]
-    if not holding or default in holding:
-        return default
-    same = (p for p in holding if isinstance(p, accelerator_view) and p.accelerator == default.accelerator)
-    return next(same, default)
-
-
 # -- compilation ---------------------------------------------------------------------------------------------------
 
 
 def _key(request: pipeline.Request) -> Any:
     """The identity of a request: closures with one code and one module are one kernel."""
     function = request.function
-    constants = tuple((n, type(v), v) for n, v in request.constants)
+    constants = tuple((n, type(v), _exactly(v)) for n, v in request.constants)
     return (
         pipeline.CodeKey(function.__code__),
         id(function.__globals__),
@@ -190,6 +166,11 @@ def _key(request: pipeline.Request) -> Any:
         constants,
         request.owner,
     )
+
+
+def _exactly(value: Any) -> Any:
+    """What tells a constant from others: 0.0 from -0.0, and NaN from nothing else."""
+    return repr(value) if isinstance(value, (float, np.floating)) else value
 
 
 def _compile(request: pipeline.Request, function: FunctionType, arguments: pipeline.Arguments) -> Entry:
@@ -210,7 +191,9 @@ def _compile(request: pipeline.Request, function: FunctionType, arguments: pipel
 
 
 def _still_right(compiled: pipeline.Compiled, function: FunctionType, captured: Mapping[str, Any]) -> bool:
-    same = all(type(captured[n]) is type(v) and captured[n] == v for n, v in compiled.constants.items())
+    same = all(
+        type(captured[n]) is type(v) and _exactly(captured[n]) == _exactly(v) for n, v in compiled.constants.items()
+    )
     return same and all(guard.holds(function) for guard in compiled.guards)
 
 
@@ -229,13 +212,14 @@ def _check_limits(executable: Executable, limits: Limits, name: str, view: accel
 # -- submission ----------------------------------------------------------------------------------------------------
 
 
-def run(prepared: Prepared) -> None:
+def run(prepared: Prepared) -> Bound:
     """Binds the containers and enqueues the launch."""
     view, arguments = prepared.view, prepared.arguments
     descriptors = _bind(prepared)
     queue = view._queue
     program = queue.program(prepared.executable)
-    words = _words(prepared, descriptors)
+    layout, values = _words(prepared, descriptors)
+    words = layout.pack(*values)
     buffers, writes = _buffers(prepared, descriptors)
     shader = prepared.executable.shader
     push = b"" if shader.push_binding is not None else words
@@ -255,6 +239,7 @@ def run(prepared: Prepared) -> None:
     for name in descriptors:
         if prepared.compiled.access[name].changes:
             arguments.containers[name]._written(view)
+    return Bound(program, groups, descriptors, layout, values, extents)
 
 
 def _bind(prepared: Prepared) -> dict[str, Descriptor]:
@@ -308,11 +293,11 @@ def _buffers(prepared: Prepared, descriptors: Mapping[str, Descriptor]) -> tuple
 _FORMATS = {"int32": "i", "uint32": "I", "float32": "f"}
 
 
-def _words(prepared: Prepared, descriptors: Mapping[str, Descriptor]) -> bytes:
-    """The launch words in the shader's layout."""
-    values = [_word(w, prepared, descriptors) for w in prepared.executable.shader.push]
+def _words(prepared: Prepared, descriptors: Mapping[str, Descriptor]) -> tuple[struct.Struct, tuple[int | float, ...]]:
+    """The shader's layout of the launch words, and the words."""
+    values = tuple(_word(w, prepared, descriptors) for w in prepared.executable.shader.push)
     layout = "".join(_FORMATS[w.type] for w in prepared.executable.shader.push)
-    return struct.pack(f"={layout}", *values)
+    return struct.Struct(f"={layout}"), values
 
 
 def _word(word: PushWord, prepared: Prepared, descriptors: Mapping[str, Descriptor]) -> int | float:

@@ -57,7 +57,10 @@ class Guard:
         now = self.read(kernel)
         if now is self.value:
             return True
-        return type(now) is type(self.value) and isinstance(now, (int, float, bool)) and now == self.value
+        if type(now) is not type(self.value) or not isinstance(now, (int, float, bool)):
+            return False
+        # 0.0 is not -0.0 here, and NaN is itself.
+        return repr(now) == repr(self.value) if isinstance(now, float) else now == self.value
 
 
 @dataclass(frozen=True)

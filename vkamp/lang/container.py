@@ -185,15 +185,20 @@ class Container:
         if not (read or write):
             raise ValueError("a launch that neither reads nor writes a container needs no storage")
         with self._lease as home:
+            known = home.copies.get(location)
+            descriptor = self._descriptors.get(location)
+            fresh = known is not None and not known.stale
+            if known is not None and fresh and descriptor is not None and descriptor.storage is known.storage:
+                if write:
+                    self._open[location] = known
+                return descriptor  # nothing moves
             if not self._addressable(home, location):
                 return self._pack(home, location)
-            known = location in home.copies
             copy = home.acquire(location, self._layout.region, why)
-            if not known:
+            if known is None:
                 bring_home_at_exit()
             if write:
                 self._open[location] = copy
-            descriptor = self._descriptors.get(location)
             if descriptor is None or descriptor.storage is not copy.storage:
                 descriptor = self._describe(copy, home.id)
                 self._descriptors[location] = descriptor

@@ -47,6 +47,8 @@ class KernelFunction:
     def __init__(self, function: FunctionType, *, precise: bool = False) -> None:
         self.function = function
         self.precise = precise
+        #: What ``parallel_for_each`` remembers of this kernel's launches.
+        self.launches: dict[Any, Any] = {}
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -393,11 +393,10 @@ class KomputeQueue(Queue):
         """Starts every submission, waiting only for those that a later one needs."""
         while True:
             submissions = [each for each in self._work if isinstance(each, Submission)]
-            waiting = [each for each in submissions if not each.is_started]
-            if not waiting:
+            place = next((k for k, each in enumerate(submissions) if not each.is_started), None)
+            if place is None:
                 return
-            following = waiting[0]
-            before = submissions[: submissions.index(following)]
+            following, before = submissions[place], submissions[:place]
             blockers = [each for each in before if each.access.conflicts(following.access)]
             if len(before) >= _MAX_RUNNING:
                 blockers.append(before[0])
@@ -412,7 +411,10 @@ class KomputeQueue(Queue):
                 self._start(following)
 
     def _settle_these(self, submissions: list[Submission]) -> None:
-        self._settle(lambda s: s in submissions)
+        # The last of them in the queue, so that one look a round is enough.
+        for each in reversed(submissions):
+            while each in self._work:
+                self._advance_first()
 
     def settle_running(self) -> None:
         """Waits for everything handed to the device, and for nothing else."""
@@ -421,9 +423,12 @@ class KomputeQueue(Queue):
     def _settle(self, needed: Callable[[Submission], bool]) -> None:
         """Runs submissions in order until none is ``needed``."""
         while any(isinstance(each, Submission) and needed(each) for each in self._work):
-            head = self._work[0]
-            assert isinstance(head, Submission)
-            self._advance(head)
+            self._advance_first()
+
+    def _advance_first(self) -> None:
+        head = self._work[0]
+        assert isinstance(head, Submission)
+        self._advance(head)
 
     def _advance(self, head: Submission) -> None:
         """Brings the first submission to its end, or returns when another thread has."""

@@ -1,0 +1,179 @@
+"""A repeated launch takes a short way, and gives what the long way gives."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from vkamp.dispatch import launch as launching
+
+STEP = 3
+
+
+@amp.kernel
+def scale(idx, values, factor):
+    values[idx] = values[idx] * factor
+
+
+@amp.kernel
+def step(idx, values):
+    values[idx] += STEP
+
+
+@amp.kernel
+def signed(idx, values, *, zero: amp.constant):
+    values[idx] = amp.precise_math.copysign(1.0, zero)
+
+
+@amp.kernel
+def fill(idx, values, unused, value):
+    values[idx] = value
+
+
+@pytest.fixture
+def long_ways(monkeypatch):
+    """The kernels that launched on the long way, as a list."""
+    seen = []
+    prepare = launching.prepare
+
+    def noted(view, domain, kernel, *rest):
+        seen.append(kernel.__name__)
+        return prepare(view, domain, kernel, *rest)
+
+    monkeypatch.setattr(launching, "prepare", noted)
+    return seen
+
+
+@pytest.fixture(autouse=True)
+def forget():
+    """Each test begins with kernels that were never launched."""
+    for kernel in (scale, step, signed, fill):
+        kernel.launches.clear()
+
+
+def test_only_the_numbers_are_new(accelerator_view, long_ways):
+    values = amp.array(amp.extent(70), amp.float32, np.ones(70), accelerator_view=accelerator_view)
+    for factor in (2.0, 0.5, 3.0, -1.0):
+        amp.parallel_for_each(accelerator_view, values.extent, scale, values, factor)
+    assert np.asarray(values).tolist() == [-3.0] * 70
+    assert long_ways == ["scale"]
+
+
+def test_other_types_of_numbers(accelerator_view, long_ways):
+    values = amp.array(amp.extent(5), amp.int32, np.arange(5), accelerator_view=accelerator_view)
+    for factor in (2, np.int32(3), True, 5, np.int32(-1)):
+        amp.parallel_for_each(accelerator_view, values.extent, scale, values, factor)
+    assert np.asarray(values).tolist() == [0, -30, -60, -90, -120]
+    assert long_ways == ["scale"] * 3
+
+
+def test_a_number_that_does_not_fit(accelerator_view):
+    values = amp.array(amp.extent(5), amp.int32, np.arange(5), accelerator_view=accelerator_view)
+    amp.parallel_for_each(accelerator_view, values.extent, scale, values, 2)
+    for wrong in (2**31, -(2**31) - 1):
+        with pytest.raises(amp.AmpError, match="does not fit int32"):
+            amp.parallel_for_each(accelerator_view, values.extent, scale, values, wrong)
+    assert np.asarray(values).tolist() == [0, 2, 4, 6, 8]
+
+
+def test_host_writes_between(accelerator_view, long_ways):
+    raw = np.arange(6, dtype=np.int32)
+    values = amp.array_view(raw)
+    for k in range(3):
+        amp.parallel_for_each(accelerator_view, values.extent, scale, values, 2)
+        values[k] = 100
+        raw[5] = -1
+        values.refresh()
+    amp.parallel_for_each(accelerator_view, values.extent, scale, values, 2)
+    values.synchronize()
+    assert raw.tolist() == [800, 400, 200, 48, 64, -2]
+    assert long_ways == ["scale"]
+
+
+def test_a_changed_global(accelerator_view, monkeypatch, long_ways):
+    values = amp.array(amp.extent(3), amp.int32, [0, 0, 0], accelerator_view=accelerator_view)
+    for size in (3, 3, 10, 10, 3):
+        monkeypatch.setitem(globals(), "STEP", size)
+        amp.parallel_for_each(accelerator_view, values.extent, step, values)
+    assert np.asarray(values).tolist() == [29, 29, 29]
+    assert long_ways == ["step"] * 3
+
+
+def test_zeros_of_both_signs(accelerator_view):
+    values = amp.array(amp.extent(1), amp.float32, [0], accelerator_view=accelerator_view)
+    seen = []
+    for zero in (0.0, -0.0, 0.0, -0.0):
+        amp.parallel_for_each(accelerator_view, values.extent, signed, values, zero=zero)
+        seen.append(float(np.asarray(values)[0]))
+    assert seen == [1.0, -1.0, 1.0, -1.0]
+
+
+def test_memory_that_became_part_of_more(accelerator_view, long_ways):
+    raw = np.zeros(12, np.int32)
+    part = amp.array_view(raw[4:8])
+    amp.parallel_for_each(accelerator_view, part.extent, step, part)
+    whole = amp.array_view(raw)  # the home of both begins elsewhere
+    amp.parallel_for_each(accelerator_view, whole.extent, step, whole)
+    amp.parallel_for_each(accelerator_view, part.extent, step, part)
+    assert np.asarray(whole).tolist() == [3] * 4 + [9] * 4 + [3] * 4
+    assert long_ways == ["step"] * 3
+
+
+def test_containers_that_come_and_go(accelerator_view):
+    """An id may come again."""
+    for k in range(40):
+        values = amp.array(amp.extent(3 + k % 2), amp.int32, np.full(3 + k % 2, k), accelerator_view=accelerator_view)
+        amp.parallel_for_each(accelerator_view, values.extent, step, values)
+        assert np.asarray(values).tolist() == [k + 3] * (3 + k % 2)
+
+
+def test_nothing_is_kept_alive(accelerator_view):
+    values = amp.array(amp.extent(1 << 18), amp.int32, accelerator_view=accelerator_view)
+    for _ in range(2):
+        amp.parallel_for_each(accelerator_view, values.extent, fill, values, 1, 7)
+    assert np.asarray(values)[-1] == 7
+    gone: list[bool] = []
+    weakref.finalize(values, gone.append, True)
+    del values
+    gc.collect()
+    assert gone == [True]
+
+
+def test_a_number_that_the_kernel_ignores(accelerator_view, long_ways):
+    values = amp.array(amp.extent(4), amp.int32, accelerator_view=accelerator_view)
+    for k in range(3):
+        amp.parallel_for_each(accelerator_view, values.extent, fill, values, 10 * k, k)
+        assert np.asarray(values).tolist() == [k] * 4
+    assert long_ways == ["fill"]
+
+
+def test_another_default(accelerator, long_ways):
+    """Without arrays and without a view the default decides, which may change, and so may where the data are."""
+    raw = np.zeros(3, np.int32)
+    values = amp.array_view(raw)
+    there = accelerator.create_view()
+    amp.parallel_for_each(values.extent, step, values)
+    amp.parallel_for_each(values.extent, step, values)
+    before = there.statistics.dispatches
+    amp.parallel_for_each(there, values.extent, step, values)
+    amp.parallel_for_each(there, values.extent, step, values)
+    assert np.asarray(values).tolist() == [12] * 3
+    assert there.statistics.dispatches == before + 2
+    assert long_ways == ["step"] * 2
+
+
+def test_a_domain_that_changed(accelerator_view, long_ways):
+    values = amp.array(amp.extent(6), amp.int32, [0] * 6, accelerator_view=accelerator_view)
+    domain = amp.extent(6)
+    for n in (6, 4, 4, 2, 6):
+        domain[0] = n
+        amp.parallel_for_each(accelerator_view, domain, step, values)
+    assert np.asarray(values).tolist() == [15, 15, 12, 12, 6, 6]
+    assert long_ways == ["step"] * 3
+    domain[0] = 0
+    with pytest.raises(amp.InvalidComputeDomainError):
+        amp.parallel_for_each(accelerator_view, domain, step, values)

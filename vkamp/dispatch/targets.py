@@ -1,0 +1,50 @@
+"""Where a launch runs: AMP's rules for the accelerator_view of ``parallel_for_each``.
+
+C++ AMP's model: docs/conformance.md, section 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from vkamp.errors import AmpError
+from vkamp.lang.arrays import array
+from vkamp.lang.container import Container
+from vkamp.run.accelerators import accelerator, accelerator_view
+
+__all__ = ["default_for", "target_view"]
+
+
+def target_view(view: accelerator_view | None, containers: Mapping[str, Container]) -> accelerator_view:
+    """The explicit view, else that of the captured arrays, else the default (AMP's order)."""
+    explicit = None if view is None or view.is_auto_selection else view
+    chosen, of = explicit, "the launch"
+    for name, container in containers.items():
+        if not isinstance(container, array):
+            continue
+        home = container.accelerator_view
+        if not isinstance(home, accelerator_view):
+            raise AmpError(f"`{name}` lies in memory that no accelerator runs kernels on")
+        if chosen is None:
+            chosen, of = home, f"`{name}`"
+        elif chosen != home:
+            raise AmpError(
+                f"the array `{name}` lives on one accelerator_view ({home.accelerator.description}), and {of} on "
+                f"another ({chosen.accelerator.description}): copy it there, or use an array_view, which moves"
+            )
+    return chosen if chosen is not None else default_for(containers.values())
+
+
+def default_for(containers: Iterable[Container]) -> accelerator_view:
+    """The default accelerator's default view, or another of its views that holds all captured array_views when the
+    default view does not."""
+    default = accelerator().default_view
+    holding: list[Any] | None = None
+    for container in containers:
+        places = container._current_at()
+        holding = places if holding is None else [place for place in holding if place in places]
+    if not holding or default in holding:
+        return default
+    same = (p for p in holding if isinstance(p, accelerator_view) and p.accelerator == default.accelerator)
+    return next(same, default)
