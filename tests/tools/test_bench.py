@@ -29,6 +29,14 @@ def test_launches_are_measured(
     assert all(row["median_seconds"] > 0 and row["target_seconds"] is None for row in report["measurements"])
 
 
+@pytest.mark.accelerators("swiftshader")
+def test_throughput_is_measured(accelerator: amp.accelerator, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--runs", "1", "--groups", "throughput", "--accelerators", accelerator.device_path]
+    assert main(arguments) in (0, 1)
+    table = capsys.readouterr().out
+    assert "  copy of 16 MiB, vkamp " in table and "  product of 256 x 256, probe " in table
+
+
 def test_compilation_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
     # The status says whether the target was met, which is not this test's matter.
     assert main(["--runs", "1", "--groups", "compile", "--accelerators", "reference"]) in (0, 1)
@@ -38,7 +46,7 @@ def test_compilation_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--groups", "speed"], "no group 'speed': there are startup, compile, launch, example"),
+        (["--groups", "speed"], "no group 'speed': there are startup, compile, launch, example, throughput"),
         (["--runs", "0"], "--runs is 1 or more"),
         (["--accelerators", "abacus"], "accelerator('abacus') names no accelerator"),
     ],

@@ -1,0 +1,308 @@
+"""Copy, sum and matrix product: vkamp's shaders beside hand-written ones of the same algorithm, all through Kompute.
+
+Both run in one process, in turn, on the same memory, and results are checked before anything is timed. A time is the
+slope between few and many dispatches of one submission, so that the submission itself is not in it.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from tools.bench.measure import Measurement, Options, alternately, check, child_json
+
+GROUP = "throughput"
+PROBES = Path(__file__).parent / "probes"
+
+TILE = 512
+TILES = 1056
+SIDE = 128
+DEPTH = 16
+
+
+@amp.kernel
+def copy(idx, source, target):
+    target[idx] = source[idx]
+
+
+@amp.kernel
+def partial_sums(t_idx, values, sums):
+    parts = amp.tile_static(TILE, amp.float32)
+    step = t_idx.tile_dim0 * (sums.extent[0])
+    total = amp.float4(0.0)
+    count = values.extent[0]
+    i = t_idx.global_[0]
+    while i < count:
+        total += values[i]
+        if i + step < count:
+            total += values[i + step]
+        if i + 2 * step < count:
+            total += values[i + 2 * step]
+        if i + 3 * step < count:
+            total += values[i + 3 * step]
+        i += 4 * step
+    parts[t_idx.local] = total.x + total.y + total.z + total.w
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    half = TILE // 2
+    while half > 0:
+        if t_idx.local[0] < half:
+            parts[t_idx.local] += parts[t_idx.local[0] + half]
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+        half //= 2
+    if t_idx.local[0] == 0:
+        sums[t_idx.tile] = parts[0]
+
+
+@amp.func
+def store(left, right, half, row, column, along, across, one, other):
+    """Four neighbours of A, turned, and four of B, for one half of the tiles."""
+    left[half, column * 4 + 0, row] = one.x
+    left[half, column * 4 + 1, row] = one.y
+    left[half, column * 4 + 2, row] = one.z
+    left[half, column * 4 + 3, row] = one.w
+    right[half, along, across * 4 + 0] = other.x
+    right[half, along, across * 4 + 1] = other.y
+    right[half, along, across * 4 + 2] = other.z
+    right[half, along, across * 4 + 3] = other.w
+
+
+@amp.kernel
+def product(t_idx, a, b, c):
+    left = amp.tile_static((2, DEPTH, SIDE), amp.float32)
+    right = amp.tile_static((2, DEPTH, SIDE), amp.float32)
+    sums = amp.private((8, 8), amp.float32)
+    next_a = amp.private(2, amp.float4)
+    next_b = amp.private(2, amp.float4)
+    of_a = amp.private(8, amp.float32)
+    of_b = amp.private(8, amp.float32)
+    ty, tx = t_idx.local[0], t_idx.local[1]
+    t = ty * 16 + tx
+    top, side = t_idx.tile[0] * SIDE, t_idx.tile[1] * (SIDE // 4)
+    row, column = t // 4, t % 4
+    along, across = t // 32, t % 32
+    for i in amp.static_range(8):
+        for j in amp.static_range(8):
+            sums[i, j] = 0.0
+    for q in amp.static_range(2):
+        next_a[q] = a[top + row + 64 * q, column]
+        next_b[q] = b[along + 8 * q, side + across]
+    for q in amp.static_range(2):
+        store(left, right, 0, row + 64 * q, column, along + 8 * q, across, next_a[q], next_b[q])
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    half = 0
+    for k in range(0, b.extent[0], DEPTH):
+        more = k + DEPTH < b.extent[0]
+        if more:
+            for q in amp.static_range(2):
+                next_a[q] = a[top + row + 64 * q, (k + DEPTH) // 4 + column]
+                next_b[q] = b[k + DEPTH + along + 8 * q, side + across]
+        for kk in amp.static_range(DEPTH):
+            for i in amp.static_range(4):
+                of_a[i] = left[half, kk, ty * 4 + i]
+                of_a[i + 4] = left[half, kk, 64 + ty * 4 + i]
+                of_b[i] = right[half, kk, tx * 4 + i]
+                of_b[i + 4] = right[half, kk, 64 + tx * 4 + i]
+            for i in amp.static_range(8):
+                for j in amp.static_range(8):
+                    sums[i, j] += of_a[i] * of_b[j]
+        if more:
+            half = 1 - half
+            for q in amp.static_range(2):
+                store(left, right, half, row + 64 * q, column, along + 8 * q, across, next_a[q], next_b[q])
+            t_idx.barrier.wait_with_tile_static_memory_fence()
+    for i in amp.static_range(8):
+        at = top + ty * 4 + (i if i < 4 else 60 + i)
+        c[at, side + tx] = amp.float4(sums[i, 0], sums[i, 1], sums[i, 2], sums[i, 3])
+        c[at, side + 16 + tx] = amp.float4(sums[i, 4], sums[i, 5], sums[i, 6], sums[i, 7])
+
+
+def measure(options: Options) -> Iterator[Measurement]:
+    """One child process per accelerator."""
+    for accelerator in options.accelerators:
+        if not accelerator.startswith("vulkan:"):
+            continue
+        for row in child_json("tools.bench.throughput", accelerator, str(options.runs)):
+            yield Measurement(GROUP, row["name"], tuple(row["values"]), accelerator, row["target"], row["notes"])
+
+
+#: SPIR-V, tensors, groups, launch words.
+_Program = tuple[bytes, list[Any], tuple[int, int, int], list[int]]
+
+
+class _Programs:
+    """Programs on one device through kp, with memory of their own."""
+
+    def __init__(self, path: str) -> None:
+        import kp
+
+        self.kp = kp
+        self.manager = kp.Manager(int(path.removeprefix("vulkan:")))
+
+    def tensor(self, values: np.ndarray[Any, Any]) -> Any:
+        return self.manager.tensor_t(values)
+
+    def upload(self, *tensors: Any) -> None:
+        self.manager.sequence().record(self.kp.OpTensorSyncDevice(list(tensors))).eval()
+
+    def download(self, tensor: Any) -> np.ndarray[Any, Any]:
+        self.manager.sequence().record(self.kp.OpTensorSyncLocal([tensor])).eval()
+        found: np.ndarray[Any, Any] = tensor.data()
+        return found
+
+    def run(
+        self, spirv: bytes, tensors: list[Any], groups: tuple[int, int, int], words: list[int]
+    ) -> Callable[[int], float]:
+        """A function that runs the program a number of times in one submission and gives the seconds."""
+        none, push = np.zeros(0, np.uint32), np.array(words, np.uint32)
+        algorithm = self.manager.algorithm(tensors, spirv, groups, spec_consts=none, push_consts=push)
+
+        def times(count: int) -> float:
+            sequence = self.manager.sequence()
+            for _ in range(count):
+                sequence.record(self.kp.OpAlgoDispatch(algorithm, push))
+            started = time.perf_counter()
+            sequence.eval()
+            return time.perf_counter() - started
+
+        return times
+
+
+def _slope(times: Callable[[int], float], many: int) -> Callable[[], float]:
+    return lambda: (times(1 + many) - times(1)) / many
+
+
+def _spirv(name: str) -> bytes:
+    """A probe, compiled as vkamp compiles."""
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "probe.spv"
+        command = [
+            "glslangValidator",
+            "-V",
+            "--target-env",
+            "vulkan1.1",
+            str(PROBES / f"{name}.comp"),
+            "-o",
+            str(target),
+        ]
+        subprocess.run(command, check=True, capture_output=True, timeout=60)
+        return target.read_bytes()
+
+
+def _compare(
+    programs: _Programs,
+    name: str,
+    mine: _Program,
+    probe: _Program,
+    right: Callable[[], bool],
+    runs: int,
+    amount: float,
+    unit: str,
+) -> list[dict[str, Any]]:
+    """The rows of one algorithm; ``amount`` of ``unit`` is done by one dispatch."""
+    sides = []
+    for who, program in (("vkamp", mine), ("probe", probe)):
+        times = programs.run(*program)
+        times(1)
+        check(right(), f"{name} by {who}")
+        sides.append(times)
+    single = min(side(2) / 2 for side in sides)
+    many = max(1, min(200, round(0.2 / single)))
+    values = alternately(runs, *(_slope(side, many) for side in sides))
+    medians = [statistics.median(v) for v in values]
+    rows = []
+    for who, times, median in zip(("vkamp", "probe"), values, medians, strict=True):
+        notes = {unit: round(amount / median, 1), "dispatches": many}
+        target = medians[1] / 0.98 if who == "vkamp" else None
+        rows.append({"name": f"{name}, {who}", "values": times, "target": target, "notes": notes})
+    return rows
+
+
+def _mine(
+    kernel: Any, view: Any, domain: Any, containers: dict[str, Any], tensors: list[Any], groups: tuple[int, int, int]
+) -> _Program:
+    """A kernel as raw kp runs it; its launch words are extents."""
+    shader = kernel.inspect(view, domain, *containers.values())._executable
+    words = [containers[word.name].extent[word.dim] for word in shader.shader.push]
+    return bytes(shader.spirv), tensors, groups, words
+
+
+def _measure_here(path: str, runs: int) -> list[dict[str, Any]]:
+    accelerator = amp.accelerator(path)
+    large = not accelerator.is_emulated and "llvmpipe" not in accelerator.description
+    programs = _Programs(accelerator.device_path)
+    rows = _copies_and_sums(programs, accelerator.default_view, runs, 1 << (26 if large else 20), sums=large)
+    return rows + _products(programs, accelerator.default_view, runs, 4096 if large else 256)
+
+
+def _copies_and_sums(programs: _Programs, view: Any, runs: int, count: int, *, sums: bool) -> list[dict[str, Any]]:
+    """``count`` float4; the hand-written sum needs subgroups of 32."""
+    source = programs.tensor(np.random.default_rng(1).random(4 * count, np.float32).view(np.uint32))
+    target = programs.tensor(np.zeros(4 * count, np.uint32))
+    parts = programs.tensor(np.zeros(TILES, np.uint32))
+    programs.upload(source, target, parts)
+    containers = {name: amp.array_view(amp.extent(count), amp.float4) for name in ("source", "target")}
+    groups = (count // 256, 1, 1)
+    rows = _compare(
+        programs,
+        f"copy of {16 * count >> 20} MiB",
+        _mine(copy, view, amp.extent(count).tile(256), containers, [source, target], groups),
+        (_spirv("copy"), [source, target], groups, [count]),
+        lambda: bool((programs.download(target) == source.data()).all()),
+        runs,
+        32 * count / 1e9,
+        "GB/s",
+    )
+    if not sums:
+        return rows
+    wanted = float(source.data().view(np.float32).sum(dtype=np.float64))
+
+    def right() -> bool:
+        found = float(programs.download(parts).view(np.float32).sum(dtype=np.float64))
+        return abs(found - wanted) < 1e-4 * wanted
+
+    containers = {"values": containers["source"], "sums": amp.array_view(amp.extent(TILES), amp.float32)}
+    domain = amp.extent(TILES * TILE).tile(TILE)
+    return rows + _compare(
+        programs,
+        f"sum of {16 * count >> 20} MiB",
+        _mine(partial_sums, view, domain, containers, [source, parts], (TILES, 1, 1)),
+        (_spirv("reduce"), [source, parts], (TILES, 1, 1), [count]),
+        right,
+        runs,
+        16 * count / 1e9,
+        "GB/s",
+    )
+
+
+def _products(programs: _Programs, view: Any, runs: int, n: int) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(2)
+    values = [rng.random((n, n), np.float32) for _ in range(2)]
+    a, b, c = (programs.tensor(v.ravel().view(np.uint32)) for v in (*values, np.zeros((n, n), np.float32)))
+    programs.upload(a, b, c)
+    expected = values[0][:40].astype(np.float64) @ values[1]
+    containers = {name: amp.array_view(amp.extent(n, n // 4), amp.float4) for name in "abc"}
+    groups = (n // SIDE, n // SIDE, 1)
+    return _compare(
+        programs,
+        f"product of {n} x {n}",
+        _mine(product, view, amp.extent(n // 8, n // 8).tile(16, 16), containers, [a, b, c], groups),
+        (_spirv("sgemm"), [a, b, c], groups, [n, n, n]),
+        lambda: bool(np.allclose(programs.download(c).view(np.float32).reshape(n, n)[:40], expected, rtol=1e-4)),
+        runs,
+        2 * n**3 / 1e9,
+        "GFLOP/s",
+    )
+
+
+if __name__ == "__main__":
+    print(json.dumps(_measure_here(sys.argv[1], int(sys.argv[2]))))
