@@ -11,6 +11,7 @@ import itertools
 import linecache
 import math
 import sys
+import traceback
 import warnings
 from collections.abc import Iterable
 from types import SimpleNamespace
@@ -341,3 +342,24 @@ def test_every_kind_of_syntax_is_tried() -> None:
     outside = {"AsyncFor", "Nonlocal", "AsyncWith", "Await", "TryStar", "TypeAlias", "Num", "Str", "Bytes",
                "NameConstant", "Ellipsis", "Index", "ExtSlice", "TemplateStr", "Interpolation"}  # fmt: skip
     assert {k.__name__ for k in kinds - tried} - outside == set(), sys.version
+
+
+def test_the_compiler_stays_out_of_the_traceback(monkeypatch):
+    @amp.kernel
+    def wrong(idx, values):
+        values[idx] = missing  # noqa: F821
+
+    values = amp.array_view(np.zeros(3, np.float32))
+    for launch in (
+        lambda: amp.parallel_for_each(values.extent, wrong, values),
+        lambda: wrong.inspect(values.extent, values),
+    ):
+        with pytest.raises(amp.CompileError) as caught:
+            launch()
+        shown = "".join(traceback.format_exception(caught.value))
+        assert "front" not in shown.replace("frontier", "") and shown.count('  File "') <= 6
+        monkeypatch.setenv("VKAMP_TRACEBACK", "1")
+        with pytest.raises(amp.CompileError) as caught:
+            launch()
+        assert "vkamp/front/lower.py" in "".join(traceback.format_exception(caught.value)).replace("\\", "/")
+        monkeypatch.delenv("VKAMP_TRACEBACK")

@@ -5,14 +5,18 @@ The compiler behind it is loaded by the first launch, not by ``import vkamp``.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from vkamp.dispatch.reference import ReferenceEngine
+from vkamp.errors import CompileError, UnsupportedFeatureError
 
 if TYPE_CHECKING:
     from vkamp.dispatch.inspection import Inspection
     from vkamp.lang.kernel import KernelFunction
+
+_Located = TypeVar("_Located", CompileError, UnsupportedFeatureError)
 
 __all__ = ["ReferenceEngine", "inspect_kernel", "parallel_for_each"]
 
@@ -34,11 +38,27 @@ def parallel_for_each(*args: Any, **constants: Any) -> Any:
     """
     from vkamp.dispatch import launch
 
-    return launch.parallel_for_each(args, constants)
+    try:
+        return launch.parallel_for_each(args, constants)
+    except (CompileError, UnsupportedFeatureError) as error:
+        raise _shown_at_the_kernel(error) from None
 
 
 def inspect_kernel(domain: Any, kernel: KernelFunction, *args: Any, **constants: Any) -> Inspection:
     """What stands behind ``kernel.inspect(domain, *args, **constants)``."""
     from vkamp.dispatch import inspection
 
-    return inspection.inspect_kernel(domain, kernel, *args, **constants)
+    try:
+        return inspection.inspect_kernel(domain, kernel, *args, **constants)
+    except (CompileError, UnsupportedFeatureError) as error:
+        raise _shown_at_the_kernel(error) from None
+
+
+def _shown_at_the_kernel(error: _Located) -> _Located:
+    """An error that points into a kernel, without the compiler's own frames: the message says where, and what to write.
+
+    With VKAMP_TRACEBACK=1 they stay, for people who work on the compiler.
+    """
+    if error.span is None or os.environ.get("VKAMP_TRACEBACK") == "1":
+        return error
+    return error.with_traceback(None)
