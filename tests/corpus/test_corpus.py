@@ -1,0 +1,151 @@
+"""Every faulty kernel of the corpus is found by the layer that must find it, and its mended twin passes them all."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from tests.corpus.registry import CATEGORIES, PAIRS, Launch, Pair
+from vkamp.errors import Span
+
+#: Whether the compiler finds races on tile_static memory; until then, the reference accelerator answers for it.
+STATIC_RACES = False
+#: Whether check mode runs on devices.
+CHECK_MODE = False
+
+KERNELS = sorted(Path(__file__).parent.glob("kernels_*.py"))
+for path in KERNELS:
+    importlib.import_module(f"tests.corpus.{path.stem}")
+
+#: What the compiler says with these codes is found without the analysis of races on tile_static memory.
+STATIC_CODES = "VKA63"
+
+
+def layer_of(pair: Pair) -> str:
+    """Who answers for a pair today."""
+    expected = pair.expected
+    if expected.code.startswith(STATIC_CODES) and not STATIC_RACES:
+        return "check"
+    return expected.layer
+
+
+def by_layer(*layers: str) -> Any:
+    chosen = [pair for pair in PAIRS if layer_of(pair) in layers]
+    return pytest.mark.parametrize("pair", chosen, ids=lambda pair: pair.name)
+
+
+@pytest.fixture(autouse=True)
+def verified_ir(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The IR's verifier runs after the lowering of every kernel."""
+    monkeypatch.setenv("VKAMP_VERIFY", "1")
+
+
+@pytest.fixture
+def reference() -> amp.accelerator_view:
+    return amp.accelerator("reference").default_view
+
+
+def run(view: amp.accelerator_view, kernel: Any, made: Launch) -> None:
+    amp.parallel_for_each(view, made.domain, kernel, *made.args, **made.constants)
+
+
+def same(found: np.ndarray, expected: np.ndarray) -> bool:
+    """Equal, or for floats as equal as another order of summation allows."""
+    if expected.dtype.kind == "f":
+        return found.shape == expected.shape and np.allclose(found, expected, rtol=2e-4, atol=1e-4)
+    return np.array_equal(found, expected)
+
+
+# -- the mended twins ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
+def test_mended(accelerator_view: amp.accelerator_view, pair: Pair) -> None:
+    made = pair.launch()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(accelerator_view, pair.mended, made)
+        found = {number: np.asarray(made.args[number]) for number in made.expect}
+    for number, expected in made.expect.items():
+        assert same(found[number], expected), f"argument {number}: {found[number]} instead of {expected}"
+
+
+# -- the faulty ones -----------------------------------------------------------------------------------------------
+
+
+def marked(pair: Pair, spans: list[Span]) -> None:
+    """The places that a finding names are the marked ones, and one of them is a fault."""
+    assert {span.file for span in spans} == {pair.file}
+    lines = {span.line for span in spans}
+    assert lines <= pair.marks.keys(), f"{sorted(lines)} instead of {pair.marks}"
+    assert lines & pair.lines("fault"), f"{sorted(lines)} without the fault at {pair.marks}"
+
+
+def found_by(pair: Pair, findings: tuple[Any, ...]) -> None:
+    """The first finding is what the label says."""
+    assert findings[0].kind == pair.expected.kind, findings[0]
+    assert findings[0].variable == pair.expected.variable, findings[0]
+    marked(pair, list(findings[0].locations))
+
+
+@by_layer("compile")
+def test_refused_by_the_compiler(reference: amp.accelerator_view, pair: Pair) -> None:
+    made = pair.launch()
+    with pytest.raises(amp.CompileError) as caught:
+        run(reference, pair.faulty, made)
+    error, code = caught.value, pair.expected.code
+    assert (error.error_code or "").startswith(code)
+    assert error.span is not None
+    assert error.span.file == pair.file
+    assert error.span.line in pair.lines("fault"), f"{error}\ninstead of {pair.marks}"
+    noted = {note.span.line for note in error.where.notes}
+    assert pair.lines("and here") <= noted, f"{error}\nwithout {pair.marks}"
+    assert pair.expected.variable in str(error).splitlines()[0]
+
+
+@by_layer("warning")
+def test_warned_of_by_the_compiler(reference: amp.accelerator_view, pair: Pair) -> None:
+    """The reference accelerator finds it too."""
+    with warnings.catch_warnings(record=True) as caught, pytest.raises(amp.CheckError) as found:
+        warnings.simplefilter("always")
+        run(reference, pair.faulty, pair.launch())
+    (warning,) = caught
+    assert issubclass(warning.category, amp.RaceWarning)
+    assert f"`{pair.expected.variable}`" in str(warning.message)
+    assert warning.filename == pair.file
+    assert warning.lineno in pair.lines("fault"), f"{warning.message}\ninstead of {pair.marks}"
+    found_by(pair, found.value.findings)
+
+
+@by_layer("check")
+def test_found_by_the_reference_accelerator(reference: amp.accelerator_view, pair: Pair) -> None:
+    with warnings.catch_warnings(), pytest.raises(amp.CheckError) as caught:
+        warnings.simplefilter("error")
+        run(reference, pair.faulty, pair.launch())
+    found_by(pair, caught.value.findings)
+
+
+# -- the corpus ----------------------------------------------------------------------------------------------------
+
+
+def test_pairs_stand_once() -> None:
+    assert [name for name, count in Counter(pair.name for pair in PAIRS).items() if count > 1] == []
+
+
+def test_every_category_has_pairs() -> None:
+    assert set(CATEGORIES) == {pair.category for pair in PAIRS}
+
+
+def test_every_module_has_pairs() -> None:
+    assert {str(path) for path in KERNELS} == {pair.file for pair in PAIRS}
+
+
+def test_sentences() -> None:
+    assert [pair.name for pair in PAIRS if not pair.wrong.endswith(".") or len(pair.wrong) < 30] == []
