@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 import vkamp as amp
 from tests.corpus.registry import F32, faulty, launch, mended, numbers, race, random_floats, random_numbers, zeros
 
@@ -499,9 +498,7 @@ def blurred(values):
     "stencil",
     "The halo is loaded, and the threads use it before the ones at the edges have stored it.",
     race("line", "VKA63"),
-    lambda: launch(
-        amp.extent(15).tile(5), random_floats(15), zeros(15, dtype=F32), expect=blurred(random_floats(15))
-    ),
+    lambda: launch(amp.extent(15).tile(5), random_floats(15), zeros(15, dtype=F32), expect=blurred(random_floats(15))),
 )
 @amp.kernel
 def blur_wrong(t, values, out):
@@ -537,7 +534,9 @@ def blur(t, values, out):
         amp.extent(8).tile(4),
         numbers(8),
         zeros(8),
-        expect=(np.pad(numbers(2, 4), ((0, 0), (1, 1)))[:, :-2] + np.pad(numbers(2, 4), ((0, 0), (1, 1)))[:, 2:]).ravel(),
+        expect=(
+            np.pad(numbers(2, 4), ((0, 0), (1, 1)))[:, :-2] + np.pad(numbers(2, 4), ((0, 0), (1, 1)))[:, 2:]
+        ).ravel(),
     ),
 )
 @amp.kernel

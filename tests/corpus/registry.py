@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
-
 import vkamp as amp
+from numpy.typing import NDArray
 
 __all__ = [
     "CATEGORIES",
@@ -89,6 +88,7 @@ Kind = Literal["race", "bounds", "divergence", "uninitialised", "division", "shi
 class Expected:
     """The finding: its kind, the variable's name, and the code of the compiler's message, if it is the compiler's.
 
+    ``variable`` may be ``"a or b"``, where two names stand for one memory and the threads' order decides.
     ``code`` may be the beginning of one; ``""``: found at run time, by the reference accelerator and by check mode.
     """
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 import vkamp as amp
 from tests.corpus.registry import CATEGORIES, PAIRS, Launch, Pair
 from vkamp.errors import Span
@@ -56,6 +55,14 @@ def run(view: amp.accelerator_view, kernel: Any, made: Launch) -> None:
     amp.parallel_for_each(view, made.domain, kernel, *made.args, **made.constants)
 
 
+def run_strictly(view: amp.accelerator_view, kernel: Any, made: Launch) -> None:
+    """A launch of which nothing is warned, neither when it is compiled nor when it runs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(view, kernel, made)
+        view.wait()
+
+
 def same(found: np.ndarray, expected: np.ndarray) -> bool:
     """Equal, or for floats as equal as another order of summation allows."""
     if expected.dtype.kind == "f":
@@ -69,10 +76,8 @@ def same(found: np.ndarray, expected: np.ndarray) -> bool:
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
 def test_mended(accelerator_view: amp.accelerator_view, pair: Pair) -> None:
     made = pair.launch()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        run(accelerator_view, pair.mended, made)
-        found = {number: np.asarray(made.args[number]) for number in made.expect}
+    run_strictly(accelerator_view, pair.mended, made)
+    found = {number: np.asarray(made.args[number]) for number in made.expect}
     for number, expected in made.expect.items():
         assert same(found[number], expected), f"argument {number}: {found[number]} instead of {expected}"
 
@@ -91,7 +96,7 @@ def marked(pair: Pair, spans: list[Span]) -> None:
 def found_by(pair: Pair, findings: tuple[Any, ...]) -> None:
     """The first finding is what the label says."""
     assert findings[0].kind == pair.expected.kind, findings[0]
-    assert findings[0].variable == pair.expected.variable, findings[0]
+    assert findings[0].variable in pair.expected.variable.split(" or "), findings[0]
     marked(pair, list(findings[0].locations))
 
 
@@ -107,17 +112,16 @@ def test_refused_by_the_compiler(reference: amp.accelerator_view, pair: Pair) ->
     assert error.span.line in pair.lines("fault"), f"{error}\ninstead of {pair.marks}"
     noted = {note.span.line for note in error.where.notes}
     assert pair.lines("and here") <= noted, f"{error}\nwithout {pair.marks}"
-    assert pair.expected.variable in str(error).splitlines()[0]
+    if pair.expected.variable:
+        assert any(name in str(error).splitlines()[0] for name in pair.expected.variable.split(" or "))
 
 
 @by_layer("warning")
 def test_warned_of_by_the_compiler(reference: amp.accelerator_view, pair: Pair) -> None:
     """The reference accelerator finds it too."""
-    with warnings.catch_warnings(record=True) as caught, pytest.raises(amp.CheckError) as found:
-        warnings.simplefilter("always")
+    with pytest.warns(amp.RaceWarning) as caught, pytest.raises(amp.CheckError) as found:
         run(reference, pair.faulty, pair.launch())
     (warning,) = caught
-    assert issubclass(warning.category, amp.RaceWarning)
     assert f"`{pair.expected.variable}`" in str(warning.message)
     assert warning.filename == pair.file
     assert warning.lineno in pair.lines("fault"), f"{warning.message}\ninstead of {pair.marks}"
@@ -126,9 +130,8 @@ def test_warned_of_by_the_compiler(reference: amp.accelerator_view, pair: Pair) 
 
 @by_layer("check")
 def test_found_by_the_reference_accelerator(reference: amp.accelerator_view, pair: Pair) -> None:
-    with warnings.catch_warnings(), pytest.raises(amp.CheckError) as caught:
-        warnings.simplefilter("error")
-        run(reference, pair.faulty, pair.launch())
+    with pytest.raises(amp.CheckError) as caught:
+        run_strictly(reference, pair.faulty, pair.launch())
     found_by(pair, caught.value.findings)
 
 
