@@ -125,10 +125,12 @@ def error_of(findings: Sequence[Finding], text: str = "") -> CheckError:
 # -- the texts -----------------------------------------------------------------------------------------------------
 
 
-def bounds(variable: str, value: int, extent: int, dim: int | None, thread: ThreadAt, span: Span) -> Finding:
-    """An index outside ``0 <= value < extent``; ``dim`` where there are several."""
+def bounds(
+    variable: str, value: int, extent: int, dim: int | None, thread: ThreadAt, span: Span, what: str = ""
+) -> Finding:
+    """An index outside ``0 <= value < extent``; ``dim`` where there are several, ``what`` if not ``variable``."""
     where = "" if dim is None else f" in dimension {dim}"
-    text = f"index {value}{where} of {variable} is out of bounds (extent {extent})"
+    text = f"index {value}{where} of {what or variable} is out of bounds (extent {extent})"
     return _of_one("bounds", variable, (value,), text, thread, span)
 
 

@@ -88,7 +88,7 @@ Kind = Literal["race", "bounds", "divergence", "uninitialised", "division", "shi
 class Expected:
     """The finding: its kind, the variable's name, and the code of the compiler's message, if it is the compiler's.
 
-    ``variable`` may be ``"a or b"``, where two names stand for one memory and the threads' order decides.
+    ``variable`` may be ``"a or b"``: two views of one memory, of which the threads' order decides, or a copy.
     ``code`` may be the beginning of one; ``""``: found at run time, by the reference accelerator and by check mode.
     """
 

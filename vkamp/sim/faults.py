@@ -26,7 +26,7 @@ class Site:
     """A place in the kernel that can fail: an access of ``variable``, or anything else.
 
     ``type`` is what the whole variable is: the array, the struct, or the element of a buffer.  ``view_rank``: the rank
-    of a view that the kernel made, where ``variable`` describes one.
+    of a view of ``variable`` that the kernel made.
     """
 
     span: Span
@@ -142,7 +142,8 @@ class Judge:
         many = site.view_rank > 1 or (isinstance(site.type, Array) and len(site.type.shape) > 1)
         if site.is_buffer:
             many = len(self.buffers[site.variable].shape) > 1
-        found = findings.bounds(site.variable, value, extent, dim if many else None, self._at(thread), site.span)
+        what = f"a view of {site.variable}" if site.view_rank else ""
+        found = findings.bounds(site.variable, value, extent, dim if many else None, self._at(thread), site.span, what)
         raise findings.error_of([found])
 
     def outside(self, thread: Thread, number: int) -> NoReturn:

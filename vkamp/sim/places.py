@@ -73,7 +73,7 @@ class Places(Scope):
 
     def _view_address(self, place: ir.ViewElement) -> Address:
         name, rank = text_of(place.base), len(place.indices)
-        site = self.site(place.span, f"a view of {name}", "read", view_rank=rank)
+        site = self.site(place.span, name, "read", view_rank=rank)
         checks = [
             quote(
                 "0 if 0 <= (_i := X) < N else _bad(_t, S, D, _i, N)",
