@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 import vkamp as amp
 from tests.corpus.registry import (
     F32,
@@ -80,9 +79,7 @@ def guard_of_another(i, values, out):
     "division by zero",
     "The tile's number of kept elements is divided by, and a tile may keep none.",
     division(),
-    lambda: launch(
-        amp.extent(9).tile(3), np.array([5, 0, 9, 1, 2, 3, 8, 8, 8], np.int32), zeros(3), expect=[7, 0, 8]
-    ),
+    lambda: launch(amp.extent(9).tile(3), np.array([5, 0, 9, 1, 2, 3, 8, 8, 8], np.int32), zeros(3), expect=[7, 0, 8]),
 )
 @amp.kernel
 def mean_of_kept_wrong(t, values, means):
@@ -178,7 +175,9 @@ def constant_divisor(i, values, out):
     "shift",
     "The bit of a place beyond 31 does not fit the word.",
     shift(),
-    lambda: launch(amp.extent(4), np.array([0, 5, 31, 37], np.int32), zeros(2, dtype=np.uint32), expect=[2147483681, 32]),
+    lambda: launch(
+        amp.extent(4), np.array([0, 5, 31, 37], np.int32), zeros(2, dtype=np.uint32), expect=[2147483681, 32]
+    ),
 )
 @amp.kernel
 def set_bits_wrong(i, places, words):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 import vkamp as amp
 from tests.corpus.registry import F32, divergence, faulty, launch, mended, numbers, uniformity, zeros
 

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-
 import vkamp as amp
-from tests.corpus.registry import F32, faulty, launch, mended, numbers, random_floats, random_numbers, uninitialised, zeros
+from tests.corpus.registry import (
+    F32,
+    faulty,
+    launch,
+    mended,
+    numbers,
+    random_floats,
+    random_numbers,
+    uninitialised,
+    zeros,
+)
 
 # -- tile_static memory --------------------------------------------------------------------------------------------
 

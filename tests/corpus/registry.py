@@ -88,7 +88,7 @@ Kind = Literal["race", "bounds", "divergence", "uninitialised", "division", "shi
 class Expected:
     """The finding: its kind, the variable's name, and the code of the compiler's message, if it is the compiler's.
 
-    ``variable`` may be ``"a or b"``: two views of one memory, of which the threads' order decides, or a copy.
+    ``variable`` may be ``"a or b"``: views of one memory, memory and a copy of it, or two of which the order decides.
     ``code`` may be the beginning of one; ``""``: found at run time, by the reference accelerator and by check mode.
     """
 

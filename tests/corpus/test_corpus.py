@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import warnings
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,17 @@ import numpy as np
 import pytest
 import vkamp as amp
 from tests.corpus.registry import CATEGORIES, PAIRS, Launch, Pair
+from vkamp import sim
 from vkamp.errors import Span
 
 #: Whether the compiler finds races on tile_static memory; until then, the reference accelerator answers for it.
 STATIC_RACES = False
 #: Whether check mode runs on devices.
 CHECK_MODE = False
+
+#: Orders of tiles and threads in which the reference accelerator runs everything beside its own.
+SEEDS = (1, 2, 3)
+RUN = sim.run
 
 KERNELS = sorted(Path(__file__).parent.glob("kernels_*.py"))
 for path in KERNELS:
@@ -61,6 +68,11 @@ def run_strictly(view: amp.accelerator_view, kernel: Any, made: Launch) -> None:
         warnings.simplefilter("error")
         run(view, kernel, made)
         view.wait()
+
+
+def in_order_of(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets the reference accelerator run tiles and threads in another order."""
+    monkeypatch.setattr(sim, "run", functools.partial(RUN, seed=seed))
 
 
 def same(found: np.ndarray, expected: np.ndarray) -> bool:
@@ -128,6 +140,27 @@ def test_warned_of_by_the_compiler(reference: amp.accelerator_view, pair: Pair) 
     found_by(pair, found.value.findings)
 
 
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
+def test_mended_in_other_orders(reference: amp.accelerator_view, monkeypatch: pytest.MonkeyPatch, pair: Pair) -> None:
+    """The order of tiles, and of threads between barriers, changes nothing."""
+    for seed in SEEDS:
+        in_order_of(seed, monkeypatch)
+        made = pair.launch()
+        run_strictly(reference, pair.mended, made)
+        for number, expected in made.expect.items():
+            assert same(np.asarray(made.args[number]), expected), f"with seed {seed}"
+
+
+@by_layer("check")
+def test_found_in_other_orders(reference: amp.accelerator_view, monkeypatch: pytest.MonkeyPatch, pair: Pair) -> None:
+    """What is found does not depend on luck."""
+    for seed in SEEDS:
+        in_order_of(seed, monkeypatch)
+        with pytest.raises(amp.CheckError) as caught:
+            run_strictly(reference, pair.faulty, pair.launch())
+        found_by(pair, caught.value.findings)
+
+
 @by_layer("check")
 def test_found_by_the_reference_accelerator(reference: amp.accelerator_view, pair: Pair) -> None:
     with pytest.raises(amp.CheckError) as caught:
@@ -150,5 +183,58 @@ def test_every_module_has_pairs() -> None:
     assert {str(path) for path in KERNELS} == {pair.file for pair in PAIRS}
 
 
+def test_enough_of_every_layer() -> None:
+    layers = Counter(pair.expected.layer for pair in PAIRS)
+    assert layers["compile"] >= 90
+    assert layers["check"] >= 90
+    assert layers["warning"] >= 4
+
+
 def test_sentences() -> None:
     assert [pair.name for pair in PAIRS if not pair.wrong.endswith(".") or len(pair.wrong) < 30] == []
+
+
+# -- the judgement itself ------------------------------------------------------------------------------------------
+
+
+def pair_of(name: str) -> Pair:
+    return next(pair for pair in PAIRS if pair.name == name)
+
+
+def wrongly(pair: Pair, **labels: Any) -> Pair:
+    """The pair with another label."""
+    return replace(pair, expected=replace(pair.expected, **labels))
+
+
+@pytest.mark.parametrize("labels", [{"kind": "bounds"}, {"variable": "values"}])
+def test_a_wrong_label_fails(reference: amp.accelerator_view, labels: dict[str, Any]) -> None:
+    with pytest.raises(AssertionError):
+        test_found_by_the_reference_accelerator(reference, wrongly(pair_of("look_up"), **labels))
+
+
+def test_a_wrong_line_fails(reference: amp.accelerator_view) -> None:
+    pair = pair_of("look_up")
+    moved = replace(pair, marks={line + 1: mark for line, mark in pair.marks.items()})
+    with pytest.raises(AssertionError, match="instead of"):
+        test_found_by_the_reference_accelerator(reference, moved)
+
+
+def test_a_kernel_without_fault_fails(reference: amp.accelerator_view) -> None:
+    for name, test in (
+        ("look_up", test_found_by_the_reference_accelerator),
+        ("wait_in_if", test_refused_by_the_compiler),
+    ):
+        pair = pair_of(name)
+        with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+            test(reference, replace(pair, faulty=pair.mended))
+
+
+def test_a_wrong_result_fails(reference: amp.accelerator_view) -> None:
+    pair = pair_of("scatter")
+    with pytest.raises(AssertionError, match="argument 1"):
+        test_mended(reference, replace(pair, launch=lambda: replace(pair.launch(), expect={1: np.zeros(8, np.int32)})))
+
+
+def test_a_code_that_differs_fails(reference: amp.accelerator_view) -> None:
+    with pytest.raises(AssertionError):
+        test_refused_by_the_compiler(reference, wrongly(pair_of("wait_in_if"), code="VKA604"))
