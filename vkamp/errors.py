@@ -515,34 +515,35 @@ MESSAGES.update(
         "VKA601": Message(
             _C,
             _MISSED,
-            "move the barrier out of the `if`, so that every thread waits, and guard only the loads and stores",
+            "{fix}move the barrier out of the `if`, so that every thread waits, and guard only the loads and stores",
         ),
         "VKA602": Message(
             _C,
             _MISSED,
-            "let all threads of the tile repeat the loop equally often, and guard the loads and stores in it",
+            "{fix}let all threads of the tile run the loop to the same bound, "
+            "and guard the loads and stores in it by an `if`",
         ),
         "VKA603": Message(
             _C,
             _MISSED,
-            "keep all threads alive up to the last barrier: instead of returning, "
+            "{fix}keep all threads alive up to the last barrier: instead of returning, "
             "guard the loads and stores by an `if` (of a padded domain: those outside the data)",
         ),
         "VKA604": Message(
             _C,
             _MISSED,
-            "let all threads of the tile stay in the loop equally long, "
-            "and guard the loads and stores in it instead of the `{jump}`",
+            "{fix}let all threads of the tile stay in the loop equally long, "
+            "and guard the loads and stores in it by an `if` instead of the `{jump}`",
         ),
         "VKA605": Message(
             _C,
             "some threads of the tile may miss this barrier: `{function}` is called {place}",
-            "call `{function}` where all threads of the tile are, and guard only the loads and stores in it",
+            "{fix}call `{function}` where all threads of the tile are, and guard only the loads and stores in it",
         ),
         "VKA606": Message(
             _C,
             "`amp.uniform` speaks for all threads of the tile, and not all of them may be here: {what} {place}",
-            "claim the value earlier, where all threads of the tile are, and use the result here",
+            "{fix}claim the value earlier, where all threads of the tile are, and use the result here",
         ),
         "VKA607": Message(
             _C,

@@ -12,7 +12,7 @@ from typing import Literal
 
 from vkamp.errors import Note, Span
 
-__all__ = ["Diversion", "Reason", "because", "graft", "notes_of", "shortest"]
+__all__ = ["Diversion", "Reason", "because", "fix_of", "graft", "notes_of", "shortest"]
 
 #: Longer chains are cut in the middle: a reader needs the condition and the thread index.
 _LONGEST = 8
@@ -23,7 +23,7 @@ class Reason:
     """One step of a chain: what happens at ``span``, and ``cause``, the step before it.
 
     ``parameter`` marks the end of a chain inside a device function: the value came in with that
-    argument.
+    argument. ``fix``, at the end of a chain, says how such a value becomes the same for all threads.
     """
 
     span: Span
@@ -31,6 +31,7 @@ class Reason:
     cause: Reason | None = None
     parameter: int | None = None
     depth: int = 1
+    fix: str = ""
 
     def steps(self) -> Iterator[Reason]:
         """This step and those before it, nearest first."""
@@ -54,9 +55,9 @@ class Diversion:
     via: Diversion | None = None
 
 
-def because(span: Span, text: str, cause: Reason | None = None) -> Reason:
+def because(span: Span, text: str, cause: Reason | None = None, fix: str = "") -> Reason:
     """A step in front of ``cause``."""
-    return Reason(span, text, cause, None, 1 + (cause.depth if cause else 0))
+    return Reason(span, text, cause, None, 1 + (cause.depth if cause else 0), fix)
 
 
 def shortest(reasons: Iterable[Reason | None]) -> Reason | None:
@@ -90,6 +91,16 @@ def _chain(reason: Reason) -> list[Note]:
     if len(notes) > _LONGEST:
         notes[_LONGEST - 2 : -1] = []
     return notes
+
+
+def fix_of(diversion: Diversion, resolve: Callable[[Reason], Reason]) -> str:
+    """How the condition at the end of a diversion becomes the same for all threads; ``""``: not known."""
+    step: Diversion | None = diversion
+    while step is not None and step.reason is None:
+        step = step.via
+    if step is None or step.reason is None:
+        return ""
+    return list(resolve(step.reason).steps())[-1].fix
 
 
 def notes_of(diversion: Diversion, resolve: Callable[[Reason], Reason]) -> tuple[Note, ...]:

@@ -32,27 +32,33 @@ class State:
     """What holds at a program point.
 
     ``divergent``: variables of this function that may differ. ``dirty``: tile_static variables that
-    changed since the last barrier, with the store if there is one. ``gone`` and ``left``: threads
-    have left the function, or the innermost loop, and others have not. A state that is not ``live``
-    is behind a jump: no thread goes on from it.
+    changed since the last barrier, with the store if there is one. ``gone``, ``left``, ``skipped``:
+    threads have left the function, the innermost loop, or its iteration, and others have not.
+    ``apart``: variables assigned while not all threads of the tile were there, in the branch or loop
+    around, each with the place (``None``: no variable of the author's); where the threads meet again
+    they differ. A state that is not ``live`` is behind a jump: no thread goes on from it.
     """
 
     divergent: dict[str, Reason] = field(default_factory=dict)
     dirty: dict[str, Span | None] = field(default_factory=dict)
+    apart: dict[str, Span | None] = field(default_factory=dict)
     gone: Diversion | None = None
     left: Diversion | None = None
+    skipped: Diversion | None = None
     live: bool = True
 
     def copy(self) -> State:
-        return replace(self, divergent=dict(self.divergent), dirty=dict(self.dirty))
+        return replace(self, divergent=dict(self.divergent), dirty=dict(self.dirty), apart=dict(self.apart))
 
     def covers(self, other: State) -> bool:
         """Whether ``other`` adds nothing."""
         return (
             other.divergent.keys() <= self.divergent.keys()
             and other.dirty.keys() <= self.dirty.keys()
+            and other.apart.keys() <= self.apart.keys()
             and (self.gone is not None or other.gone is None)
             and (self.left is not None or other.left is None)
+            and (self.skipped is not None or other.skipped is None)
             and (self.live or not other.live)
         )
 
@@ -61,21 +67,29 @@ def join(first: State, *others: State) -> State:
     """The state where paths meet; the earliest reason of a variable stays, so that loops settle."""
     result = first.copy()
     for other in others:
-        if other.live and not result.live:
-            result = replace(other.copy(), gone=result.gone, left=result.left)
-        elif other.live:
-            result.divergent = {**other.divergent, **result.divergent}
-            result.dirty = {**other.dirty, **result.dirty}
+        if other.live:
+            if result.live:
+                result.divergent = {**other.divergent, **result.divergent}
+                result.dirty = {**other.dirty, **result.dirty}
+                result.apart = {**other.apart, **result.apart}
+            else:
+                result = replace(other.copy(), gone=result.gone, left=result.left, skipped=result.skipped)
         result.gone = result.gone or other.gone
         result.left = result.left or other.left
+        result.skipped = result.skipped or other.skipped
     return result
 
 
 @dataclass
 class Loop:
-    """A loop being analysed: the depth of divergent control in it, and the states at its jumps."""
+    """A loop being analysed: the depth of divergent control and of ``aparts`` in it, and the states at its jumps.
+
+    ``skip`` is a ``continue`` in it that only some of the threads take, once one is found.
+    """
 
     depth: int
+    layer: int
+    skip: Diversion | None = None
     breaks: list[State] = field(default_factory=list)
     continues: list[State] = field(default_factory=list)
 
@@ -86,7 +100,7 @@ class Frame:
 
     ``arguments`` continues the reasons that end in a parameter. ``shared`` maps array parameters to
     the tile_static variable behind them, ``twins`` array parameters to the first one with the same
-    private array.
+    private array. ``aparts``: what was assigned apart before each branch and loop around began.
     """
 
     function: nodes.Function
@@ -100,8 +114,10 @@ class Frame:
     exits: list[State] = field(default_factory=list)
     results: list[Reason | None] = field(default_factory=list)
     stores: list[SharedStore] = field(default_factory=list)
+    aparts: list[Mapping[str, Span | None]] = field(default_factory=list)
     path: tuple[int, ...] = ()
     heads: dict[tuple[int, ...], State] = field(default_factory=dict)
+    skips: dict[tuple[int, ...], Diversion] = field(default_factory=dict)
 
     def calls(self) -> Iterator[Span]:
         """The calls that led here, innermost first."""
@@ -123,6 +139,14 @@ class Frame:
         if variable.storage == "tile_static":
             return variable.name
         return self.shared.get(variable.name) if variable.storage == "parameter" else None
+
+    def leave(self, state: State, layer: int) -> State:
+        """The state at a jump out of the branches and loops from ``layer`` on; none goes on behind it."""
+        leaving = state.copy()
+        for apart in self.aparts[layer:]:
+            leaving.apart = {**apart, **leaving.apart}
+        state.live = False
+        return leaving
 
     def key(self, variable: nodes.Variable) -> str:
         """The name under which the state keeps a variable that is not tile_static."""

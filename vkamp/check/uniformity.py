@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from vkamp.check.reasons import Diversion, Reason, because, graft, notes_of, shortest
+from vkamp.check.reasons import Diversion, Reason, because, fix_of, graft, notes_of, shortest
 from vkamp.check.state import Frame, Loop, SharedStore, State, Summary, join
+from vkamp.check.values import Parts, Values, part_key, parts_of, place_parts
 from vkamp.errors import CompileError, Note, Span, UnsupportedFeatureError, diagnostic
 from vkamp.ir import nodes
 from vkamp.ir.types import Array
@@ -74,6 +75,8 @@ _PLACES = {
 _CONDITION = "this condition may differ between the threads of the tile"
 _BOUND = "the number of iterations comes from this, which may differ between the threads of the tile"
 
+_ALIKE = "is assigned here, in a loop that the threads of the tile may not go through alike"
+
 _ContextKey = tuple[object, ...]
 
 
@@ -83,6 +86,8 @@ class _Analysis:
     def __init__(self, kernel: nodes.Kernel) -> None:
         self.kernel = kernel
         self.functions = {f.name: f for f in kernel.functions}
+        self.values = Values(kernel)
+        self.written = _written_arrays(kernel)
         self.barriers = _first(kernel, lambda s: isinstance(s, nodes.Barrier) and s.fence.waits)
         self.claims = _first(kernel, lambda s: isinstance(s, nodes.Claim))
         self.summaries: dict[_ContextKey, Summary] = {}
@@ -131,8 +136,7 @@ class _Analysis:
         return state
 
     def _assign(self, statement: nodes.Assign, state: State, frame: Frame) -> State:
-        value = self._value(statement.value, state, frame)
-        where = self._indices(statement.place, state, frame)
+        where = self.values.indices(statement.place, state, frame)
         root = nodes.root_of(statement.place)
         if isinstance(root, nodes.BufferElement):
             self._store(statement, "container", root.buffer, where, state, frame)
@@ -141,10 +145,17 @@ class _Analysis:
         if name is not None:
             state.dirty[name] = statement.span
             self._store(statement, "tile_static", name, where, state, frame)
-        elif statement.place is root:
-            self._set(root.variable, value, statement.span, state, frame)
+            return state
+        parts, is_whole = place_parts(statement.place)
+        values = self.values.parts(statement.value, state, frame)
+        if is_whole and len(values) == len(parts):
+            self._set(root.variable, dict(zip(parts, values.values(), strict=True)), statement.span, state, frame)
+            return state
+        value = shortest(values.values())
+        if is_whole:
+            self._set(root.variable, dict.fromkeys(parts, value), statement.span, state, frame)
         else:
-            self._weaken(root.variable, value, where, statement.span, state, frame)
+            self._weaken(root.variable, parts, value or where, value is not None, statement.span, state, frame)
         return state
 
     def _store(
@@ -160,75 +171,86 @@ class _Analysis:
         if where is None and self._diversion(state, frame) is None:
             frame.stores.append(SharedStore(statement, space, root))
 
-    def _set(
-        self,
-        variable: nodes.Variable,
-        reason: Reason | None,
-        span: Span,
-        state: State,
-        frame: Frame,
-    ) -> None:
-        """The whole variable gets a value."""
-        key = frame.key(variable)
-        if reason is None:
-            state.divergent.pop(key, None)
-            return
-        text = f"`{key}` gets a value here that may differ between the threads of the tile"
-        state.divergent[key] = reason if variable.temporary else because(span, text, reason)
-        self._record(key, state, frame)
+    def _set(self, variable: nodes.Variable, values: Parts, span: Span, state: State, frame: Frame) -> None:
+        """Parts of the variable get values."""
+        for part, reason in values.items():
+            key = part_key(frame.key(variable), part)
+            self._apart(variable, key, span, state, frame)
+            if reason is None:
+                state.divergent.pop(key, None)
+                continue
+            text = f"`{key}` gets a value here that may differ between the threads of the tile"
+            state.divergent[key] = reason if variable.temporary else because(span, text, reason)
+            self._record(key, state, frame)
 
     def _weaken(
         self,
         variable: nodes.Variable,
-        value: Reason | None,
-        where: Reason | None,
+        parts: Iterable[str],
+        reason: Reason | None,
+        is_value: bool,
         span: Span,
         state: State,
         frame: Frame,
     ) -> None:
-        """A part of the variable gets a value: the rest stays what it was."""
-        key = frame.key(variable)
-        what = "gets a value here" if value is not None else "is changed here at a place"
-        text = f"`{key}` {what} that may differ between the threads of the tile"
-        reason = value or where
-        if reason is not None and key not in state.divergent:
-            state.divergent[key] = because(span, text, reason)
-            self._record(key, state, frame)
+        """Something in these parts of the variable gets a value: the rest of them stays what it was."""
+        for part in parts:
+            key = part_key(frame.key(variable), part)
+            self._apart(variable, key, span, state, frame)
+            if reason is not None and key not in state.divergent:
+                what = "gets a value here" if is_value else "is changed here at a place"
+                text = f"`{key}` {what} that may differ between the threads of the tile"
+                state.divergent[key] = because(span, text, reason)
+                self._record(key, state, frame)
+
+    def _apart(self, variable: nodes.Variable, key: str, span: Span, state: State, frame: Frame) -> None:
+        """Note an assignment that not all threads of the tile make together."""
+        if self._diversion(state, frame) is not None:
+            state.apart.setdefault(key, None if variable.temporary else span)
 
     def _record(self, key: str, state: State, frame: Frame) -> None:
         """Keep the first reason of a variable for the table."""
-        place = (frame.function.name, key)
+        place = (frame.function.name, key.partition(".")[0])
         if place not in self.variables:
             self.variables[place] = frame.resolve(state.divergent[key])
 
-    def _spread(self, keys: Mapping[str, Span], text: str, cause: Reason, state: State, frame: Frame) -> None:
-        """Variables that only some of the threads assigned differ from here on."""
-        for key, span in keys.items():
+    def _meet(self, state: State, text: str, cause: Reason, frame: Frame) -> None:
+        """The threads meet again: what some of them assigned apart from the others differs from here on."""
+        for key, span in state.apart.items():
             if key not in state.divergent:
-                state.divergent[key] = because(span, f"`{key}` {text}", cause)
+                state.divergent[key] = cause if span is None else because(span, f"`{key}` {text}", cause)
                 self._record(key, state, frame)
+
+    def _outside(self, result: State, before: State, frame: Frame) -> State:
+        """The state behind a branch or loop, where something may still keep the threads apart."""
+        around = self._diversion(result, frame)
+        result.apart = {**before.apart, **result.apart} if around is not None else {}
+        return result
 
     def _if(self, statement: nodes.If, state: State, frame: Frame) -> State:
         if isinstance(statement.condition, nodes.Const):
             taken = statement.then if statement.condition.value else statement.orelse
             return self._block(taken, state, frame)
         reason = self._condition(statement, (statement.condition,), state, frame)
+        entry = state
         if reason is not None:
             frame.control.append(Diversion("if", statement.condition.span, _CONDITION, reason))
+            frame.aparts.append(state.apart)
+            entry = replace(state, apart={})
         outer = frame.path
         ends = []
         for side, block in enumerate((statement.then, statement.orelse)):
             frame.path = (*outer, side)
-            ends.append(self._block(block, state.copy(), frame))
+            ends.append(self._block(block, entry.copy(), frame))
         frame.path = outer
         result = join(*ends)
         if reason is not None:
             frame.control.pop()
+            frame.aparts.pop()
             if ends[0].live and ends[1].live:
-                keys = _assigned((*statement.then, *statement.orelse), frame)
                 cause = because(statement.condition.span, _CONDITION, reason)
-                text = "is assigned here by only some threads of the tile"
-                self._spread(keys, text, cause, result, frame)
+                self._meet(result, "is assigned here by only some threads of the tile", cause, frame)
+            self._outside(result, state, frame)
         return result
 
     def _condition(
@@ -239,7 +261,7 @@ class _Analysis:
         frame: Frame,
     ) -> Reason | None:
         """Why a condition or a bound may differ; kept for the table."""
-        reason = shortest(self._value(operand, state, frame) for operand in operands)
+        reason = shortest(self.values.of(operand, state, frame) for operand in operands)
         if reason is not None and id(statement) not in self.conditions:
             self.conditions[id(statement)] = frame.resolve(reason)
         return reason
@@ -249,11 +271,14 @@ class _Analysis:
         reason = self._condition(statement, bounds, state, frame)
         diversion = None
         if reason is not None:
-            culprit = next(b for b in bounds if self._value(b, state, frame) == reason)
+            culprit = next(b for b in bounds if self.values.of(b, state, frame) == reason)
             diversion = Diversion("loop", culprit.span, _BOUND, reason)
 
         def enter(head: State) -> Diversion | None:
-            self._set(statement.variable, reason, statement.span, head, frame)
+            variable = statement.variable
+            self._set(variable, {"": reason}, statement.span, head, frame)
+            if diversion is not None:
+                head.apart.setdefault(frame.key(variable), None if variable.temporary else statement.span)
             return diversion
 
         at_least_once = _runs(statement)
@@ -284,50 +309,60 @@ class _Analysis:
         endless: bool = False,
     ) -> State:
         """Repeat the body until nothing changes; ``enter`` says why threads may not go in alike."""
-        around = state.left
+        around = state.left or state.skipped
         if around is not None:
             frame.control.append(around)
+        frame.aparts.append(state.apart)
         path, before = frame.path, frame.stores
-        entry = replace(state.copy(), left=None)
+        entry = replace(state.copy(), left=None, skipped=None, apart={})
         # What an earlier round of an outer loop found still holds: so deep nests settle fast.
         head = join(entry, frame.heads[path]) if path in frame.heads else entry
-        keys = _assigned((statement,), frame)
         while True:
             frame.stores = []
             body = head.copy()
             diversion = enter(body)
-            loop, end = self._body(statement, diversion, body, frame)
-            back = join(end, *loop.continues)
+            known = frame.skips.get(path)
+            loop, end = self._body(statement, diversion, known, body, frame)
+            back = self._back(join(end, *loop.continues), diversion, path, frame)
             following = join(head, back)
-            skipped = next((s.left for s in loop.continues if s.left), None)
-            if skipped is not None:
-                self._spread_loop(keys, skipped, following, frame)
-            if head.covers(following):
+            if head.covers(following) and frame.skips.get(path) is known:
                 break
             head = following
         frame.heads[path] = head
         frame.stores = before + frame.stores
         frame.path = path
         result = self._after(head, back, loop, at_least_once=at_least_once, endless=endless)
-        uneven = diversion or result.left
-        if uneven is not None:
-            self._spread_loop(keys, uneven, result, frame)
+        frame.aparts.pop()
         if around is not None:
             frame.control.pop()
-        result.left = around
-        return result
+        uneven = diversion or result.left
+        result.left, result.skipped = state.left, state.skipped
+        if uneven is not None:
+            self._meet(result, _ALIKE, _culprit(uneven), frame)
+        return self._outside(result, state, frame)
+
+    def _back(self, back: State, diversion: Diversion | None, path: tuple[int, ...], frame: Frame) -> State:
+        """The state at the end of an iteration, where those that skipped a part of it join the others."""
+        if back.skipped is not None:
+            frame.skips.setdefault(path, back.skipped)
+            self._meet(back, _ALIKE, _culprit(back.skipped), frame)
+            back.skipped = None
+        if diversion is None and self._diversion(back, frame) is None:
+            back.apart = {}
+        return back
 
     def _body(
         self,
         statement: nodes.For | nodes.While,
         diversion: Diversion | None,
+        skip: Diversion | None,
         state: State,
         frame: Frame,
     ) -> tuple[Loop, State]:
         """One round of a loop's body."""
         if diversion is not None:
             frame.control.append(diversion)
-        loop = Loop(len(frame.control))
+        loop = Loop(len(frame.control), len(frame.aparts), skip)
         frame.loops.append(loop)
         end = self._block(statement.body, state, frame)
         frame.loops.pop()
@@ -346,36 +381,31 @@ class _Analysis:
             normal = head
         return join(normal, *loop.breaks, replace(back.copy(), live=False))
 
-    def _spread_loop(self, keys: Mapping[str, Span], diversion: Diversion, state: State, frame: Frame) -> None:
-        """Variables assigned in a loop that the threads do not go through together."""
-        text = "is assigned here, in a loop that the threads of the tile may not go through alike"
-        self._spread(keys, text, _culprit(diversion), state, frame)
-
     def _break(self, statement: nodes.Break, state: State, frame: Frame) -> State:
-        return self._jump("break", statement, state, frame, frame.loops[-1].breaks)
+        via = self._way(state, frame)
+        if via is not None and state.left is None:
+            text = "some threads of the tile may `break` here while others go on"
+            state.left = Diversion("break", statement.span, text, via=via)
+        frame.loops[-1].breaks.append(frame.leave(state, frame.loops[-1].layer))
+        return state
 
     def _continue(self, statement: nodes.Continue, state: State, frame: Frame) -> State:
-        return self._jump("continue", statement, state, frame, frame.loops[-1].continues)
-
-    def _jump(
-        self,
-        kind: Literal["break", "continue"],
-        statement: nodes.Stmt,
-        state: State,
-        frame: Frame,
-        targets: list[State],
-    ) -> State:
-        inner = frame.control[frame.loops[-1].depth :]
-        if inner and state.left is None:
-            text = f"some threads of the tile may `{kind}` here while others go on"
-            state.left = Diversion(kind, statement.span, text, via=inner[-1])
-        targets.append(state.copy())
-        state.live = False
+        via = self._way(state, frame)
+        if via is not None and state.skipped is None:
+            text = "some threads of the tile may `continue` here while others go on"
+            state.skipped = Diversion("continue", statement.span, text, via=via)
+        frame.loops[-1].continues.append(frame.leave(state, frame.loops[-1].layer))
         return state
+
+    @staticmethod
+    def _way(state: State, frame: Frame) -> Diversion | None:
+        """Why only some of the threads that began this iteration may be here."""
+        inner = frame.control[frame.loops[-1].depth :]
+        return inner[-1] if inner else state.skipped
 
     def _return(self, statement: nodes.Return, state: State, frame: Frame) -> State:
         here = self._diversion(state, frame)
-        values = [self._value(v, state, frame) for v in statement.values]
+        values = [self.values.of(v, state, frame) for v in statement.values]
         if here is not None:
             text = "some threads of the tile may return here while others go on"
             if state.gone is None:
@@ -383,8 +413,7 @@ class _Analysis:
             mixed = because(statement.span, text, _culprit(here))
             values = [v or mixed for v in values]
         frame.results = [a or b for a, b in zip(frame.results or [None] * len(values), values, strict=True)]
-        frame.exits.append(state.copy())
-        state.live = False
+        frame.exits.append(frame.leave(state, 0))
         return state
 
     def _barrier(self, statement: nodes.Barrier, state: State, frame: Frame) -> State:
@@ -392,7 +421,7 @@ class _Analysis:
             return state
         if self.kernel.tile is None:
             raise diagnostic("VKA600", self._called(statement.span, frame))
-        diversion = self._diversion(state, frame)
+        diversion = self._missing(state, frame)
         if diversion is not None:
             raise self._refusal(_CODES[diversion.kind], statement.span, diversion, frame, {})
         if statement.fence.orders_tile_static:
@@ -406,18 +435,19 @@ class _Analysis:
             if name is not None:
                 state.dirty[name] = statement.span
         text = f"each thread of the tile may get another result of `{statement.name}`"
-        reason = because(statement.span, text)
+        fix = "let one thread store the result in tile_static memory, and read it there after a barrier"
+        reason = because(statement.span, text, fix=fix)
         expected = statement.expected.variable if statement.expected else None
         for variable in (statement.result, expected):
             if variable is not None:
-                self._set(variable, reason, statement.span, state, frame)
+                self._set(variable, {"": reason}, statement.span, state, frame)
         return state
 
     def _claim(self, statement: nodes.Claim, state: State, frame: Frame) -> State:
-        diversion = self._diversion(state, frame)
+        diversion = self._missing(state, frame)
         if diversion is not None:
             raise self._refusal("VKA606", statement.span, diversion, frame, {"what": "it stands"})
-        self._set(statement.variable, None, statement.span, state, frame)
+        self._set(statement.variable, {"": None}, statement.span, state, frame)
         return state
 
     # -- control flow ------------------------------------------------------------------------------
@@ -427,7 +457,16 @@ class _Analysis:
         """Why some threads of the tile may not be here, as far as this function goes."""
         if frame.control:
             return frame.control[-1]
-        return state.left or state.gone
+        return state.left or state.skipped or state.gone
+
+    def _missing(self, state: State, frame: Frame) -> Diversion | None:
+        """The same for what all threads must come to together, in each iteration of the loops around.
+
+        In a loop that some threads go on with from another place than the others (`continue`) they meet again, but
+        neither C++ AMP nor SPIR-V promises when.
+        """
+        skips = (loop.skip for loop in reversed(frame.loops))
+        return self._diversion(state, frame) or next((skip for skip in skips if skip is not None), None)
 
     @staticmethod
     def _called(span: Span, frame: Frame, *calls: Span) -> Span:
@@ -450,13 +489,15 @@ class _Analysis:
         notes: tuple[Note, ...] = notes_of(diversion, frame.resolve)
         where = self._called(span, frame, *calls)
         place = _PLACES[diversion.kind]
-        return diagnostic(code, where, notes=notes, jump=diversion.kind, place=place, **fields)
+        fix = fix_of(diversion, frame.resolve)
+        advice = f"{fix}; otherwise " if fix else ""
+        return diagnostic(code, where, notes=notes, jump=diversion.kind, place=place, fix=advice, **fields)
 
     # -- calls -------------------------------------------------------------------------------------
 
     def _call(self, statement: nodes.Call, state: State, frame: Frame) -> State:
         function = self.functions[statement.function]
-        diversion = self._diversion(state, frame)
+        diversion = self._missing(state, frame)
         inside = self.barriers.get(function.name)
         if inside is not None and diversion is not None:
             fields = {"function": function.python_name}
@@ -470,16 +511,18 @@ class _Analysis:
         summary = self._summary(function, statement, state, frame)
         arguments = self._arguments(function, statement, state, frame)
         state.dirty = dict(summary.dirty)
-        if diversion is None:
+        if self._diversion(state, frame) is None:
             frame.stores += [replace(store, calls=(*store.calls, statement.span)) for store in summary.stores]
-        for position, reason in summary.arrays.items():
+        for position in self.written[function.name]:
             variable = _variable_of(statement.args[position])
-            changed = graft(reason, arguments)
-            self._weaken(variable, changed, None, statement.span, state, frame)
+            if frame.tile_static(variable) is None:
+                reason = summary.arrays.get(position)
+                changed = graft(reason, arguments) if reason is not None else None
+                self._weaken(variable, ("",), changed, True, statement.span, state, frame)
         for target, result in zip(statement.results, summary.results, strict=True):
             if target is not None:
                 value = graft(result, arguments) if result is not None else None
-                self._set(target, value, statement.span, state, frame)
+                self._set(target, dict.fromkeys(parts_of(target.type), value), statement.span, state, frame)
         return state
 
     def _arguments(self, function: nodes.Function, call: nodes.Call, state: State, frame: Frame) -> dict[int, Reason]:
@@ -494,7 +537,7 @@ class _Analysis:
 
     def _argument(self, argument: nodes.Expr | nodes.Place, state: State, frame: Frame) -> Reason | None:
         if isinstance(argument, nodes.Expr):
-            return self._value(argument, state, frame)
+            return self.values.of(argument, state, frame)
         variable = _variable_of(argument)
         if frame.tile_static(variable) is not None:
             return None  # the state of tile_static memory is kept apart
@@ -532,10 +575,11 @@ class _Analysis:
         start = State(dirty=dict(state.dirty))
         for position in frame.arguments:
             parameter = frame.function.params[position]
-            key = frame.key(parameter)
             text = f"the parameter `{parameter.name}`"
-            start.divergent[key] = Reason(parameter.span, text, None, position)
-            self._record(key, start, frame)
+            for part in parts_of(parameter.type):
+                key = part_key(frame.key(parameter), part)
+                start.divergent[key] = Reason(parameter.span, text, None, position)
+                self._record(key, start, frame)
         end = self._block(frame.function.body, start, frame)
         if end.live:
             frame.exits.append(end)
@@ -549,7 +593,7 @@ class _Analysis:
         if exit_state.gone is not None:
             cause = because(exit_state.gone.span, exit_state.gone.text, _culprit(exit_state.gone))
             text = "is assigned here, and some threads of the tile may have returned before"
-            self._spread(_assigned(function.body, frame), text, cause, exit_state, frame)
+            self._meet(exit_state, text, cause, frame)
         arrays = {}
         for position, parameter in enumerate(function.params):
             if isinstance(parameter.type, Array) and parameter.name not in frame.shared:
@@ -558,63 +602,6 @@ class _Analysis:
                     arrays[position] = reason_now
         results = tuple(frame.results) if frame.results else (None,) * len(function.results)
         return Summary(results, arrays, exit_state.dirty, tuple(_unique(frame.stores)))
-
-    # -- values ------------------------------------------------------------------------------------
-
-    def _value(self, expr: nodes.Expr, state: State, frame: Frame) -> Reason | None:
-        """Why the value may differ between the threads; ``None``: it is uniform."""
-        if isinstance(expr, nodes.ThreadIndex):
-            return self._thread_index(expr)
-        if isinstance(expr, nodes.Load):
-            return self._load(expr, state, frame)
-        return shortest(
-            self._value(child, state, frame) for child in nodes.children(expr) if isinstance(child, nodes.Expr)
-        )
-
-    def _thread_index(self, expr: nodes.ThreadIndex) -> Reason | None:
-        if expr.kind in ("tile", "tile_origin"):
-            return None
-        if self.kernel.tile is None:
-            text = f"`{self.kernel.index_name}` is different in each thread"
-        else:
-            which = "global_" if expr.kind == "global" else "local"
-            text = f"`{self.kernel.index_name}.{which}` is different in each thread of the tile"
-        return because(expr.span, text)
-
-    def _load(self, expr: nodes.Load, state: State, frame: Frame) -> Reason | None:
-        root = nodes.root_of(expr.place)
-        if isinstance(root, nodes.BufferElement):
-            text = f"a value loaded from `{root.buffer}` may differ between the threads of the tile"
-            return because(expr.span, text)
-        where = self._indices(expr.place, state, frame)
-        name = frame.tile_static(root.variable)
-        if name is None:
-            return state.divergent.get(frame.key(root.variable)) or where
-        if where is not None:
-            text = f"which element of `{name}` is read may differ between the threads of the tile"
-            return because(expr.span, text, where)
-        if name not in state.dirty:
-            return None
-        store = state.dirty[name]
-        if store is None:
-            text = f"no barrier orders tile_static memory before this read of `{name}`"
-            return because(expr.span, text)
-        text = f"no barrier orders tile_static memory between a store and this read of `{name}`"
-        return because(expr.span, text, because(store, f"the store to `{name}`"))
-
-    def _indices(self, place: nodes.Place, state: State, frame: Frame) -> Reason | None:
-        """Why the place may be another one for each thread."""
-        found: list[Reason | None] = []
-        step = place
-        while True:
-            if isinstance(step, (nodes.ArrayElement, nodes.BufferElement)):
-                found += [self._value(index, state, frame) for index in step.indices]
-            if isinstance(step, nodes.Reinterpreted):
-                found.append(self._value(step.index, state, frame))
-            inner = (nodes.ArrayElement, nodes.ComponentsOf, nodes.FieldOf, nodes.Reinterpreted, nodes.ViewElement)
-            if not isinstance(step, inner):
-                return shortest(found)
-            step = step.base
 
 
 # -- what the syntax says --------------------------------------------------------------------------
@@ -633,34 +620,24 @@ def _culprit(diversion: Diversion) -> Reason:
     return because(diversion.span, diversion.text, diversion.reason)
 
 
-def _assigned(block: nodes.Block, frame: Frame) -> dict[str, Span]:
-    """The variables that these statements may assign, each with the first place that does."""
-    found: dict[str, Span] = {}
-    for statement in nodes.walk_statements(block):
-        for variable in _targets(statement):
-            if frame.tile_static(variable) is None:
-                found.setdefault(frame.key(variable), statement.span)
+def _written_arrays(kernel: nodes.Kernel) -> dict[str, tuple[int, ...]]:
+    """Per device function, the positions of the array parameters that it or its callees may write."""
+    found: dict[str, tuple[int, ...]] = {}
+    for function in kernel.functions:
+        names: set[str] = set()
+        for statement in nodes.walk_statements(function.body):
+            if isinstance(statement, (nodes.Assign, nodes.Atomic)):
+                root = nodes.root_of(statement.place)
+                if isinstance(root, nodes.Local):
+                    names.add(root.variable.name)
+            elif isinstance(statement, nodes.Call):
+                names |= {_variable_of(statement.args[p]).name for p in found[statement.function]}
+        found[function.name] = tuple(
+            position
+            for position, parameter in enumerate(function.params)
+            if parameter.name in names and isinstance(parameter.type, Array)
+        )
     return found
-
-
-def _targets(statement: nodes.Stmt) -> Iterator[nodes.Variable]:
-    """The variables that this one statement may assign."""
-    if isinstance(statement, nodes.For):
-        yield statement.variable
-    elif isinstance(statement, nodes.Assign):
-        root = nodes.root_of(statement.place)
-        if isinstance(root, nodes.Local):
-            yield root.variable
-    elif isinstance(statement, nodes.Atomic):
-        if statement.result is not None:
-            yield statement.result
-        if statement.expected is not None:
-            yield statement.expected.variable
-    elif isinstance(statement, nodes.Claim):
-        yield statement.variable
-    elif isinstance(statement, nodes.Call):
-        yield from (v for v in statement.results if v is not None)
-        yield from (a.variable for a in statement.args if isinstance(a, nodes.Local))
 
 
 def _runs(statement: nodes.For) -> bool:

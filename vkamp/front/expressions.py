@@ -346,7 +346,10 @@ def _logical(ctx: Context, name: Literal["and", "or"], parts: list[ast.expr], no
     place = ir.Local(span, BOOL, variable)
     ctx.emit(ir.Assign(span, place, left))
     load = ir.Load(span, BOOL, place)
-    test: ir.Expr = load if name == "and" else ir.Unary(span, BOOL, "not", load)
+    decisive = ctx.span(parts[0])
+    test: ir.Expr = ir.Load(decisive, BOOL, place)
+    if name == "or":
+        test = ir.Unary(decisive, BOOL, "not", test)
     ctx.emit(ir.If(span, test, (*inner, ir.Assign(span, place, right)), ()))
     return Number(load)
 

@@ -1,0 +1,191 @@
+"""Which values may differ between the threads of a tile, in a given state of the uniformity analysis.
+
+Variables are kept by their parts: the fields of a struct, the components of a vector, else the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from vkamp.check.reasons import Reason, because, shortest
+from vkamp.check.state import Frame, State
+from vkamp.errors import Span
+from vkamp.ir import nodes
+from vkamp.ir.types import VECTOR_LETTERS, Struct, Type, Vector
+
+__all__ = ["Parts", "Values", "part_key", "parts_of", "place_parts"]
+
+#: Why each part of a value may differ: by field name or letter, ``""`` for a value without parts.
+Parts = Mapping[str, Reason | None]
+
+
+@dataclass(frozen=True)
+class _Store:
+    """The first statement that changes a container."""
+
+    buffer: str
+    span: Span
+
+
+def parts_of(kind: Type) -> tuple[str, ...]:
+    """The parts by which a variable of this type is kept."""
+    if isinstance(kind, Struct):
+        return tuple(field.name for field in kind.fields)
+    if isinstance(kind, Vector):
+        return tuple(VECTOR_LETTERS[: kind.count])
+    return ("",)
+
+
+def part_key(key: str, part: str) -> str:
+    """The name under which the state keeps a part of a variable, which is also how a message calls it."""
+    return f"{key}.{part}" if part else key
+
+
+def place_parts(place: nodes.Place) -> tuple[tuple[str, ...], bool]:
+    """The parts of the variable that a place lies in, and whether it is the whole of them."""
+    steps = [place]
+    while not isinstance(place, (nodes.Local, nodes.BufferElement)):
+        assert isinstance(
+            place, (nodes.ArrayElement, nodes.ComponentsOf, nodes.FieldOf, nodes.Reinterpreted, nodes.ViewElement)
+        )
+        place = place.base
+        steps.append(place)
+    assert isinstance(place, nodes.Local)
+    if len(steps) == 1:
+        return parts_of(place.variable.type), True
+    first = steps[-2]
+    if isinstance(first, nodes.FieldOf):
+        return (first.name,), len(steps) == 2
+    if isinstance(first, nodes.ComponentsOf):
+        return tuple(first.letters), True
+    return ("",), False
+
+
+class Values:
+    """The values of one kernel's expressions."""
+
+    def __init__(self, kernel: nodes.Kernel) -> None:
+        self._kernel = kernel
+        self._changed = _changed_memory(kernel)
+
+    def of(self, expr: nodes.Expr, state: State, frame: Frame) -> Reason | None:
+        """Why the value may differ between the threads; ``None``: it is uniform."""
+        if isinstance(expr, nodes.ThreadIndex):
+            return self._thread_index(expr)
+        if isinstance(expr, nodes.Load):
+            return self._load(expr, state, frame)
+        if isinstance(expr, nodes.Swizzle):
+            parts = self.parts(expr.operand, state, frame)
+            return shortest(parts[letter] for letter in expr.letters)
+        return shortest(self.of(child, state, frame) for child in nodes.children(expr) if isinstance(child, nodes.Expr))
+
+    def parts(self, expr: nodes.Expr, state: State, frame: Frame) -> Parts:
+        """The same for each part of the value."""
+        kind = expr.type
+        whole = parts_of(kind)
+        if isinstance(expr, nodes.Load):
+            root = nodes.root_of(expr.place)
+            if isinstance(root, nodes.Local) and isinstance(root.variable.type, (Struct, Vector)):
+                sources, is_all = place_parts(expr.place)
+                if is_all and len(sources) == len(whole):
+                    key = frame.key(root.variable)
+                    found = (state.divergent.get(part_key(key, source)) for source in sources)
+                    return dict(zip(whole, found, strict=True))
+        elif isinstance(kind, Vector):
+            if isinstance(expr, nodes.Construct) and len(expr.parts) == len(whole):
+                return dict(zip(whole, (self.of(part, state, frame) for part in expr.parts), strict=True))
+            if isinstance(expr, nodes.Swizzle):
+                parts = self.parts(expr.operand, state, frame)
+                return dict(zip(whole, (parts[letter] for letter in expr.letters), strict=True))
+            if isinstance(expr, (nodes.Unary, nodes.Binary, nodes.Cast)):
+                operands = [self.parts(o, state, frame) for o in nodes.children(expr) if isinstance(o, nodes.Expr)]
+                return {part: shortest(operand[part] for operand in operands) for part in whole}
+        reason = self.of(expr, state, frame)
+        return dict.fromkeys(whole, reason)
+
+    def _thread_index(self, expr: nodes.ThreadIndex) -> Reason | None:
+        if expr.kind in ("tile", "tile_origin"):
+            return None
+        if self._kernel.tile is None:
+            text = f"`{self._kernel.index_name}` is different in each thread"
+        else:
+            which = "global_" if expr.kind == "global" else "local"
+            text = f"`{self._kernel.index_name}.{which}` is different in each thread of the tile"
+        return because(expr.span, text)
+
+    def _load(self, expr: nodes.Load, state: State, frame: Frame) -> Reason | None:
+        root = nodes.root_of(expr.place)
+        where = self.indices(expr.place, state, frame)
+        if isinstance(root, nodes.BufferElement):
+            return self._container(root.buffer, expr.span, where)
+        name = frame.tile_static(root.variable)
+        if name is None:
+            key = frame.key(root.variable)
+            parts, _ = place_parts(expr.place)
+            return shortest(state.divergent.get(part_key(key, part)) for part in parts) or where
+        if where is not None:
+            return _elsewhere(expr.span, f"which element of `{name}` is read", where)
+        if name not in state.dirty:
+            return None
+        store = state.dirty[name]
+        wait = f"`{self._kernel.index_name}.barrier.wait_with_tile_static_memory_fence()`"
+        if store is None:
+            text = f"no barrier orders tile_static memory before this read of `{name}`"
+            return because(expr.span, text, fix=f"store `{name}`, and put {wait} before this read")
+        text = f"no barrier orders tile_static memory between a store and this read of `{name}`"
+        fix = f"put {wait} between the store to `{name}` and this read"
+        return because(expr.span, text, because(store, f"the store to `{name}`", fix=fix))
+
+    def _container(self, buffer: str, span: Span, where: Reason | None) -> Reason | None:
+        """A value loaded from a container is uniform where its index is and nothing in the launch changes it.
+
+        Not even a barrier helps where something does: it orders nothing for the threads of other tiles.
+        """
+        if where is not None:
+            return _elsewhere(span, f"which element of `{buffer}` is loaded", where)
+        store = self._changed.get(self._kernel.buffer(buffer).storage)
+        if store is None:
+            return None
+        text = f"a value loaded from `{buffer}` may differ between the threads of the tile: the kernel changes "
+        text += f"`{buffer}`" if store.buffer == buffer else f"`{store.buffer}`, which shares its memory"
+        fix = "if the value is the same for all threads of the tile, say so: `amp.uniform(...)`"
+        return because(span, text, because(store.span, f"`{store.buffer}` is changed here", fix=fix))
+
+    def indices(self, place: nodes.Place, state: State, frame: Frame) -> Reason | None:
+        """Why the place may be another one for each thread."""
+        found: list[Reason | None] = []
+        step = place
+        while True:
+            if isinstance(step, (nodes.ArrayElement, nodes.BufferElement)):
+                found += [self.of(index, state, frame) for index in step.indices]
+            if isinstance(step, nodes.Reinterpreted):
+                found.append(self.of(step.index, state, frame))
+            inner = (nodes.ArrayElement, nodes.ComponentsOf, nodes.FieldOf, nodes.Reinterpreted, nodes.ViewElement)
+            if not isinstance(step, inner):
+                return shortest(found)
+            step = step.base
+
+
+def _elsewhere(span: Span, what: str, where: Reason) -> Reason:
+    """An element is read at an index that may differ."""
+    if where.cause is None and where.parameter is None and where.span.line == span.line:
+        return because(span, f"{what} may differ: {where.text}")
+    return because(span, f"{what} may differ between the threads of the tile", where)
+
+
+def _changed_memory(kernel: nodes.Kernel) -> dict[int, _Store]:
+    """The memory that the kernel stores to, by its storage number."""
+    found: dict[int, _Store] = {}
+    for buffer, span in _stores(kernel):
+        found.setdefault(kernel.buffer(buffer).storage, _Store(buffer, span))
+    return found
+
+
+def _stores(kernel: nodes.Kernel) -> Iterator[tuple[str, Span]]:
+    for function in (kernel.body, *kernel.functions):
+        for statement in nodes.walk_statements(function.body):
+            if isinstance(statement, (nodes.Assign, nodes.Atomic)):
+                root = nodes.root_of(statement.place)
+                if isinstance(root, nodes.BufferElement):
+                    yield root.buffer, statement.span
