@@ -212,11 +212,15 @@ def test_in_a_loop_of_divergent_length() -> None:
         def k(t_idx, data):
             for row in range(data[0]):
                 t_idx.barrier.wait()
+            data[t_idx.local] = 1
         """,
     )
     where = source.at(3, "data[0]")
     stop = get(element("data", 0, span=where), where)
-    program = kernel(count(ROW, stop, barrier(span=source.at(4, WAIT)), span=source.at(3, "for row in range(data[0])")))
+    program = kernel(
+        count(ROW, stop, barrier(span=source.at(4, WAIT)), span=source.at(3, "for row in range(data[0])")),
+        let(element("data", local(0)), 1, source.at(5, "data[t_idx.local] = 1")),
+    )
     assert message(program) == dedent(
         """
         VKA602: some threads of the tile may miss this barrier: it stands in a loop whose number of iterations may differ between them
@@ -229,12 +233,17 @@ def test_in_a_loop_of_divergent_length() -> None:
           |
         3 | for row in range(data[0]):
           |                  ^^^^^^^
-          = note: a value loaded from `data` may differ between the threads of the tile
+          = note: a value loaded from `data` may differ between the threads of the tile: the kernel changes `data`
          --> loop.py:3, in k
           |
         3 | for row in range(data[0]):
           |                  ^^^^^^^
-          = help: let all threads of the tile repeat the loop equally often, and guard the loads and stores in it
+          = note: `data` is changed here
+         --> loop.py:5, in k
+          |
+        5 | data[t_idx.local] = 1
+          | ^^^^^^^^^^^^^^^^^^^^^
+          = help: if the value is the same for all threads of the tile, say so: `amp.uniform(...)`; otherwise let all threads of the tile run the loop to the same bound, and guard the loads and stores in it by an `if`
         """
     )
 
@@ -285,7 +294,7 @@ def test_before_a_divergent_jump(jump: str) -> None:
           |
         5 | if row == t_idx.local[0]:
           |           ^^^^^^^^^^^^^^
-          = help: let all threads of the tile stay in the loop equally long, and guard the loads and stores in it instead of the `break`
+          = help: let all threads of the tile stay in the loop equally long, and guard the loads and stores in it by an `if` instead of the `break`
         """,
             "continue": """
         VKA604: some threads of the tile may miss this barrier: it stands in a loop of which some of them may skip a part by `continue`
@@ -308,7 +317,7 @@ def test_before_a_divergent_jump(jump: str) -> None:
           |
         5 | if row == t_idx.local[0]:
           |           ^^^^^^^^^^^^^^
-          = help: let all threads of the tile stay in the loop equally long, and guard the loads and stores in it instead of the `continue`
+          = help: let all threads of the tile stay in the loop equally long, and guard the loads and stores in it by an `if` instead of the `continue`
         """,
         }[jump]
     )
@@ -467,7 +476,7 @@ def test_by_tile_static_memory_stored_since_the_barrier() -> None:
           |
         6 | flag[0] = 1
           | ^^^^^^^^^^^
-          = help: move the barrier out of the `if`, so that every thread waits, and guard only the loads and stores
+          = help: put `t_idx.barrier.wait_with_tile_static_memory_fence()` between the store to `flag` and this read; otherwise move the barrier out of the `if`, so that every thread waits, and guard only the loads and stores
         """
     )
 
@@ -522,7 +531,7 @@ def test_by_a_variable_that_some_threads_assign() -> None:
           |
         4 | if t_idx.local[0] == 0:
           |    ^^^^^^^^^^^^^^
-          = help: let all threads of the tile repeat the loop equally often, and guard the loads and stores in it
+          = help: let all threads of the tile run the loop to the same bound, and guard the loads and stores in it by an `if`
         """
     )
 

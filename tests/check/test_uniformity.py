@@ -67,6 +67,7 @@ MIXED = func("mixed", [param("v")], when(lt(param("v"), 3), back(1)), back(2), r
 FILL = func(
     "fill", [param("c", Array(INT32, (5,))), param("v")], let(item(param("c", Array(INT32, (5,))), 0), param("v"))
 )
+COUNTS = func("counts", [], fetch_add(element("counts", 0), 1))
 STORES_FLAG = func("stores_flag", [], when(FIRST, let(item(FLAG, 0), 1)))
 ORDERS = func("orders", [], barrier())
 READS = func(
@@ -118,7 +119,15 @@ REFUSED: dict[str, tuple[str, ir.Kernel]] = {
     ),
     "value from a container": (
         "VKA601",
-        kernel(when(lt(element("data", 0), 3), barrier())),
+        kernel(when(lt(element("data", local(0)), 3), barrier())),
+    ),
+    "value from a container that is written elsewhere": (
+        "VKA601",
+        kernel(when(lt(element("data", 0), 3), barrier()), let(element("data", local(0)), 1)),
+    ),
+    "value from a container that a function updates": (
+        "VKA601",
+        kernel(when(lt(element("counts", 0), 3), barrier()), call(COUNTS), functions=[COUNTS]),
     ),
     "conditional expression with a divergent condition": (
         "VKA601",
@@ -410,7 +419,7 @@ REFUSED: dict[str, tuple[str, ir.Kernel]] = {
     ),
     "claimed value that is given another since": (
         "VKA601",
-        kernel(claim(X, element("data", 0)), let(X, element("data", 0)), when(eq(X, 1), barrier())),
+        kernel(claim(X, element("data", 0)), let(X, element("data", local(0))), when(eq(X, 1), barrier())),
     ),
 }
 
@@ -547,7 +556,10 @@ ACCEPTED: dict[str, ir.Kernel] = {
         when(eq(X, 1), barrier()),
         functions=[SETS, READS],
     ),
-    "claimed value": kernel(claim(X, element("data", 0)), when(eq(X, 1), barrier())),
+    "value from a container that nothing writes": kernel(
+        when(lt(element("data", 0), 3), barrier()), let(element("matrix", 0, 0), 1.0)
+    ),
+    "claimed value": kernel(claim(X, element("data", local(0))), when(eq(X, 1), barrier())),
     "claimed in each iteration": kernel(
         let(X, local(0)),
         repeat(True, claim(X, element("data", X)), when(lt(X, 3), leave()), barrier(), let(X, local(0))),

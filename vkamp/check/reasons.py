@@ -22,14 +22,14 @@ _LONGEST = 8
 class Reason:
     """One step of a chain: what happens at ``span``, and ``cause``, the step before it.
 
-    ``parameter`` marks the end of a chain inside a device function: the value came in with that
-    argument. ``fix``, at the end of a chain, says how such a value becomes the same for all threads.
+    ``parameter`` marks the end of a chain inside a device function: the value came in with that part
+    of that argument. ``fix``, at the end of a chain, says how such a value becomes the same for all threads.
     """
 
     span: Span
     text: str
     cause: Reason | None = None
-    parameter: int | None = None
+    parameter: tuple[int, str] | None = None
     depth: int = 1
     fix: str = ""
 
@@ -69,7 +69,7 @@ def shortest(reasons: Iterable[Reason | None]) -> Reason | None:
     return best
 
 
-def graft(reason: Reason, arguments: Mapping[int, Reason]) -> Reason:
+def graft(reason: Reason, arguments: Mapping[tuple[int, str], Reason]) -> Reason:
     """The chain with its end in a parameter continued by the chain of the call's argument."""
     steps = list(reason.steps())
     parameter = steps[-1].parameter

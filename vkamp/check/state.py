@@ -10,7 +10,10 @@ from vkamp.check.reasons import Diversion, Reason, graft
 from vkamp.errors import Span
 from vkamp.ir import nodes
 
-__all__ = ["Frame", "Loop", "SharedStore", "State", "Summary", "join"]
+__all__ = ["Frame", "Loop", "Parts", "SharedStore", "State", "Summary", "join"]
+
+#: Why each part of a value may differ: by field name or letter, ``""`` for a value without parts.
+Parts = Mapping[str, Reason | None]
 
 
 @dataclass(frozen=True)
@@ -106,13 +109,13 @@ class Frame:
     function: nodes.Function
     call: Span | None = None
     outer: Frame | None = None
-    arguments: Mapping[int, Reason] = field(default_factory=dict)
+    arguments: Mapping[tuple[int, str], Reason] = field(default_factory=dict)
     shared: Mapping[str, str] = field(default_factory=dict)
     twins: Mapping[str, str] = field(default_factory=dict)
     control: list[Diversion] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     exits: list[State] = field(default_factory=list)
-    results: list[Reason | None] = field(default_factory=list)
+    results: list[Parts] = field(default_factory=list)
     stores: list[SharedStore] = field(default_factory=list)
     aparts: list[Mapping[str, Span | None]] = field(default_factory=list)
     path: tuple[int, ...] = ()
@@ -157,7 +160,7 @@ class Frame:
 class Summary:
     """What a device function does, for one kind of call; reasons may end in its parameters."""
 
-    results: tuple[Reason | None, ...]
+    results: tuple[Parts, ...]
     arrays: Mapping[int, Reason]
     dirty: Mapping[str, Span | None]
     stores: tuple[SharedStore, ...]

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from vkamp.check.reasons import Diversion, Reason, because, fix_of, graft, notes_of, shortest
-from vkamp.check.state import Frame, Loop, SharedStore, State, Summary, join
-from vkamp.check.values import Parts, Values, part_key, parts_of, place_parts
+from vkamp.check.state import Frame, Loop, Parts, SharedStore, State, Summary, join
+from vkamp.check.values import Values, part_key, parts_of, place_parts
 from vkamp.errors import CompileError, Note, Span, UnsupportedFeatureError, diagnostic
 from vkamp.ir import nodes
 from vkamp.ir.types import Array
@@ -405,14 +405,15 @@ class _Analysis:
 
     def _return(self, statement: nodes.Return, state: State, frame: Frame) -> State:
         here = self._diversion(state, frame)
-        values = [self.values.of(v, state, frame) for v in statement.values]
+        values = [self.values.parts(v, state, frame) for v in statement.values]
         if here is not None:
             text = "some threads of the tile may return here while others go on"
             if state.gone is None:
                 state.gone = Diversion("return", statement.span, text, via=here)
             mixed = because(statement.span, text, _culprit(here))
-            values = [v or mixed for v in values]
-        frame.results = [a or b for a, b in zip(frame.results or [None] * len(values), values, strict=True)]
+            values = [{part: reason or mixed for part, reason in value.items()} for value in values]
+        before = frame.results or [dict.fromkeys(value) for value in values]
+        frame.results = [{part: a[part] or b[part] for part in a} for a, b in zip(before, values, strict=True)]
         frame.exits.append(frame.leave(state, 0))
         return state
 
@@ -521,27 +522,30 @@ class _Analysis:
                 self._weaken(variable, ("",), changed, True, statement.span, state, frame)
         for target, result in zip(statement.results, summary.results, strict=True):
             if target is not None:
-                value = graft(result, arguments) if result is not None else None
-                self._set(target, dict.fromkeys(parts_of(target.type), value), statement.span, state, frame)
+                parts = {part: graft(reason, arguments) if reason else None for part, reason in result.items()}
+                self._set(target, parts, statement.span, state, frame)
         return state
 
-    def _arguments(self, function: nodes.Function, call: nodes.Call, state: State, frame: Frame) -> dict[int, Reason]:
-        """Why the arguments of a call may differ, by position."""
-        found: dict[int, Reason] = {}
+    def _arguments(
+        self, function: nodes.Function, call: nodes.Call, state: State, frame: Frame
+    ) -> dict[tuple[int, str], Reason]:
+        """Why the parts of the arguments of a call may differ, by position."""
+        found: dict[tuple[int, str], Reason] = {}
         for position, (parameter, argument) in enumerate(zip(function.params, call.args, strict=True)):
-            reason = self._argument(argument, state, frame)
-            if reason is not None:
-                text = f"`{parameter.name}` of `{function.python_name}` is given this"
-                found[position] = because(argument.span, text, reason)
+            for part, reason in self._argument(argument, state, frame).items():
+                if reason is not None:
+                    name = part_key(parameter.name, part)
+                    text = f"`{name}` of `{function.python_name}` is given this"
+                    found[position, part] = because(argument.span, text, reason)
         return found
 
-    def _argument(self, argument: nodes.Expr | nodes.Place, state: State, frame: Frame) -> Reason | None:
+    def _argument(self, argument: nodes.Expr | nodes.Place, state: State, frame: Frame) -> Parts:
         if isinstance(argument, nodes.Expr):
-            return self.values.of(argument, state, frame)
+            return self.values.parts(argument, state, frame)
         variable = _variable_of(argument)
         if frame.tile_static(variable) is not None:
-            return None  # the state of tile_static memory is kept apart
-        return state.divergent.get(frame.key(variable))
+            return {}  # the state of tile_static memory is kept apart
+        return {"": state.divergent.get(frame.key(variable))}
 
     def _summary(self, function: nodes.Function, call: nodes.Call, state: State, frame: Frame) -> Summary:
         """What the call does; one analysis for all calls whose arguments are of the same kinds."""
@@ -573,13 +577,12 @@ class _Analysis:
     def _analyse(self, frame: Frame, state: State) -> Summary:
         """Go through a device function."""
         start = State(dirty=dict(state.dirty))
-        for position in frame.arguments:
+        for position, part in frame.arguments:
             parameter = frame.function.params[position]
-            text = f"the parameter `{parameter.name}`"
-            for part in parts_of(parameter.type):
-                key = part_key(frame.key(parameter), part)
-                start.divergent[key] = Reason(parameter.span, text, None, position)
-                self._record(key, start, frame)
+            key = part_key(frame.key(parameter), part)
+            text = f"the parameter `{part_key(parameter.name, part)}`"
+            start.divergent[key] = Reason(parameter.span, text, None, (position, part))
+            self._record(key, start, frame)
         end = self._block(frame.function.body, start, frame)
         if end.live:
             frame.exits.append(end)
@@ -600,7 +603,7 @@ class _Analysis:
                 reason_now = exit_state.divergent.get(frame.key(parameter))
                 if reason_now is not None:
                     arrays[position] = reason_now
-        results = tuple(frame.results) if frame.results else (None,) * len(function.results)
+        results = tuple(frame.results or (dict.fromkeys(parts_of(kind)) for kind in function.results))
         return Summary(results, arrays, exit_state.dirty, tuple(_unique(frame.stores)))
 
 

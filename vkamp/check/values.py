@@ -5,19 +5,16 @@ Variables are kept by their parts: the fields of a struct, the components of a v
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from vkamp.check.reasons import Reason, because, shortest
-from vkamp.check.state import Frame, State
+from vkamp.check.state import Frame, Parts, State
 from vkamp.errors import Span
 from vkamp.ir import nodes
 from vkamp.ir.types import VECTOR_LETTERS, Struct, Type, Vector
 
-__all__ = ["Parts", "Values", "part_key", "parts_of", "place_parts"]
-
-#: Why each part of a value may differ: by field name or letter, ``""`` for a value without parts.
-Parts = Mapping[str, Reason | None]
+__all__ = ["Values", "part_key", "parts_of", "place_parts"]
 
 
 @dataclass(frozen=True)
