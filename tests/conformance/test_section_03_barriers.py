@@ -210,6 +210,33 @@ def test_uniform_values(accelerator_view):
 
 
 @amp.kernel
+def bound_from_a_container(t, rounds, values):
+    for _step in range(rounds[t.tile]):
+        t.barrier.wait()
+        values[t] += 1
+
+
+@amp.kernel
+def bound_from_a_written_container(t, rounds, values):
+    for _step in range(rounds[t.tile]):
+        t.barrier.wait()
+    rounds[t] = values[t]
+
+
+@row(
+    "3",
+    "values loaded from containers are not tile-uniform",
+    differs="they are where the index is and the launch does not write the container; `amp.uniform` claims others",
+)
+def test_values_from_containers(accelerator_view):
+    rounds, values = amp.array_view(numbers(3)), amp.array_view(np.zeros(12, I32))
+    on(accelerator_view, bound_from_a_container, values.extent.tile(4), rounds, values)
+    assert np.array_equal(np.asarray(values), np.repeat(numbers(3), 4))
+    with pytest.raises(amp.CompileError, match="barrier"):
+        bound_from_a_written_container.inspect(values.extent.tile(4), values, values)
+
+
+@amp.kernel
 def uniform_control(t, values, rounds):
     memory = amp.tile_static(4, amp.int32)
     step = 0
