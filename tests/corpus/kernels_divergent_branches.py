@@ -254,19 +254,23 @@ def met(t):
     "divergent control flow",
     "The right side of an `and`, which waits, is evaluated only where the left side holds.",
     divergence("VKA605"),
-    lambda: launch(amp.extent(9).tile(3), numbers(9), zeros(9), expect=np.where(numbers(9) % 3 > 0, numbers(9), 0)),
+    lambda: launch(amp.extent(9).tile(3), numbers(9), zeros(9), expect=[0, 0, 1, 0, 3, 4, 0, 6, 7]),
 )
 @amp.kernel
 def wait_in_and_wrong(t, values, out):
+    memory = amp.tile_static(3, amp.int32)
+    memory[t.local] = values[t]
     if t.local[0] > 0 and met(t):  # and here
-        out[t] = values[t]
+        out[t] = memory[t.local[0] - 1]
 
 
 @mended
 @amp.kernel
 def wait_in_and(t, values, out):
+    memory = amp.tile_static(3, amp.int32)
+    memory[t.local] = values[t]
     if met(t) and t.local[0] > 0:
-        out[t] = values[t]
+        out[t] = memory[t.local[0] - 1]
 
 
 @amp.func

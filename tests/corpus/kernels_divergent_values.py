@@ -175,21 +175,25 @@ def captured_value(t, values, limit, out):
     "divergent value",
     "The right side of `or` is each thread's own, and only where the left one is false does it decide.",
     divergence("VKA601"),
-    lambda: launch(amp.extent(8).tile(4), numbers(8), 0, zeros(8), expect=numbers(8)),
+    lambda: launch(amp.extent(8).tile(4), numbers(8), 0, zeros(8), expect=[3, 2, 1, 0, 0, 0, 0, 0]),
 )
 @amp.kernel
 def short_circuit_wrong(t, values, always, out):
+    memory = amp.tile_static(4, amp.int32)
+    memory[t.local] = values[t]
     if always == 1 or values[t] % 2 == 0:  # and here
         t.barrier.wait()  # fault
-    out[t] = values[t]
+        out[t] = memory[3 - t.local[0]]
 
 
 @mended
 @amp.kernel
 def short_circuit(t, values, always, out):
+    memory = amp.tile_static(4, amp.int32)
+    memory[t.local] = values[t]
     if always == 1 or t.tile[0] % 2 == 0:
         t.barrier.wait()
-    out[t] = values[t]
+        out[t] = memory[3 - t.local[0]]
 
 
 @faulty(

@@ -35,7 +35,7 @@ def reverse_with_fence(t, values, out):
 @faulty(
     "wrong fence",
     "The threads of a tile exchange values in global memory, and the barrier's fence orders tile_static memory only.",
-    race("values"),
+    race("values", "VKA63"),
     lambda: launch(amp.extent(15).tile(5), zeros(15), expect=(numbers(3, 5) * 2)[:, ::-1].ravel()),
 )
 @amp.kernel
@@ -115,7 +115,7 @@ def sum_with_two_fences(t, values, out):
 @faulty(
     "wrong fence",
     "A function waits with a fence for tile_static memory, and its caller relies on it for a container.",
-    race("sums"),
+    race("sums", "VKA63"),
     lambda: launch(
         amp.extent(12).tile(6),
         numbers(12),

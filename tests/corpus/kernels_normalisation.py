@@ -123,7 +123,7 @@ def take_off_mean(t, values, out):
 @faulty(
     "normalisation",
     "Every thread divides the container's elements in place while others still sum them up.",
-    race("values"),
+    race("values", "VKA63"),
     lambda: launch(
         amp.extent(8).tile(4),
         np.arange(1, 9).astype(F32),

@@ -204,7 +204,7 @@ def front_and_back(t, front, back, out):
 @faulty(
     "neighbours in global memory",
     "A thread reads its neighbour's element of a container right after that one may have written it.",
-    race("values"),
+    race("values", "VKA63"),
     lambda: launch(amp.extent(10).tile(5), zeros(10), zeros(10), expect=np.roll(numbers(2, 5) * 3, -1, 1).ravel()),
 )
 @amp.kernel
@@ -224,7 +224,7 @@ def next_in_tile(t, values, out):
 @faulty(
     "neighbours in global memory",
     "A tile sorts its pairs in place in a container, and the second half-step does not wait for the first.",
-    race("values"),
+    race("values", "VKA63"),
     lambda: launch(
         amp.extent(12).tile(6),
         random_numbers(12),
