@@ -348,11 +348,19 @@ def test_on_the_host():
     assert amp.precise_math.erfinv(0.5) == pytest.approx(0.4769362762044699)
 
 
-@row("13", "optional direct3d intrinsics", refused="not here yet: min, max, abs and amp.func stand in")
+@row("13", "optional direct3d intrinsics", differs="all but noise and msad4; mad of floats only")
 def test_direct3d(accelerator_view):
-    assert not hasattr(amp, "direct3d")
-    with pytest.raises(amp.CompileError, match="`amp` has no `direct3d`"):
+    out = amp.array_view(np.zeros(3, F32))
+    bits = amp.array_view(np.zeros(3, I32))
+
+    @amp.parallel_for_each(accelerator_view, out.extent)
+    def _(i):
+        out[i] = amp.direct3d.saturate(amp.direct3d.mad(i[0], 0.75, -0.25))
+        bits[i] = amp.direct3d.clamp(amp.direct3d.firstbithigh(i[0]), -5, 0)
+
+    assert np.asarray(out).tolist() == [0.0, 0.5, 1.0] and np.asarray(bits).tolist() == [-1, 0, 0]
+    with pytest.raises(amp.CompileError, match=r"`amp\.direct3d` has no `noise`"):
 
         @amp.parallel_for_each(accelerator_view, amp.extent(3))
         def _(i):
-            amp.direct3d.saturate(1.0)
+            amp.direct3d.noise(1.0)

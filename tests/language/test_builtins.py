@@ -15,15 +15,12 @@ from numpy.typing import NDArray
 import vkamp as amp
 from tests.language.programs import F32, I32, U32, rows, same
 from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES, BuiltinRow
+from vkamp.ir.rows import CLASSES
 
 #: The element types that the parameters of a class can have.
 TYPES: dict[str, tuple[type, ...]] = {
-    "F": (F32,),
-    "N": (I32, U32, F32),
-    "S": (I32, F32),
-    "I": (I32,),
-    "Z": (I32, U32),
-    "B": (I32,),
+    letter: tuple({"int32": I32, "uint32": U32, "float32": F32, "bool": I32}[name] for name in names)
+    for letter, names in CLASSES.items()
 }
 
 _made = 0
@@ -46,13 +43,13 @@ def kernel_of(row: BuiltinRow) -> Any:
     lines = [f"def k(i, {', '.join(params)}, out):"]
     args = ", ".join(f"{p}[i]" for p in params)
     for n, spelling in enumerate(row.python):
-        name = f"amp.{spelling}" if spelling.startswith(("fast_math.", "precise_math.")) else spelling
+        name = f"amp.{spelling}" if spelling.startswith(("fast_math.", "precise_math.", "direct3d.")) else spelling
         lines.append(f"    out[{n}, i[0]] = {name}({args})")
     return amp.kernel(define("\n".join(lines) + "\n"))
 
 
 def result_type(row: BuiltinRow, kind: type) -> type:
-    return {"bool": I32, "int32": I32, "F": F32, "float32": F32}.get(row.result, kind)
+    return {"bool": I32, "int32": I32, "uint32": U32, "F": F32, "float32": F32}.get(row.result, kind)
 
 
 def test_every_row_has_samples_and_a_reference():
@@ -292,5 +289,6 @@ def test_python_names_of_the_rows_exist():
             group, _, member = spelling.rpartition(".")
             owner: Any = {
                 "": builtins, "math": math, "fast_math": amp.fast_math, "precise_math": amp.precise_math,
+                    "direct3d": amp.direct3d,
             }[group]  # fmt: skip
             assert callable(getattr(owner, member)), spelling

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from vkamp.dispatch.reference import ReferenceEngine
-from vkamp.errors import CompileError, UnsupportedFeatureError
+from vkamp.errors import AmpError, CompileError, UnsupportedFeatureError
 
 if TYPE_CHECKING:
     from vkamp.dispatch.inspection import Inspection
     from vkamp.lang.kernel import KernelFunction
-
-_Located = TypeVar("_Located", CompileError, UnsupportedFeatureError)
 
 __all__ = ["ReferenceEngine", "inspect_kernel", "parallel_for_each"]
 
@@ -54,7 +52,7 @@ def inspect_kernel(domain: Any, kernel: KernelFunction, *args: Any, **constants:
         raise _shown_at_the_kernel(error) from None
 
 
-def _shown_at_the_kernel(error: _Located) -> _Located:
+def _shown_at_the_kernel(error: CompileError | UnsupportedFeatureError) -> AmpError:
     """An error that points into a kernel, without the compiler's own frames: the message says where, and what to write.
 
     With VKAMP_TRACEBACK=1 they stay, for people who work on the compiler.

@@ -37,6 +37,7 @@ from vkamp.front.values import (
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES, BuiltinRow, TupleRow
 from vkamp.ir.fences import FENCES
+from vkamp.ir.rows import CLASSES
 from vkamp.ir.types import BOOL, FLOAT32, INT32, SCALARS, UINT32, Array, Scalar
 from vkamp.lang.device import MARK, MathFunction, MathTuple
 from vkamp.lang.index_space import extent, index
@@ -297,12 +298,6 @@ def _checked(ctx: Context, row: BuiltinRow, values: list[Value], node: ast.Call)
     return _apply(ctx, row, values, node.args, node)
 
 
-_ACCEPTS = {
-    "F": ("float32",), "N": ("int32", "uint32", "float32"), "S": ("int32", "float32"),
-    "I": ("int32",), "Z": ("int32", "uint32"), "B": ("bool",),
-}  # fmt: skip
-
-
 def _apply(ctx: Context, row: BuiltinRow, values: list[Value], nodes: list[ast.expr], node: ast.Call) -> Value:
     """A row with its arguments in the common type of their class."""
     numbers = [convert.number(ctx, v, n) for v, n in zip(values, nodes, strict=True)]
@@ -316,8 +311,8 @@ def _apply(ctx: Context, row: BuiltinRow, values: list[Value], nodes: list[ast.e
                 kind = convert.common(found, other)
                 found = Number(ir.Const(ctx.span(node), kind, 0)) if kind != BOOL else other
         kind = INT32 if kind == BOOL and letter != "B" else kind
-        if kind.name not in _ACCEPTS[letter]:
-            wanted = _ACCEPTS[letter]
+        if kind.name not in CLASSES[letter]:
+            wanted = CLASSES[letter]
             example = f"amp.{wanted[0]}({ctx.text(nodes[row.params.index(letter)])})"
             ctx.fail("VKA315", node, name=row.name, accepts=" or ".join(wanted), given=kind, advice=example)
         kinds[letter] = kind

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from vkamp.ir.direct3d import DIRECT3D_ROWS
 from vkamp.ir.precise import PRECISE_ROWS, PRECISE_TUPLES, ldexp, power
 from vkamp.ir.rows import AtomicRow, BuiltinRow, TupleRow, float_reference
 
@@ -200,7 +201,7 @@ _ROWS = (
 )  # fmt: skip
 
 #: By row name.
-BUILTINS: dict[str, BuiltinRow] = {row.name: row for row in (*_ROWS, *PRECISE_ROWS)}
+BUILTINS: dict[str, BuiltinRow] = {row.name: row for row in (*_ROWS, *PRECISE_ROWS, *DIRECT3D_ROWS)}
 
 
 def _tuple(name: str, parts: tuple[str, ...], doc: str, *also: str) -> TupleRow:

@@ -8,12 +8,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-__all__ = ["AtomicRow", "BuiltinRow", "TupleRow", "TypeClass", "float_reference"]
+__all__ = ["CLASSES", "AtomicRow", "BuiltinRow", "TupleRow", "TypeClass", "float_reference"]
 
 # Type classes of parameters: all parameters of one class letter get one common type.
 #   F  a float           N  int32, uint32 or float32      S  int32 or float32
-#   I  int32 exactly     B  bool                           Z  int32 or uint32
-TypeClass = Literal["F", "N", "S", "I", "Z", "B"]
+#   I  int32 exactly     U  uint32 exactly                 Z  int32 or uint32          B  bool
+TypeClass = Literal["F", "N", "S", "I", "U", "Z", "B"]
+
+#: The scalar types of each class.
+CLASSES: dict[str, tuple[str, ...]] = {
+    "F": ("float32",),
+    "N": ("int32", "uint32", "float32"),
+    "S": ("int32", "float32"),
+    "I": ("int32",),
+    "U": ("uint32",),
+    "Z": ("int32", "uint32"),
+    "B": ("bool",),
+}
 
 
 @dataclass(frozen=True)
@@ -21,7 +32,7 @@ class BuiltinRow:
     """A pure function.
 
     ``python``: dotted names relative to ``vkamp`` (``fast_math.sin``), or ``math.*`` / plain names of Python's.
-    ``result``: a class letter (the common type of its arguments), or ``bool`` / ``int32``.
+    ``result``: a class letter (the common type of its arguments), or a scalar type's name.
     ``glsl``: a format string over the argument texts, or per scalar type name.  ``ulp``: the largest distance from
     ``reference`` that a device may show in tests (float32 ulps; ``None``: equal), ``absolute`` an alternative bound.
     """

@@ -13,6 +13,7 @@ from vkamp.errors import Span
 from vkamp.ir import nodes
 from vkamp.ir.builtins import ATOMICS, BUILTINS
 from vkamp.ir.fences import FENCES
+from vkamp.ir.rows import CLASSES
 from vkamp.ir.types import BOOL, INT32, SCALARS, UINT32, VECTORS, Array, Scalar, Struct, Type, Vector, int_range
 
 __all__ = ["VerificationError", "verify"]
@@ -572,15 +573,5 @@ class _FunctionVerifier:
         self.same(expr, expr.type, expr.place.type)
 
 
-_CLASSES = {
-    "F": ("float32",),
-    "N": ("int32", "uint32", "float32"),
-    "S": ("int32", "float32"),
-    "I": ("int32",),
-    "Z": ("int32", "uint32"),
-    "B": ("bool",),
-}
-
-
 def _in_class(kind: Scalar, letter: str) -> bool:
-    return kind.name in _CLASSES[letter]
+    return kind.name in CLASSES[letter]

@@ -14,6 +14,7 @@ from vkamp.errors import AmpError
 from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES, BuiltinRow, TupleRow
 from vkamp.ir.fences import FENCES
 from vkamp.ir.precise import FP_CLASSES
+from vkamp.ir.rows import CLASSES
 
 __all__ = [
     "MARK",
@@ -33,6 +34,7 @@ __all__ = [
     "atomic_fetch_sub",
     "atomic_fetch_xor",
     "constant",
+    "direct3d",
     "fast_math",
     "global_memory_fence",
     "precise_math",
@@ -175,23 +177,18 @@ def uniform(value: _T) -> _T:
     return value
 
 
-#: What the parameters of a class take, in words.
-_CLASSES: dict[str, str] = {
-    "F": "float32",
-    "N": "int32, uint32 or float32",
-    "S": "int32 or float32",
-    "I": "int32",
-    "Z": "int32 or uint32",
-    "B": "bool",
-}
+def _in_words(letter: str) -> str:
+    """What the parameters of a class take."""
+    *others, last = CLASSES[letter]
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _math_doc(doc: str, python: Iterable[str], params: Iterable[str], results: Iterable[str]) -> str:
     """What a function does, its types and AMP's name of it."""
-    params, results = tuple(params), tuple(_CLASSES.get(result, result) for result in results)
+    params, results = tuple(params), tuple(_in_words(result) if result in CLASSES else result for result in results)
     # Parameters of one class letter have one common type.
-    kinds = ", ".join(_CLASSES[param] for param in dict.fromkeys(params))
-    groups = dict.fromkeys(name for name in python if name.startswith(("fast_math.", "precise_math.")))
+    kinds = ", ".join(_in_words(param) for param in dict.fromkeys(params))
+    groups = dict.fromkeys(name for name in python if name.startswith(("fast_math.", "precise_math.", "direct3d.")))
     amp = next((f" (AMP: ``{name.replace('.', '::')}``)" for name in groups), "")
     count = f"{len(params)} argument{'s' if len(params) > 1 else ''}"
     given = " and ".join("the arguments' type" if "," in kind or " or " in kind else kind for kind in results)
@@ -260,5 +257,8 @@ fast_math = MathNamespace("fast_math")
 #: Single-precision functions within the reference's bounds on every device (AMP: ``concurrency::precise_math``).
 #: There is no double precision yet: a double argument is refused as everywhere.
 precise_math = MathNamespace("precise_math")
+
+#: Intrinsics of HLSL (AMP: ``concurrency::direct3d``); ``noise`` and ``msad4`` are not among them.
+direct3d = MathNamespace("direct3d")
 for _name, _number in FP_CLASSES.items():
     setattr(precise_math, _name, _number)
