@@ -351,8 +351,18 @@ _INTEGER: dict[str, Callable[[int, int], int]] = {
 }  # fmt: skip
 
 
+#: What changes nothing as the right, and what as the left operand.
+_NEUTRAL_RIGHT = {"add": 0, "sub": 0, "mul": 1, "floordiv": 1, "tdiv": 1, "shl": 0, "shr": 0, "bitor": 0, "bitxor": 0}
+_NEUTRAL_LEFT = {"add": 0, "mul": 1, "bitor": 0, "bitxor": 0}
+
+
 def integer_operation(span: Span, kind: Scalar, name: Any, x: ir.Expr, y: ir.Expr) -> ir.Expr:
     """A binary operation; of two integer constants the result, which wraps as on a device."""
+    if kind.is_integer and x.type == kind == y.type:
+        # An unrolled loop adds 0 and multiplies by 1.
+        for operand, other, neutral in ((x, y, _NEUTRAL_RIGHT), (y, x, _NEUTRAL_LEFT)):
+            if isinstance(other, ir.Const) and not isinstance(operand, ir.Const) and other.value == neutral.get(name):
+                return operand
     if not (kind.is_integer and isinstance(x, ir.Const) and isinstance(y, ir.Const)):
         return ir.Binary(span, kind, name, x, y)
     if y.value == 0 and name in ("floordiv", "floormod", "tdiv", "trem"):
