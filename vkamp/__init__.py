@@ -6,12 +6,15 @@ runs it on a GPU of any vendor, or on a CPU driver.
 
 from typing import NoReturn as _NoReturn
 
+# The room of that name is imported first: later imports from it leave the function `check` in its place.
+from vkamp import check as _check_room  # noqa: F401
 from vkamp import dispatch as _dispatch
-from vkamp.dispatch import parallel_for_each
+from vkamp.dispatch import check, parallel_for_each
 from vkamp.errors import (
     AcceleratorRemovedError,
     AmpError,
     CheckError,
+    CheckWarning,
     CompileError,
     InvalidComputeDomainError,
     OutOfMemoryError,
@@ -20,6 +23,7 @@ from vkamp.errors import (
     ShaderEditError,
     UnsupportedFeatureError,
 )
+from vkamp.findings import Finding, Report
 from vkamp.lang import (
     access_type,
     access_type_auto,
@@ -118,11 +122,14 @@ __all__ = [
     "AcceleratorRemovedError",
     "AmpError",
     "CheckError",
+    "CheckWarning",
     "CompileError",
+    "Finding",
     "InvalidComputeDomainError",
     "OutOfMemoryError",
     "RaceError",
     "RaceWarning",
+    "Report",
     "ShaderEditError",
     "UnsupportedFeatureError",
     "accelerator",
@@ -148,6 +155,7 @@ __all__ = [
     "atomic_fetch_sub",
     "atomic_fetch_xor",
     "bool_",
+    "check",
     "completion_future",
     "constant",
     "copy",

@@ -16,6 +16,7 @@ __all__ = [
     "AcceleratorRemovedError",
     "AmpError",
     "CheckError",
+    "CheckWarning",
     "CompileError",
     "InvalidComputeDomainError",
     "Message",
@@ -138,6 +139,10 @@ class RaceError(CheckError):
 
 class ShaderEditError(AmpError):
     """A hand-edited shader does not fit its kernel."""
+
+
+class CheckWarning(UserWarning):
+    """Something that a checked launch (``VKAMP_CHECK=1``) could not look at."""
 
 
 class RaceWarning(UserWarning):

@@ -30,6 +30,7 @@ __all__ = [
     "ended_without_result",
     "error_of",
     "failed_assert",
+    "locate",
     "member_text",
     "missed_barrier",
     "race",
@@ -260,6 +261,24 @@ def unravel(number: int, shape: Sequence[int]) -> tuple[int, ...]:
         number, component = divmod(number, size)
         index.append(component)
     return tuple(reversed(index))
+
+
+def locate(word: int, strides: Sequence[int], shape: Sequence[int], size: int) -> tuple[tuple[int, ...], int] | None:
+    """Index and remaining words of what lies ``word`` words after a container's first element.
+
+    ``strides`` and ``size`` (of an element) are in words; ``None`` where strides overlap too much.
+    """
+    low = [s * (n - 1) if s < 0 else 0 for s, n in zip(strides, shape, strict=True)]
+    rest = word - sum(low)
+    index = [0] * len(shape)
+    for dim in sorted(range(len(index)), key=lambda d: -abs(strides[d])):
+        stride = abs(strides[dim])
+        if stride:
+            index[dim] = min(rest // stride, shape[dim] - 1)
+            rest -= index[dim] * stride
+        if strides[dim] < 0:
+            index[dim] = shape[dim] - 1 - index[dim]
+    return (tuple(index), rest) if 0 <= rest < size else None
 
 
 def _tuple(index: Sequence[int]) -> str:

@@ -5,6 +5,7 @@ Python function -> IR -> verified -> uniformity -> races -> GLSL -> (at first us
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 import warnings
@@ -12,12 +13,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from vkamp import emit, front, spirv
 from vkamp.artifacts import Executable, Target
+from vkamp.check import report
+from vkamp.check.instrument import REPORT, Instrumented, buffer_word
+from vkamp.check.instrument import instrument as _instrument
 from vkamp.check.races import check_certain_races
+from vkamp.check.report import Placed, Shadow, Where
 from vkamp.check.uniformity import check_uniformity
 from vkamp.emit import choose_target, grid, tile_counts
+from vkamp.emit.arrays import bind_arrays
 from vkamp.errors import RaceWarning
+from vkamp.findings import Finding
 from vkamp.front import Arguments, Request, collect, make_request
 from vkamp.front.context import Guard
 from vkamp.front.source import CodeKey
@@ -27,18 +37,26 @@ from vkamp.ir.text import text
 from vkamp.ir.verify import verify
 
 __all__ = [
+    "REPORT",
     "Arguments",
     "CodeKey",
     "Compiled",
     "Guard",
+    "Instrumented",
+    "Placed",
     "Request",
+    "Shadow",
+    "Where",
+    "buffer_word",
     "choose_target",
     "collect",
     "compile_kernel",
     "executable",
     "grid",
+    "instrument",
     "ir_text",
     "make_request",
+    "read_report",
     "tile_counts",
 ]
 
@@ -66,6 +84,21 @@ def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
     for finding in check_certain_races(kernel, uniformity):
         warnings.warn_explicit(finding.text, RaceWarning, finding.span.file, finding.span.line)
     return Compiled(kernel, access(kernel), contiguous(kernel), lowered.guards, lowered.constants)
+
+
+def instrument(compiled: Compiled, left_out: frozenset[str] = frozenset()) -> tuple[Instrumented, Compiled]:
+    """The kernel with check mode's instrumentation; ``left_out``: containers in which no races are looked for."""
+    # Functions that take tile_static arrays come once for each, so that every access has a known variable.
+    made = _instrument(bind_arrays(compiled.kernel), frozenset(), left_out)
+    if os.environ.get("VKAMP_VERIFY"):
+        verify(made.kernel)
+    return made, dataclasses.replace(compiled, kernel=made.kernel, access=access(made.kernel))
+
+
+def read_report(words: NDArray[np.uint32], made: Instrumented, where: Where) -> tuple[list[Finding], list[str]]:
+    """What an instrumented kernel found, and in words what it could not look at."""
+    found, not_covered = report.decode(words, made.layout, made.sites, where)
+    return found, [*made.not_covered, *not_covered]
 
 
 def executable(kernel: Kernel, target: Target) -> Executable:

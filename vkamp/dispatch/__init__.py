@@ -14,9 +14,10 @@ from vkamp.errors import AmpError, CompileError, UnsupportedFeatureError
 
 if TYPE_CHECKING:
     from vkamp.dispatch.inspection import Inspection
+    from vkamp.findings import Report
     from vkamp.lang.kernel import KernelFunction
 
-__all__ = ["ReferenceEngine", "inspect_kernel", "parallel_for_each"]
+__all__ = ["ReferenceEngine", "check", "inspect_kernel", "parallel_for_each"]
 
 
 @overload
@@ -40,6 +41,27 @@ def parallel_for_each(*args: Any, **constants: Any) -> Any:
         return launch.parallel_for_each(args, constants)
     except (CompileError, UnsupportedFeatureError) as error:
         raise _shown_at_the_kernel(error) from None
+
+
+@overload
+def check(domain: Any, /) -> Callable[[Callable[..., Any]], Report]: ...
+@overload
+def check(first: Any, second: Any, /, *args: Any, **constants: Any) -> Report: ...
+def check(*args: Any, **constants: Any) -> Any:
+    """Runs a launch once, checked, and reports what is wrong in it; the arguments are ``parallel_for_each``'s.
+
+    ``check([accelerator_view,] domain, kernel, *args, **constants)``, or as a decorator of a plain function, whose name
+    then stands for the report.  The launch has its effects on the containers, except that a store out of bounds is left
+    out and a load there gives 0; it has ended when the call returns.
+
+    The report has ``ok``, ``findings`` (each once, with the first threads that did it) and ``not_covered``.  Found are
+    indices out of bounds, data races in a tile and between tiles, reads of tile_static and private memory that nothing
+    wrote, integer divisions by zero, shifts and conversions out of range, failed assertions, and wrong claims of
+    ``amp.uniform``.  Raises what the launch would raise, nothing for what it finds.
+    """
+    from vkamp.dispatch import checking
+
+    return checking.check(args, constants)
 
 
 def inspect_kernel(domain: Any, kernel: KernelFunction, *args: Any, **constants: Any) -> Inspection:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import os
 import struct
 import threading
 from collections import OrderedDict
@@ -28,7 +29,7 @@ from vkamp.lang.kernel import BoundKernel, DeviceFunction, KernelFunction
 from vkamp.run.accelerators import accelerator, accelerator_view
 from vkamp.run.engine import Buffer, Dispatch, Launch, Limits, Program
 
-__all__ = ["Bound", "Prepared", "parallel_for_each", "prepare", "run"]
+__all__ = ["Bound", "Prepared", "bind", "check_limits", "enqueue", "parallel_for_each", "prepare", "run"]
 
 #: Compiled kernels kept; the oldest goes first.
 _KEEP = 1024
@@ -40,6 +41,10 @@ class Entry:
 
     compiled: pipeline.Compiled
     executables: dict[Target, Executable] = field(default_factory=dict)
+    #: Its forms for check mode, by the containers that are left out; their programs; what was told of it already.
+    checked: dict[frozenset[str], tuple[pipeline.Instrumented, pipeline.Compiled]] = field(default_factory=dict)
+    checked_executables: dict[Any, Executable] = field(default_factory=dict)
+    told: dict[Any, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,7 @@ class Prepared:
     compiled: pipeline.Compiled
     target: Target
     executable: Executable
+    entry: Entry
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,9 @@ def parallel_for_each(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
         domain = domain_of(args[0])
         return lambda function: _launch_closure(view, domain, function, constants)
     kernel, rest = args[1], args[2:]
+    if is_checked():
+        _run_checked(prepare(view, domain_of(args[0]), kernel, rest, constants))
+        return None
     key = memo.key_of(view, args[0], kernel, rest, constants)
     if key is None:
         run(prepare(view, domain_of(args[0]), kernel, rest, constants))
@@ -98,7 +107,26 @@ def _launch_closure(view: accelerator_view | None, domain: Domain, function: Any
             f"@amp.parallel_for_each runs a plain function at once; launch the kernel {function.__name__} with "
             f"amp.parallel_for_each(domain, {function.__name__}, ...)"
         )
-    run(prepare(view, domain, function, (), constants))
+    prepared = prepare(view, domain, function, (), constants)
+    if is_checked():
+        _run_checked(prepared)
+    else:
+        run(prepared)
+
+
+def is_checked() -> bool:
+    """Whether the environment asks for every launch to be checked (``VKAMP_CHECK=1``)."""
+    value = os.environ.get("VKAMP_CHECK", "")
+    if value not in ("", "0", "1"):
+        raise AmpError(f"VKAMP_CHECK is {value!r}: 1 checks every launch, 0 none")
+    return value == "1"
+
+
+def _run_checked(prepared: Prepared) -> None:
+    # Check mode is loaded where it is asked for.
+    from vkamp.dispatch import checking
+
+    checking.checked_launch(prepared)
 
 
 def prepare(
@@ -121,9 +149,9 @@ def prepare(
     executable = entry.executables.get(form)
     if executable is None:
         executable = pipeline.executable(entry.compiled.kernel, form)
-        _check_limits(executable, limits, function.__name__, target)
+        check_limits(executable, limits, function.__name__, target)
         entry.executables[form] = executable
-    return Prepared(target, domain, arguments, entry.compiled, form, executable)
+    return Prepared(target, domain, arguments, entry.compiled, form, executable, entry)
 
 
 def _function_of(kernel: Any) -> tuple[FunctionType, bool, Any]:
@@ -197,7 +225,7 @@ def _still_right(compiled: pipeline.Compiled, function: FunctionType, captured: 
     return same and all(guard.holds(function) for guard in compiled.guards)
 
 
-def _check_limits(executable: Executable, limits: Limits, name: str, view: accelerator_view) -> None:
+def check_limits(executable: Executable, limits: Limits, name: str, view: accelerator_view) -> None:
     shader, device = executable.shader, view.accelerator.description
     if shader.shared_bytes > limits.shared_bytes:
         raise UnsupportedFeatureError(
@@ -214,8 +242,12 @@ def _check_limits(executable: Executable, limits: Limits, name: str, view: accel
 
 def run(prepared: Prepared) -> Bound:
     """Binds the containers and enqueues the launch."""
+    return enqueue(prepared, bind(prepared))
+
+
+def enqueue(prepared: Prepared, descriptors: Mapping[str, Descriptor]) -> Bound:
+    """Enqueues a launch whose containers are bound."""
     view, arguments = prepared.view, prepared.arguments
-    descriptors = _bind(prepared)
     queue = view._queue
     program = queue.program(prepared.executable)
     layout, values = _words(prepared, descriptors)
@@ -237,12 +269,12 @@ def run(prepared: Prepared) -> Bound:
     launch = Launch(prepared.domain.shape, descriptors, arguments.scalars, extents)
     queue.enqueue(Dispatch(program, buffers, push, groups, writes, launch))
     for name in descriptors:
-        if prepared.compiled.access[name].changes:
+        if name in arguments.containers and prepared.compiled.access[name].changes:
             arguments.containers[name]._written(view)
     return Bound(program, groups, descriptors, layout, values, extents)
 
 
-def _bind(prepared: Prepared) -> dict[str, Descriptor]:
+def bind(prepared: Prepared) -> dict[str, Descriptor]:
     """Makes the used containers current on the target; the unused ones do not travel."""
     out: dict[str, Descriptor] = {}
     for name, container in prepared.arguments.containers.items():

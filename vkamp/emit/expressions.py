@@ -14,7 +14,6 @@ from vkamp.artifacts import PushWord
 from vkamp.emit.helpers import GLSL_TYPES, Helpers
 from vkamp.emit.literals import literal
 from vkamp.emit.places import Bits
-from vkamp.emit.ranges import Ranges
 from vkamp.ir.builtins import BUILTINS
 from vkamp.ir.nodes import (
     ArrayElement,
@@ -46,6 +45,7 @@ from vkamp.ir.nodes import (
     root_of,
     walk,
 )
+from vkamp.ir.ranges import Ranges
 from vkamp.ir.types import FLOAT32, INT32, VECTOR_LETTERS, Scalar, Struct, Type, Vector
 
 __all__ = ["Expressions", "Globals", "Text", "WordValue", "has_float_arithmetic", "is_packed"]
@@ -90,7 +90,8 @@ class Globals:
     kernel: Kernel
     #: By parameter and the type that its memory is accessed as.
     buffer_names: dict[tuple[str, Type], str]
-    tile_static_names: dict[str, str]
+    #: Of tile_static arrays and thread variables.
+    variable_names: dict[str, str]
     function_names: dict[str, str]
     struct_names: dict[Struct, str]
     field_names: dict[Struct, dict[str, str]]
@@ -264,8 +265,8 @@ class Expressions:
 
     def variable(self, variable: Variable) -> str:
         """The name of a variable."""
-        if variable.storage == "tile_static":
-            return self._shared.tile_static_names[variable.name]
+        if variable.storage in ("tile_static", "thread"):
+            return self._shared.variable_names[variable.name]
         return self._locals[variable.name]
 
     def operator(self, expr: Binary) -> tuple[str, Expr] | None:

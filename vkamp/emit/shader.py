@@ -66,14 +66,14 @@ class _Shader:
             first, kind = block.params[0], block.element
             name = give(first.name if kind == first.element else f"{first.name}_as_{_type_name(kind)}")
             buffer_names.update({(p.name, kind): name for p in block.params})
-        tile_statics = {v.name: give(v.name) for v in self.kernel.tile_statics}
+        variables = {v.name: give(v.name) for v in (*self.kernel.tile_statics, *self.kernel.thread_variables)}
         words = {word: give(_word_name(word)) for word in self.candidates}
         functions = {f.name: give(f.python_name) for f in self.kernel.functions}
         structs = structs_of(self.kernel)
         struct_names = {s: give(s.name) for s in structs}
         fields = {s: _field_names(s) for s in structs}
         loops = {key: give("_".join(key)) for key in _float_loops(self.kernel)}
-        return Globals(self.kernel, buffer_names, tile_statics, functions, struct_names, fields, words, loops)
+        return Globals(self.kernel, buffer_names, variables, functions, struct_names, fields, words, loops)
 
     def _block_name(self, block: Block) -> str:
         return self._name(block).rstrip("_")
@@ -141,6 +141,8 @@ class _Shader:
             lines += ["", *self._buffer(number, block)]
         if self.kernel.tile_statics:
             lines += ["", *self._tile_statics()]
+        if self.kernel.thread_variables:
+            lines += ["", *self._thread_variables()]
         return lines
 
     def _layout_line(self) -> str:
@@ -192,12 +194,16 @@ class _Shader:
             "};",
         ]
 
+    def _thread_variables(self) -> list[str]:
+        names = self.globals.variable_names
+        return [f"{type_text(v.type, {})[0]} {names[v.name]};" for v in self.kernel.thread_variables]
+
     def _tile_statics(self) -> list[str]:
         lines = []
         for variable in self.kernel.tile_statics:
             base, suffix = type_text(variable.type, self.globals.struct_names)
             qualifier = "precise " if self.kernel.precise and holds_float(variable.type) else ""
-            name = self.globals.tile_static_names[variable.name]
+            name = self.globals.variable_names[variable.name]
             lines.append(f"shared {qualifier}{base} {name}{suffix};")
         return lines
 

@@ -11,7 +11,6 @@ from vkamp.emit.expressions import Expressions, Globals, has_float_arithmetic, i
 from vkamp.emit.helpers import GLSL_TYPES
 from vkamp.emit.names import Namer
 from vkamp.emit.places import is_float_atomic
-from vkamp.emit.ranges import Ranges
 from vkamp.emit.scopes import BODY_START, Plan, Position, assigned_in, plan
 from vkamp.emit.threads import thread_lines
 from vkamp.errors import Span, UnsupportedFeatureError
@@ -53,6 +52,7 @@ from vkamp.ir.nodes import (
     walk,
     walk_statements,
 )
+from vkamp.ir.ranges import Ranges
 from vkamp.ir.types import (
     INT32,
     VECTOR_LETTERS,
@@ -144,7 +144,7 @@ class _FunctionPrinter:
             elif isinstance(statement, Atomic) and statement.result is not None:
                 own.append(statement.result)
             for variable in own:
-                if variable.storage != "tile_static":
+                if variable.storage not in ("tile_static", "thread"):
                     found.setdefault(variable.name, variable)
         return list(found.values())
 

@@ -88,12 +88,13 @@ class Variable:
     """A named piece of memory; ``name`` is unique within its function (tile_static: within the kernel).
 
     ``storage``: ``"local"`` (no array), ``"private"`` and ``"tile_static"`` (arrays), ``"parameter"`` (of a function:
-    arrays by reference, all else by value).  A ``temporary`` is no variable of the author's: messages leave it out.
+    arrays by reference, all else by value), ``"thread"`` (a scalar that every function of the running thread sees;
+    only instrumentation makes them).  A ``temporary`` is no variable of the author's: messages leave it out.
     """
 
     name: str
     type: Type
-    storage: Literal["local", "private", "tile_static", "parameter"]
+    storage: Literal["local", "private", "tile_static", "parameter", "thread"]
     span: Span = dataclasses.field(repr=False, compare=False)
     temporary: bool = dataclasses.field(default=False, repr=False, compare=False)
 
@@ -493,7 +494,7 @@ class Kernel:
 
     ``tile`` is the tile's extent, or ``None`` for an untiled domain; ``index_name`` the Python name of the first
     parameter; ``functions`` holds callees before callers; ``constants`` are the compile-time constants that it was
-    specialised for, for people to read.
+    specialised for, for people to read; ``thread_variables`` are those that all functions of a thread share.
     """
 
     name: str
@@ -508,6 +509,7 @@ class Kernel:
     precise: bool
     constants: tuple[tuple[str, str], ...]
     span: Span = dataclasses.field(repr=False, compare=False)
+    thread_variables: tuple[Variable, ...] = ()
 
     def buffer(self, name: str) -> BufferParam:
         """The container parameter called ``name``."""

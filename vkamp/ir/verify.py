@@ -73,7 +73,11 @@ def _check_kernel(kernel: nodes.Kernel) -> None:
     for scalar in kernel.scalars:
         if scalar.type not in SCALARS.values():
             _fail(scalar.span, f"scalar {scalar.name} of type {scalar.type}")
-    _unique(((v.name, v.span) for v in kernel.tile_statics), "tile_static variables")
+    shared = (*kernel.tile_statics, *kernel.thread_variables)
+    _unique(((v.name, v.span) for v in shared), "variables of the kernel")
+    for variable in kernel.thread_variables:
+        if variable.storage != "thread" or variable.type not in SCALARS.values():
+            _fail(variable.span, f"{variable.name} is no thread variable")
     for variable in kernel.tile_statics:
         if variable.storage != "tile_static" or not isinstance(variable.type, Array):
             _fail(variable.span, f"{variable.name} is no tile_static array")
@@ -147,7 +151,7 @@ class _FunctionVerifier:
         self.buffers = {b.name: b for b in kernel.buffers}
         self.scalars = {s.name: s for s in kernel.scalars}
         self.own = {v.name: v for v in (*function.params, *function.variables)}
-        self.shared = {v.name: v for v in kernel.tile_statics}
+        self.shared = {v.name: v for v in (*kernel.tile_statics, *kernel.thread_variables)}
         self.loops = 0
         self.statements: dict[type[nodes.Stmt], Callable[[Any], None]] = {
             nodes.Declare: self._declare,
@@ -276,7 +280,8 @@ class _FunctionVerifier:
     def _barrier(self, statement: nodes.Barrier) -> None:
         known = FENCES.get(statement.fence.name) == statement.fence
         self.expect(known, statement, "is no row of the fences")
-        self.expect(self.kernel.tile is not None, statement, "a fence in a kernel without tiles")
+        tiled = self.kernel.tile is not None or not statement.fence.waits
+        self.expect(tiled, statement, "a barrier in a kernel without tiles")
 
     def _atomic(self, statement: nodes.Atomic) -> None:
         row = ATOMICS.get(statement.name)
@@ -347,8 +352,8 @@ class _FunctionVerifier:
     # -- places ------------------------------------------------------------------------------------
 
     def variable(self, variable: nodes.Variable, node: nodes.Node) -> None:
-        """It is declared in this function, or is tile_static memory of the kernel."""
-        if variable.storage == "tile_static":
+        """It is declared in this function, or is tile_static memory or a thread variable of the kernel."""
+        if variable.storage in ("tile_static", "thread"):
             self.expect(variable.name not in self.own, node, f"{variable.name} is two things here")
             declared = self.shared.get(variable.name)
         else:

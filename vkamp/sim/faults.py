@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from vkamp import findings
 from vkamp.errors import Span
-from vkamp.findings import AccessKind, ThreadAt, element_text, member_text, unravel
+from vkamp.findings import AccessKind, ThreadAt, element_text, locate, member_text, unravel
 from vkamp.ir.nodes import Kernel
 from vkamp.ir.types import Array, Type
 
@@ -90,17 +90,7 @@ class BufferLayout:
 
     def locate(self, word: int, size: int) -> tuple[tuple[int, ...], int] | None:
         """Index and remaining words of an address; ``None`` where strides overlap too much."""
-        low = [s * (n - 1) if s < 0 else 0 for s, n in zip(self.strides, self.shape, strict=True)]
-        rest = word - self.offset - sum(low)
-        index = [0] * len(self.shape)
-        for dim in sorted(range(len(index)), key=lambda d: -abs(self.strides[d])):
-            stride = abs(self.strides[dim])
-            if stride:
-                index[dim] = min(rest // stride, self.shape[dim] - 1)
-                rest -= index[dim] * stride
-            if self.strides[dim] < 0:
-                index[dim] = self.shape[dim] - 1 - index[dim]
-        return (tuple(index), rest) if 0 <= rest < size else None
+        return locate(word - self.offset, self.strides, self.shape, size)
 
 
 class Judge:

@@ -100,7 +100,7 @@ class Ranges:
             return self._thread_index(expr)
         if isinstance(expr, BufferExtent):
             return 1, _EXTENT_MAX
-        if isinstance(expr, Load) and isinstance(expr.place, Local):
+        if isinstance(expr, Load) and isinstance(expr.place, Local) and expr.place.variable.storage != "thread":
             return self._variable(expr.place.variable.name, expr.type)
         if isinstance(expr, Select):
             return _union(self.of(expr.then), self.of(expr.orelse))

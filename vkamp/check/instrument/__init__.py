@@ -1,0 +1,253 @@
+"""Check mode: a kernel that looks at itself, IR -> IR.
+
+The instrumented kernel does what the kernel does, writes what it finds wrong into one more container, the report, and
+goes on: a load that is out of bounds gives 0, such a store is left out, a wrong divisor is 1.  It needs nothing of a
+device but 32-bit atomics in buffers.
+
+A divergent barrier needs no look here: a barrier under control flow that is not uniform does not compile, and where
+the author claims that a value is uniform, all threads go on with the first one's.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from vkamp.check.instrument.layout import Layout, Sites
+from vkamp.check.instrument.make import NOWHERE, REPORT, THREAD, Maker, uint
+from vkamp.check.instrument.places import buffer_word
+from vkamp.check.instrument.rewrite import Plan, Rewriter
+from vkamp.ir import nodes
+from vkamp.ir.access import Access, typed_access
+from vkamp.ir.types import INT32, UINT32
+
+__all__ = ["REPORT", "Instrumented", "Layout", "Sites", "buffer_word", "instrument"]
+
+#: More accesses than this of one kind of memory are not judged: there is a cell for every two of them.
+_MOST_ACCESSES = 1500
+#: Bits that must be left for the number of the barrier interval.
+_INTERVAL_BITS = 8
+
+
+@dataclass(frozen=True)
+class Instrumented:
+    """An instrumented kernel and how to read its report.
+
+    ``shadows``: the words of a group of entries for each container that is judged; ``words``: the launch words that
+    the kernel takes beside its own (:func:`buffer_word`, ``tiles D``, ``claims``, ``tile_static``, ``checked tiles``).
+    ``not_covered``: what the kernel does not look at, in words.
+    """
+
+    kernel: nodes.Kernel
+    layout: Layout
+    sites: Sites
+    shadows: Mapping[str, int]
+    words: tuple[str, ...]
+    not_covered: tuple[str, ...]
+
+
+def instrument(
+    kernel: nodes.Kernel, proved: frozenset[str] = frozenset(), left_out: frozenset[str] = frozenset()
+) -> Instrumented:
+    """The kernel with everything that check mode looks at; no function of it may take a tile_static array.
+
+    ``proved``: tile_static variables and containers without races, which need no look; ``left_out``: containers that
+    must do without (their shadow would be too large).
+    """
+    containers, only_written = _judged(kernel, proved | left_out)
+    threads = math.prod(kernel.tile) if kernel.tile is not None else 1
+    statics = [v for v in kernel.tile_statics if threads > 1 and v.name not in proved]
+    judged_static = frozenset(v.name for v in statics)
+    not_covered: list[str] = []
+    while True:
+        plan = _plan(kernel, containers, only_written, judged_static, threads)
+        functions = [_rewritten(plan, f) for f in (*kernel.functions, kernel.body)]
+        layout = _layout(plan, kernel, threads)
+        if containers and _too_many(layout.global_, layout):
+            not_covered.append(f"races on containers: {layout.global_} accesses of them are too many")
+            containers = frozenset()
+        elif judged_static and _too_many(layout.static, layout):
+            not_covered.append(f"races on tile_static memory: {layout.static} accesses of it are too many")
+            judged_static = frozenset()
+        else:
+            break
+    not_covered += _notes(plan)
+    helpers = plan.helpers.functions(layout, _atomics_may_set(plan))
+    made = _assembled(kernel, plan, functions, helpers)
+    shadows = {name: plan.tables[name] for name in sorted(containers)}
+    return Instrumented(made, layout, plan.sites, shadows, tuple(plan.words), tuple(not_covered))
+
+
+def _judged(kernel: nodes.Kernel, unneeded: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """The containers that races are looked for in, and those of them whose memory is only written.
+
+    Containers on one memory stand and fall together.
+    """
+    kinds: dict[int, Access] = {}
+    names: dict[int, set[str]] = {}
+    for (name, _), kind in typed_access(kernel).items():
+        storage = kernel.buffer(name).storage
+        kinds[storage] = kinds.get(storage, Access()) | kind
+        names.setdefault(storage, set()).add(name)
+    judged: set[str] = set()
+    only_written: set[str] = set()
+    for storage, members in names.items():
+        kind = kinds[storage]
+        # Atomic updates and reads alone cannot race.
+        if not kind.writes or members <= unneeded:
+            continue
+        judged |= members
+        if not kind.reads and not kind.atomics:
+            only_written |= members
+    return frozenset(judged), frozenset(only_written)
+
+
+def _plan(
+    kernel: nodes.Kernel,
+    containers: frozenset[str],
+    only_written: frozenset[str],
+    judged_static: frozenset[str],
+    threads: int,
+) -> Plan:
+    near = threads > 1
+    tables = {name: (2 if near else 1) if name in only_written else (6 if near else 3) for name in containers}
+    first: dict[str, int] = {}
+    total = 0
+    for variable in kernel.tile_statics:
+        first[variable.name] = total
+        total += variable.type.size // 4
+    return Plan(kernel, containers, judged_static, only_written, first, tables, _ordered(kernel), near)
+
+
+def _ordered(kernel: nodes.Kernel) -> tuple[bool, bool]:
+    """Whether a fence that does not wait and a barrier of another kind may order global, tile_static memory."""
+    statements = (s for f in (*kernel.functions, kernel.body) for s in nodes.walk_statements(f.body))
+    fences = [s.fence for s in statements if isinstance(s, nodes.Barrier)]
+    apart, waits = [f for f in fences if not f.waits], [f for f in fences if f.waits]
+    return (
+        any(f.orders_global for f in apart) and not all(f.orders_global for f in waits),
+        any(f.orders_tile_static for f in apart) and not all(f.orders_tile_static for f in waits),
+    )
+
+
+def _notes(plan: Plan) -> list[str]:
+    """What the plan takes for right without a look."""
+    out = []
+    for space, ordered in zip(("global", "tile_static"), plan.ordered, strict=True):
+        if ordered:
+            out.append(
+                f"the order of {space} memory by a fence and a barrier that stand apart: every barrier is taken to "
+                "order it"
+            )
+    if plan.partly_set:
+        out.append("unwritten members of structs that are copied as a whole out of tile_static or private memory")
+    return out
+
+
+def _rewritten(plan: Plan, function: nodes.Function) -> nodes.Function:
+    """A function; the kernel's own gets its first statements later, for they depend on the layout."""
+    return Rewriter(plan, function).run()
+
+
+def _layout(plan: Plan, kernel: nodes.Kernel, threads: int) -> Layout:
+    words = sum(v.type.size // 4 for v in kernel.tile_statics)
+    sites = plan.sites
+    tables = 1 if not plan.judged_static else 4 if _atomics_may_set(plan) else 3
+    return Layout(threads, len(sites.values), len(sites.static), len(sites.global_), words, tables)
+
+
+def _atomics_may_set(plan: Plan) -> bool:
+    """Whether an atomic update may be the first to write a word of tile_static memory, beside plain writes."""
+    return any(s.access == "atomic" for s in plan.sites.static)
+
+
+def _too_many(accesses: int, layout: Layout) -> bool:
+    return accesses > _MOST_ACCESSES or layout.thread_bits + accesses.bit_length() > 32 - _INTERVAL_BITS
+
+
+def _assembled(
+    kernel: nodes.Kernel, plan: Plan, functions: list[nodes.Function], helpers: tuple[nodes.Function, ...]
+) -> nodes.Kernel:
+    layout = _layout(plan, kernel, _threads(kernel))
+    before = _first_statements(kernel, plan, layout)
+    *callees, body = functions
+    body = dataclasses.replace(body, body=(*before, *body.body))
+    storage = max((b.storage for b in kernel.buffers), default=-1) + 1
+    report = nodes.BufferParam(REPORT, UINT32, 1, False, True, storage, NOWHERE)
+    words = tuple(nodes.ScalarParam(name, UINT32, NOWHERE) for name in plan.words)
+    return dataclasses.replace(
+        kernel,
+        buffers=(*kernel.buffers, report),
+        scalars=(*kernel.scalars, *words),
+        functions=(*helpers, *callees),
+        body=body,
+        thread_variables=_thread_variables(plan),
+    )
+
+
+def _threads(kernel: nodes.Kernel) -> int:
+    return math.prod(kernel.tile) if kernel.tile is not None else 1
+
+
+def _thread_variables(plan: Plan) -> tuple[nodes.Variable, ...]:
+    """Those that the kernel uses."""
+    used = [THREAD.tile, THREAD.local]
+    if plan.judged:
+        used.append(THREAD.signature)
+        if plan.near:
+            used.append(THREAD.in_global)
+    if plan.sites.static:
+        used += [THREAD.in_static, THREAD.static_at]
+    return tuple(used)
+
+
+def _first_statements(kernel: nodes.Kernel, plan: Plan, layout: Layout) -> list[nodes.Stmt]:
+    """Which thread this is, and how it signs."""
+    make = Maker(NOWHERE)
+
+    def word(name: str) -> nodes.Expr:
+        plan.words[name] = None
+        return nodes.ScalarValue(NOWHERE, UINT32, name)
+
+    def number(kind: str, sizes: list[nodes.Expr]) -> nodes.Expr:
+        total: nodes.Expr = uint(0)
+        for dim in range(kernel.rank):
+            index = nodes.ThreadIndex(NOWHERE, INT32, kind, dim)  # type: ignore[arg-type]
+            scaled = make.mul(total, sizes[dim]) if dim else uint(0)
+            total = make.add(scaled, make.as_uint(index))
+        return total
+
+    tiles: list[nodes.Expr] = [uint(0), *(word(f"tiles {d}") for d in range(1, kernel.rank))]
+    out: list[nodes.Stmt] = []
+    if kernel.tile is None:
+        out.append(make.set(THREAD.tile, number("global", tiles)))
+        out.append(make.set(THREAD.local, uint(0)))
+    else:
+        out.append(make.set(THREAD.tile, number("tile", tiles)))
+        out.append(make.set(THREAD.local, number("local", [uint(n) for n in kernel.tile])))
+    tile, local = make.load(THREAD.tile), make.load(THREAD.local)
+    if plan.judged:
+        thread = make.add(make.mul(tile, 1 << layout.thread_bits), local)
+        out.append(make.set(THREAD.signature, make.mul(thread, 1 << layout.global_bits)))
+        if plan.near:
+            bits = layout.global_bits
+            first = uint(1 << (bits + layout.thread_bits))
+            out.append(make.set(THREAD.in_global, make.add(make.mul(local, 1 << bits), first)))
+    if plan.sites.static:
+        bits = layout.static_bits
+        first = uint(1 << (bits + layout.thread_bits))
+        out.append(make.set(THREAD.in_static, uint(0)))
+        out.append(make.set(THREAD.static_at, uint(0)))
+        at = make.add(word("tile_static"), make.mul(tile, layout.tile_words))
+        out.append(
+            make.when(
+                make.compare("lt", tile, word("checked tiles")),
+                [
+                    make.set(THREAD.in_static, make.add(make.mul(local, 1 << bits), first)),
+                    make.set(THREAD.static_at, at),
+                ],
+            )
+        )
+    return out

@@ -1,0 +1,391 @@
+"""The device functions that an instrumented kernel calls, each made when it is first used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vkamp.check.instrument.layout import COUNT, EXHAUSTED, FIRST_RECORD, RECORD_WORDS, RECORDS, Layout
+from vkamp.check.instrument.make import NOWHERE, THREAD, Maker, uint
+from vkamp.findings import AccessKind
+from vkamp.ir import nodes
+from vkamp.ir.types import FLOAT32, INT32, UINT32, Array, Type
+
+__all__ = ["Helpers"]
+
+_make = Maker(NOWHERE)
+_load, _add, _set, _when = _make.load, _make.add, _make.set, _make.when
+
+#: Entries of a group of a container's shadow: between tiles, in the tile; of accesses that are no plain writes the
+#: largest and the smallest.
+_FAR, _NEAR, _FAR_MOST, _FAR_LEAST, _NEAR_MOST, _NEAR_LEAST = range(6)
+#: Entries of a group of tile_static memory's shadow; the last where an atomic may be the first to write.
+_WRITER, _MOST, _LEAST, _SET = range(4)
+
+
+def _parameter(name: str, kind: Type = UINT32) -> nodes.Variable:
+    return nodes.Variable(name, kind, "parameter", NOWHERE)
+
+
+def _local(name: str, kind: Type = UINT32) -> nodes.Variable:
+    storage = "private" if isinstance(kind, Array) else "local"
+    return nodes.Variable(name, kind, storage, NOWHERE)  # type: ignore[arg-type]
+
+
+def _bit(op: str, left: nodes.Expr, right: nodes.Expr | int) -> nodes.Expr:
+    return _make.binary(op, left, uint(right) if isinstance(right, int) else right)
+
+
+def _same(left: nodes.Expr, right: nodes.Expr | int) -> nodes.Expr:
+    return _make.compare("eq", left, uint(right) if isinstance(right, int) else right)
+
+
+def _differ(left: nodes.Expr, right: nodes.Expr | int) -> nodes.Expr:
+    return _make.compare("ne", left, uint(right) if isinstance(right, int) else right)
+
+
+class Helpers:
+    """The helpers of one kernel.  Names are asked for while the kernel is rewritten; the bodies come after, when the
+    layout is known.
+    """
+
+    def __init__(self) -> None:
+        self._wanted: dict[str, tuple[str, ...]] = {}
+
+    def _want(self, name: str, *key: str) -> str:
+        self._wanted[name] = key
+        return name
+
+    # -- names
+
+    def note(self) -> str:
+        """``(cell, other tile, other thread, value, value)``: takes the cell and writes the finding."""
+        return "note finding"
+
+    def conversion(self) -> str:
+        """``(cell, value)``: notes a float that an integer type cannot hold."""
+        return self._want("note conversion", "conversion")
+
+    def static(self, access: AccessKind, *, judged: bool, must_be_set: bool) -> str:
+        """``(word, access)``: notes an access of tile_static memory.
+
+        ``judged``: looks for races.  ``must_be_set``: the access takes what is there.
+        """
+        name = f"{access} tile_static" + ("" if judged else " unjudged")
+        if access != "write" and not must_be_set:
+            name += " partly set"
+        return self._want(name, "static", access, str(judged), str(must_be_set))
+
+    def container(self, access: AccessKind, *, only_written: bool, near: bool) -> str:
+        """``(group, access)``: notes an access of a container.
+
+        ``only_written``: nothing but plain writes.  ``near``: threads of a tile are several.
+        """
+        name = f"{access} global" + (" written" if only_written else "")
+        return self._want(name, "global", access, str(only_written), str(near))
+
+    def interval(self, space: str) -> str:
+        """``()``: a barrier that orders ``"static"`` or ``"global"`` memory has been passed."""
+        return self._want(f"next interval {space}", "interval", space)
+
+    # -- functions
+
+    def functions(self, layout: Layout, atomics_may_set: bool) -> tuple[nodes.Function, ...]:
+        """Every helper that is used, callees first."""
+        makers = {"static": _Static, "global": _Global}
+        out = [_note_function(layout)]
+        spaces = {key[0] for key in self._wanted.values()}
+        judges = [space for space in ("static", "global") if space in spaces]
+        for space in judges:
+            out.append(makers[space](layout, atomics_may_set).near_function())
+        for name, key in self._wanted.items():
+            if key[0] == "conversion":
+                out.append(_conversion_function(name))
+            elif key[0] == "interval":
+                out.append(_interval_function(name, key[1], layout))
+            else:
+                out.append(makers[key[0]](layout, atomics_may_set).function(name, *key[1:]))
+        return tuple(out)
+
+
+def _function(
+    name: str,
+    params: Sequence[nodes.Variable],
+    body: Sequence[nodes.Stmt],
+    variables: Sequence[nodes.Variable] = (),
+) -> nodes.Function:
+    python_name = name.replace(" ", "_")
+    return nodes.Function(name, python_name, tuple(params), (), tuple(variables), tuple(body), NOWHERE)
+
+
+_CELL, _OTHER_TILE, _OTHER, _A, _B = map(_parameter, ("cell", "other_tile", "other", "a", "b"))
+
+
+def _note_function(layout: Layout) -> nodes.Function:
+    taken, number, at = map(_local, ("taken", "number", "at"))
+    cell = _add(uint(layout.cells), _load(_CELL))
+    values = (_load(THREAD.tile), _load(THREAD.local), *map(_load, (_OTHER_TILE, _OTHER, _A, _B)))
+    record = [_set(_make.word(_load(at)), _add(_load(_CELL), uint(1)))]
+    record += [_set(_make.word(_add(_load(at), uint(k))), v) for k, v in enumerate(values, 1)]
+    write = [
+        _make.atomic("atomic_fetch_add", uint(COUNT), uint(1), number),
+        _when(
+            _make.compare("lt", _load(number), uint(RECORDS)),
+            [_set(at, _add(_make.mul(_load(number), RECORD_WORDS), uint(FIRST_RECORD))), *record],
+        ),
+    ]
+    take = [
+        _make.atomic("atomic_exchange", cell, uint(1), taken),
+        _when(_same(_load(taken), 0), write),
+    ]
+    body = [_when(_same(_load(_make.word(cell)), 0), take)]
+    return _function("note finding", (_CELL, _OTHER_TILE, _OTHER, _A, _B), body, (taken, number, at))
+
+
+def _note(cell: nodes.Expr, tile: nodes.Expr, other: nodes.Expr, a: nodes.Expr) -> nodes.Call:
+    return _make.call("note finding", cell, tile, other, a, uint(0))
+
+
+def _conversion_function(name: str) -> nodes.Function:
+    value, kept = _parameter("value", FLOAT32), _local("kept", Array(FLOAT32, (1,)))
+    zero = nodes.Const(NOWHERE, INT32, 0)
+    element = nodes.ArrayElement(NOWHERE, FLOAT32, nodes.Local(NOWHERE, kept.type, kept), (zero,))
+    bits = nodes.Reinterpreted(NOWHERE, UINT32, element, zero)
+    body = [
+        nodes.Declare(NOWHERE, kept),
+        nodes.Assign(NOWHERE, element, _load(value)),
+        _make.call("note finding", _load(_CELL), uint(0), uint(0), _load(bits), uint(0)),
+    ]
+    return _function(name, (_CELL, value), body, (kept,))
+
+
+def _interval_function(name: str, space: str, layout: Layout) -> nodes.Function:
+    variable = THREAD.in_static if space == "static" else THREAD.in_global
+    bits = (layout.static_bits if space == "static" else layout.global_bits) + layout.thread_bits
+    step = 1 << bits
+    ran_out = [_set(variable, uint(0)), _set(_make.word(uint(EXHAUSTED)), uint(1))]
+    body = [
+        _when(
+            _differ(_load(variable), 0),
+            [
+                _set(variable, _add(_load(variable), uint(step))),
+                _when(_make.compare("lt", _load(variable), uint(step)), ran_out),
+            ],
+        )
+    ]
+    return _function(name, (), body)
+
+
+_ENTRY, _WORD, _SITE, _GROUP = map(_parameter, ("entry", "word", "site", "group"))
+
+
+class _Space:
+    """The helpers of one memory space."""
+
+    #: The cell of two accesses, their bits, the thread's signature, the name of the judging function.
+    pairs: int
+    bits: int
+    signature: nodes.Variable
+    judge: str
+
+    def __init__(self, layout: Layout, atomics_may_set: bool) -> None:
+        self.layout = layout
+        self.atomics_may_set = atomics_may_set
+
+    @property
+    def thread_mask(self) -> int:
+        """The bits of a signature that hold the thread."""
+        return ((1 << self.layout.thread_bits) - 1) << self.bits
+
+    def pair(self, other: nodes.Expr) -> nodes.Expr:
+        """The cell of this access (``site``) with that of an entry."""
+        count = {"static": self.layout.static, "global": self.layout.global_}[self.name] + 1
+        theirs = _bit("bitand", other, (1 << self.bits) - 1)
+        return _add(_make.mul(_load(_SITE), count), theirs, uint(self.pairs))
+
+    name: str = ""
+
+    def near_function(self) -> nodes.Function:
+        """Judges an entry of the tile: is it another thread's, of this interval?"""
+        interval = _bit("bitand", _load(self.signature), ~self.thread_mask)
+        same_interval = _make.compare("ge", _load(_ENTRY), interval)
+        other = _bit("bitand", _bit("bitxor", _load(_ENTRY), _load(self.signature)), self.thread_mask)
+        thread = _bit("bitand", _bit("shr", _load(_ENTRY), self.bits), (1 << self.layout.thread_bits) - 1)
+        found = _note(self.pair(_load(_ENTRY)), _load(THREAD.tile), thread, _load(_WORD))
+        body = [_when(_make.both([same_interval, _differ(other, 0)]), [found])]
+        return _function(self.judge, (_ENTRY, _WORD, _SITE), body)
+
+    def judged(self, entry: nodes.Expr, word: nodes.Variable) -> nodes.Call:
+        """Judges an entry of the tile."""
+        return _make.call(self.judge, entry, _load(word), _load(_SITE))
+
+    @staticmethod
+    def raised(at: nodes.Expr, value: nodes.Expr) -> nodes.If:
+        """Raises an entry; often it is high enough already."""
+        lower = _make.compare("lt", _load(_make.word(at)), value)
+        return _when(lower, [_make.atomic("atomic_fetch_max", at, value)])
+
+
+class _Static(_Space):
+    """tile_static memory: one shadow for each tile."""
+
+    name = "static"
+    judge = "judge tile_static"
+    signature = THREAD.in_static
+
+    @property
+    def bits(self) -> int:  # type: ignore[override]
+        return self.layout.static_bits
+
+    @property
+    def pairs(self) -> int:  # type: ignore[override]
+        return self.layout.static_pairs
+
+    def function(self, name: str, access: str, judged: str, must_be_set: str) -> nodes.Function:
+        """The function that notes an access of a word."""
+        at = _local("at")
+        out: list[nodes.Stmt] = []
+        has_tables = self.layout.static_tables > 1
+
+        def entry(table: int) -> nodes.Expr:
+            return _add(_load(at), uint(table))
+
+        out.append(_set(at, _add(_load(THREAD.static_at), _make.mul(_load(_WORD), self.layout.static_tables))))
+        if must_be_set == "True":
+            unset = _same(_load(_make.word(entry(_WRITER))), 0)
+            if self.atomics_may_set:
+                unset = _make.both([unset, _same(_load(_make.word(entry(_SET))), 0)])
+            cell = _add(_load(_SITE), uint(self.layout.unset))
+            out.append(_when(unset, [_note(cell, uint(0), uint(0), _load(_WORD))]))
+        signed = _add(_load(THREAD.in_static), _load(_SITE))
+        if judged != "True":
+            if access == "write":
+                out.append(_set(_make.word(_load(at)), signed))
+        elif access == "write":
+            before = _local("before")
+            out += [
+                _make.atomic("atomic_fetch_max", entry(_WRITER), signed, before),
+                self.judged(_load(before), _WORD),
+            ]
+            if has_tables:
+                out += [
+                    _make.fence(),
+                    self.judged(_load(_make.word(entry(_MOST))), _WORD),
+                    self.judged(_bit("bitxor", _load(_make.word(entry(_LEAST))), self.thread_mask), _WORD),
+                ]
+        else:
+            inverted = _bit("bitxor", signed, self.thread_mask)
+            out += [
+                self.raised(entry(_MOST), signed),
+                self.raised(entry(_LEAST), inverted),
+                _make.fence(),
+                self.judged(_load(_make.word(entry(_WRITER))), _WORD),
+            ]
+        if access == "atomic" and self.atomics_may_set:
+            out.append(_set(_make.word(entry(_SET)), uint(1)))
+        body = [_when(_differ(_load(THREAD.in_static), 0), out)]
+        variables = (at, _local("before")) if access == "write" and judged == "True" else (at,)
+        return _function(name, (_WORD, _SITE), body, variables)
+
+
+class _Global(_Space):
+    """Containers: one shadow for each stretch of memory that containers of the launch lie in."""
+
+    name = "global"
+    judge = "judge global"
+    signature = THREAD.in_global
+
+    @property
+    def bits(self) -> int:  # type: ignore[override]
+        return self.layout.global_bits
+
+    @property
+    def pairs(self) -> int:  # type: ignore[override]
+        return self.layout.global_pairs
+
+    def function(self, name: str, access: str, only_written: str, near: str) -> nodes.Function:
+        """The function that notes an access of a word, whose group of entries begins at ``group``."""
+        has_near, has_others = near == "True", only_written != "True"
+        variables: list[nodes.Variable] = []
+        out: list[nodes.Stmt] = []
+        signed = _add(_load(THREAD.signature), _load(_SITE))
+        near_signed = _add(_load(THREAD.in_global), _load(_SITE))
+        counts = _differ(_load(THREAD.in_global), 0)
+
+        def entry(table: int) -> nodes.Expr:
+            return _add(_load(_GROUP), uint(self.table(table, has_near)))
+
+        def kept(variable: str, value: nodes.Expr) -> nodes.Variable:
+            made = _local(variable)
+            variables.append(made)
+            out.append(_set(made, value))
+            return made
+
+        if access == "write":
+            far = _local("far")
+            variables.append(far)
+            out.append(_make.atomic("atomic_fetch_max", entry(_FAR), signed, far))
+            entries = [_load(far)]
+            near_entries: list[nodes.Expr] = []
+            if has_near:
+                before = _local("before")
+                variables.append(before)
+                out += [_make.fence(), _make.atomic("atomic_fetch_max", entry(_NEAR), near_signed, before)]
+                near_entries.append(_load(before))
+            if has_others:
+                out.append(_make.fence())
+                if has_near:
+                    near_most = kept("near_most", _load(_make.word(entry(_NEAR_MOST))))
+                    least = _bit("bitxor", _load(_make.word(entry(_NEAR_LEAST))), self.thread_mask)
+                    near_least = kept("near_least", least)
+                    near_entries += [_load(near_most), _load(near_least)]
+                    out.append(_make.fence())
+                most = kept("far_most", _load(_make.word(entry(_FAR_MOST))))
+                entries.append(_load(most))
+                inverted = _load(_make.word(entry(_FAR_LEAST)))
+                entries.append(_load(kept("far_least", self.restored(inverted))))
+        else:
+            out += [self.raised(entry(_FAR_MOST), signed), self.raised(entry(_FAR_LEAST), self.inverted(signed))]
+            near_entries = []
+            if has_near:
+                near_inverted = _bit("bitxor", near_signed, self.thread_mask)
+                out += [
+                    _make.fence(),
+                    self.raised(entry(_NEAR_MOST), near_signed),
+                    self.raised(entry(_NEAR_LEAST), near_inverted),
+                ]
+            out.append(_make.fence())
+            if has_near:
+                near_entries.append(_load(kept("near", _load(_make.word(entry(_NEAR))))))
+                out.append(_make.fence())
+            entries = [_load(kept("far", _load(_make.word(entry(_FAR)))))]
+        out += self.verdict(entries, near_entries, counts)
+        return _function(name, (_GROUP, _SITE), out, variables)
+
+    @staticmethod
+    def table(table: int, has_near: bool) -> int:
+        """Where an entry stands in its group: the first of the tile are left out where a tile is a thread."""
+        return table if has_near else {_FAR: 0, _FAR_MOST: 1, _FAR_LEAST: 2}[table]
+
+    def inverted(self, signed: nodes.Expr) -> nodes.Expr:
+        """A signature that is the larger the smaller the thread is."""
+        return _bit("bitxor", signed, ~((1 << self.bits) - 1))
+
+    def restored(self, entry: nodes.Expr) -> nodes.Expr:
+        """What :meth:`inverted` was made of; 0 where there is nothing."""
+        empty = _same(entry, 0)
+        return nodes.Select(NOWHERE, UINT32, empty, uint(0), self.inverted(entry))
+
+    def verdict(
+        self, entries: Sequence[nodes.Expr], near: Sequence[nodes.Expr], counts: nodes.Expr
+    ) -> list[nodes.Stmt]:
+        """Another tile's access first; in the tile only where no other tile's can be mistaken for one of it."""
+        shift = self.bits + self.layout.thread_bits
+        verdict: list[nodes.Stmt] = []
+        if near:
+            verdict = [_when(counts, [self.judged(entry, _GROUP) for entry in near])]
+        for entry in reversed(entries):
+            tile = _bit("shr", entry, shift) if shift < 32 else uint(0)
+            thread = _bit("bitand", _bit("shr", entry, self.bits), (1 << self.layout.thread_bits) - 1)
+            other = _make.both([_differ(entry, 0), _differ(tile, _load(THREAD.tile))])
+            verdict = [_when(other, [_note(self.pair(entry), tile, thread, _load(_GROUP))], verdict)]
+        return verdict

@@ -1,0 +1,124 @@
+"""How the report buffer is laid out, and how accesses are signed.
+
+The buffer holds, in 32-bit words: the number of findings and a flag, a table of findings, a cell for everything that
+can be found (taken by the first thread that finds it), a cell for each tile's claims, and the shadows: a group of
+entries for each word of memory that is looked after.
+
+An entry of a shadow is a signature plus the number of the access in the kernel.  Entries are only ever raised, by
+``atomicMax``.  Within a tile a signature is ``interval | thread in the tile``, so that an access of the running
+barrier interval is larger than all of earlier ones; in a launch it is ``tile | thread in the tile``.  Who reads a word
+is kept twice, once with the thread inverted: the largest and the smallest of all readers are enough to know whether
+there is one other than oneself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from vkamp.errors import Span
+from vkamp.findings import AccessKind
+from vkamp.ir.types import Type
+
+__all__ = ["COUNT", "EXHAUSTED", "FIRST_RECORD", "RECORDS", "RECORD_WORDS", "Layout", "RaceSite", "Sites", "ValueSite"]
+
+#: Words of the report: the number of findings, whether a counter of intervals ran out.
+COUNT, EXHAUSTED, FIRST_RECORD = 0, 1, 2
+#: The table of findings: cell + 1, own tile and thread, the other's tile and thread, two values.
+RECORDS, RECORD_WORDS = 512, 8
+
+ValueKind = Literal["bounds", "view_bounds", "uninitialised", "division", "shift", "conversion", "assert", "uniformity"]
+
+
+@dataclass(frozen=True)
+class ValueSite:
+    """A place where a value can be wrong; ``dim`` of an index, ``kind`` of a variable, ``text`` of an assertion."""
+
+    what: ValueKind
+    span: Span
+    variable: str = ""
+    dim: int | None = None
+    type: Type | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class RaceSite:
+    """An access of memory that several threads may touch; ``first`` is the variable's first word in its tile."""
+
+    span: Span
+    variable: str
+    access: AccessKind
+    type: Type
+    first: int = 0
+
+
+@dataclass
+class Sites:
+    """Everything that can be found, in the order of the cells: values, unset words, races in tile_static memory, races
+    in containers.  Accesses are numbered from one."""
+
+    values: list[ValueSite] = field(default_factory=list)
+    static: list[RaceSite] = field(default_factory=list)
+    global_: list[RaceSite] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The numbers of one instrumented kernel.
+
+    ``threads``: of a tile, one where there are none.  ``static_tables`` and ``global_tables``: words of a shadow's
+    group.
+    """
+
+    threads: int
+    values: int
+    static: int
+    global_: int
+    static_words: int
+    static_tables: int
+
+    @property
+    def thread_bits(self) -> int:
+        """Bits of a thread in its tile."""
+        return (self.threads - 1).bit_length()
+
+    @property
+    def static_bits(self) -> int:
+        """Bits of an access of tile_static memory."""
+        return self.static.bit_length()
+
+    @property
+    def global_bits(self) -> int:
+        """Bits of an access of a container."""
+        return self.global_.bit_length()
+
+    @property
+    def cells(self) -> int:
+        """Where the cells begin."""
+        return FIRST_RECORD + RECORDS * RECORD_WORDS
+
+    @property
+    def unset(self) -> int:
+        """The cell of access 0 of unset tile_static memory."""
+        return self.values
+
+    @property
+    def static_pairs(self) -> int:
+        """The cell of accesses 0 and 0 of tile_static memory."""
+        return self.unset + self.static + 1
+
+    @property
+    def global_pairs(self) -> int:
+        """The cell of accesses 0 and 0 of containers."""
+        return self.static_pairs + (self.static + 1) ** 2
+
+    @property
+    def fixed_words(self) -> int:
+        """Words before the cells of claims, which are as many as tiles."""
+        return self.cells + self.global_pairs + (self.global_ + 1) ** 2
+
+    @property
+    def tile_words(self) -> int:
+        """Words of the shadow of one tile's tile_static memory."""
+        return self.static_words * self.static_tables

@@ -1,0 +1,234 @@
+"""Places of a kernel with what check mode looks at: indices and their extents, and the word that is touched."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from vkamp.check.instrument.layout import Sites, ValueSite
+from vkamp.check.instrument.make import Maker, uint
+from vkamp.errors import Span
+from vkamp.ir import nodes
+from vkamp.ir.ranges import Ranges
+from vkamp.ir.types import INT32, UINT32, VECTOR_LETTERS, Array, Scalar, Struct, Type, Vector, scalar_fields
+
+__all__ = ["Address", "Addresses", "Bound", "buffer_word", "text_of", "words_in"]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A condition that an access needs, and what is noted where it does not hold: a site and two values."""
+
+    holds: nodes.Expr
+    site: int
+    value: nodes.Expr
+    extent: nodes.Expr
+
+
+@dataclass
+class Address:
+    """A place with simple indices, the conditions for it to be there, and its word.
+
+    ``terms`` add up to the word: in a container from the start of the memory that all containers on it share, in an
+    array from its first word.
+    """
+
+    place: nodes.Place
+    bounds: list[Bound] = field(default_factory=list)
+    terms: list[nodes.Expr] = field(default_factory=list)
+
+
+def text_of(place: nodes.Place) -> str:
+    """A place for people, without its indices."""
+    if isinstance(place, nodes.Local):
+        return place.variable.name
+    if isinstance(place, nodes.BufferElement):
+        return place.buffer
+    if isinstance(place, nodes.FieldOf):
+        return f"{text_of(place.base)}.{place.name}"
+    if isinstance(place, nodes.ComponentsOf):
+        return f"{text_of(place.base)}.{place.letters}"
+    assert isinstance(place, (nodes.ArrayElement, nodes.Reinterpreted, nodes.ViewElement))
+    return text_of(place.base)
+
+
+def words_in(place: nodes.Place) -> list[int]:
+    """The words that an access of a place touches, from its first on."""
+    if isinstance(place, nodes.ComponentsOf) and isinstance(place.type, Vector):
+        return [VECTOR_LETTERS.index(letter) for letter in place.letters]
+    return [offset // 4 for _, _, offset in scalar_fields(place.type)]
+
+
+def buffer_word(kind: str, buffer: str, dim: int = 0) -> str:
+    """The name of a launch word: where a container begins (``at``), the ``stride`` of a dimension, its first word and
+    the number of its words (``low``, ``words``), the ``shadow`` of its memory; all in 32-bit words."""
+    return f"{buffer} {kind} {dim}" if kind == "stride" else f"{buffer} {kind}"
+
+
+class Addresses:
+    """Finds the addresses of places in one function.
+
+    ``value`` rewrites an expression, ``keep`` gives it a name where it is used more than once; ``words`` collects the
+    launch words that are used; ``needs_word`` tells of which containers the word is wanted.
+    """
+
+    def __init__(
+        self,
+        kernel: nodes.Kernel,
+        ranges: Ranges,
+        sites: Sites,
+        words: dict[str, None],
+        value: Callable[[nodes.Expr], nodes.Expr],
+        keep: Callable[[nodes.Expr, str], nodes.Expr],
+        needs_word: Callable[[str], bool],
+    ) -> None:
+        self._kernel = kernel
+        self._ranges = ranges
+        self._sites = sites
+        self._words = words
+        self._value = value
+        self._keep = keep
+        self._needs_word = needs_word
+
+    def of(self, place: nodes.Place) -> Address:
+        """The address of a place; its indices are evaluated."""
+        if isinstance(place, nodes.Local):
+            return Address(place)
+        if isinstance(place, nodes.ViewElement):
+            return self._view(place)
+        if isinstance(place, nodes.BufferElement):
+            return self._buffer(place)
+        if isinstance(place, nodes.Reinterpreted):
+            return self._reinterpreted(place)
+        if isinstance(place, nodes.ArrayElement):
+            return self._array(place)
+        assert isinstance(place, (nodes.FieldOf, nodes.ComponentsOf))
+        address = self.of(place.base)
+        if isinstance(place, nodes.FieldOf):
+            member = place.base.type.field(place.name) if isinstance(place.base.type, Struct) else None
+            assert member is not None
+            address.terms.append(uint(member.offset // 4))
+        elif len(place.letters) == 1:
+            address.terms.append(uint(VECTOR_LETTERS.index(place.letters)))
+        address.place = dataclasses.replace(place, base=address.place)
+        return address
+
+    # -- parts
+
+    def _index(self, index: nodes.Expr, name: str) -> nodes.Expr:
+        return self._keep(self._value(index), f"{name}_index")
+
+    def _bound(
+        self, index: nodes.Expr, kept: nodes.Expr, extent: nodes.Expr, dim: int, rank: int, name: str, span: Span
+    ) -> list[Bound]:
+        """The condition that an index lies in its extent, unless it always does."""
+        low, high = self._ranges.of(index)
+        if index.type == UINT32:
+            low = max(low, 0)
+        if isinstance(extent, nodes.Const) and low >= 0 and high < extent.value:
+            return []
+        make = Maker(span)
+        value, most = make.as_uint(kept), make.as_uint(extent)
+        kind = index.type
+        site = ValueSite("bounds", span, name, dim if rank > 1 else None, kind)
+        self._sites.values.append(site)
+        return [Bound(make.compare("lt", value, most), len(self._sites.values) - 1, value, most)]
+
+    def _view(self, place: nodes.ViewElement) -> Address:
+        name, rank = f"a view of {text_of(place.base)}", len(place.indices)
+        bounds = []
+        for dim, (index, size) in enumerate(zip(place.indices, place.extent, strict=True)):
+            kept = self._index(index, text_of(place.base))
+            extent = self._keep(self._value(size), f"{text_of(place.base)}_extent")
+            bounds += self._bound(index, kept, extent, dim, rank, name, place.span)
+        address = self.of(place.base)
+        address.bounds[:0] = bounds
+        return address
+
+    def _buffer(self, place: nodes.BufferElement) -> Address:
+        make, rank = Maker(place.span), len(place.indices)
+        kept = [self._index(i, place.buffer) for i in place.indices]
+        bounds = []
+        for dim, (index, simple) in enumerate(zip(place.indices, kept, strict=True)):
+            extent = nodes.BufferExtent(place.span, INT32, place.buffer, dim)
+            bounds += self._bound(index, simple, extent, dim, rank, place.buffer, place.span)
+        terms: list[nodes.Expr] = []
+        if self._needs_word(place.buffer):
+            terms = [self.launch_word("at", place.buffer), *self._steps(place, kept, make)]
+        return Address(dataclasses.replace(place, indices=tuple(kept)), bounds, terms)
+
+    def _steps(self, place: nodes.BufferElement, indices: list[nodes.Expr], make: Maker) -> list[nodes.Expr]:
+        """The words from a container's first element to another."""
+        buffer = self._kernel.buffer(place.buffer)
+        size = buffer.element.size // 4
+        whole = [make.as_uint(i) for i in indices]
+        if not buffer.dense:
+            strides = (self.launch_word("stride", place.buffer, d) for d in range(buffer.rank))
+            return [make.mul(i, s) for i, s in zip(whole, strides, strict=True)]
+        number = whole[0]
+        for dim, index in enumerate(whole[1:], 1):
+            extent = make.as_uint(nodes.BufferExtent(place.span, INT32, place.buffer, dim))
+            number = make.add(make.mul(number, extent), index)
+        return [make.mul(number, size)]
+
+    def launch_word(self, kind: str, buffer: str, dim: int = 0) -> nodes.Expr:
+        """A launch word of a container."""
+        name = buffer_word(kind, buffer, dim)
+        self._words[name] = None
+        return nodes.ScalarValue(self._kernel.span, UINT32, name)
+
+    def _array(self, place: nodes.ArrayElement) -> Address:
+        array = place.base.type
+        assert isinstance(array, Array)
+        name, rank, make = text_of(place.base), len(place.indices), Maker(place.span)
+        address = self.of(place.base)
+        kept = [self._index(i, name) for i in place.indices]
+        stride = array.element.size // 4
+        # The last dimension is judged first.
+        for dim in reversed(range(rank)):
+            extent = nodes.Const(place.span, INT32, array.shape[dim])
+            address.bounds += self._bound(place.indices[dim], kept[dim], extent, dim, rank, name, place.span)
+            address.terms.append(make.mul(make.as_uint(kept[dim]), stride))
+            stride *= array.shape[dim]
+        address.place = dataclasses.replace(place, base=address.place, indices=tuple(kept))
+        return address
+
+    def _reinterpreted(self, place: nodes.Reinterpreted) -> Address:
+        if isinstance(place.base, nodes.ArrayElement):
+            return self._same_word(place, place.base)
+        address = self.of(place.base)
+        root, make = nodes.root_of(place), Maker(place.span)
+        assert isinstance(root, nodes.BufferElement)
+        index = self._index(place.index, root.buffer)
+        size = place.type.size // 4
+        address.terms.append(make.mul(make.as_uint(index), size))
+        address.place = dataclasses.replace(place, base=address.place, index=index)
+        low, words = self.launch_word("low", root.buffer), self.launch_word("words", root.buffer)
+        offset = self._keep(make.binary("sub", make.add(*address.terms), low), f"{root.buffer}_offset")
+        inside = make.compare("lt", offset, words)
+        fits = make.compare("ge", make.binary("sub", words, offset), uint(size))
+        self._sites.values.append(ValueSite("view_bounds", place.span, root.buffer))
+        holds = make.both([inside, fits])
+        address.bounds.append(Bound(holds, len(self._sites.values) - 1, uint(0), uint(0)))
+        return address
+
+    def _same_word(self, place: nodes.Reinterpreted, base: nodes.ArrayElement) -> Address:
+        """In an array of the kernel: the same word as another scalar."""
+        *rows, last = base.indices
+        parts = [i if i.type == INT32 else nodes.Cast(place.span, INT32, i) for i in (last, place.index)]
+        total: nodes.Expr = nodes.Binary(place.span, INT32, "add", parts[0], parts[1])
+        for one, other in ((0, 1), (1, 0)):
+            part = parts[one]
+            if isinstance(part, nodes.Const) and part.value == 0:
+                total = parts[other]
+        moved = dataclasses.replace(base, span=place.span, indices=(*rows, total))
+        address = self.of(moved)
+        zero = nodes.Const(place.span, INT32, 0)
+        address.place = dataclasses.replace(place, base=address.place, index=zero)
+        return address
+
+
+def is_word(kind: Type) -> bool:
+    """Whether a type is one word."""
+    return isinstance(kind, Scalar)

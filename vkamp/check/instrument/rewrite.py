@@ -1,0 +1,630 @@
+"""A function of a kernel with everything that check mode looks at: IR -> IR.
+
+Expressions have no effects, so what is looked at in one stands in statements before it, in the order of evaluation;
+where ``and``, ``or`` or a conditional expression evaluates a part of it only sometimes, that becomes an ``if``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from vkamp.check.instrument.helpers import Helpers
+from vkamp.check.instrument.layout import RaceSite, Sites, ValueSite
+from vkamp.check.instrument.make import THREAD, Maker, is_simple, uint
+from vkamp.check.instrument.places import Address, Addresses, text_of, words_in
+from vkamp.errors import Span
+from vkamp.findings import AccessKind
+from vkamp.ir import nodes
+from vkamp.ir.fences import FENCES
+from vkamp.ir.ranges import Ranges
+from vkamp.ir.types import BOOL, FLOAT32, INT32, UINT32, Array, Scalar, Struct, Type, Vector, scalar_fields
+
+__all__ = ["Plan", "Rewriter"]
+
+_DIVISIONS = ("floordiv", "floormod", "tdiv", "trem")
+_SHIFTS = ("shl", "shr")
+#: Longer arrays of marks are cleared in a loop.
+_UNROLLED = 32
+
+
+@dataclass
+class Plan:
+    """What is looked at in a kernel, and what was found to look at; shared by its functions.
+
+    ``judged``: the containers, ``judged_static``: the tile_static variables that races are looked for in;
+    ``only_written``: of the former, those whose memory is only ever written.  ``static_first``: where each tile_static
+    variable begins in its tile's words.  ``ordered``: whether separate fences may order global, tile_static memory.
+    """
+
+    kernel: nodes.Kernel
+    judged: frozenset[str]
+    judged_static: frozenset[str]
+    only_written: frozenset[str]
+    static_first: dict[str, int]
+    tables: dict[str, int]
+    ordered: tuple[bool, bool]
+    near: bool
+    sites: Sites = field(default_factory=Sites)
+    helpers: Helpers = field(default_factory=Helpers)
+    words: dict[str, None] = field(default_factory=dict)
+    partly_set: bool = False
+
+    @property
+    def has_static(self) -> bool:
+        """Whether the kernel has tile_static memory."""
+        return bool(self.kernel.tile_statics)
+
+
+class Rewriter:
+    """Rewrites one function."""
+
+    def __init__(self, plan: Plan, function: nodes.Function) -> None:
+        self.plan = plan
+        self.function = function
+        self.variables: list[nodes.Variable] = list(function.variables)
+        self.names = {v.name for v in (*function.params, *function.variables)}
+        self.names |= {v.name for v in plan.kernel.tile_statics}
+        self.out: list[nodes.Stmt] = []
+        self.marks: dict[str, nodes.Variable] = {}
+        self.addresses = Addresses(
+            plan.kernel,
+            Ranges(function, plan.kernel.tile),
+            plan.sites,
+            plan.words,
+            self.expr,
+            self.keep,
+            plan.judged.__contains__,
+        )
+        self.ranges = Ranges(function, plan.kernel.tile)
+
+    def run(self, before: Sequence[nodes.Stmt] = ()) -> nodes.Function:
+        """The function; ``before`` stands at its start."""
+        params: list[nodes.Variable] = []
+        for param in self.function.params:
+            params.append(param)
+            if isinstance(param.type, Array):
+                params.append(self.mark(param, "parameter"))
+        body = (*before, *self.block(self.function.body))
+        return dataclasses.replace(
+            self.function, params=tuple(params), variables=tuple(self.variables), body=tuple(body)
+        )
+
+    # -- names
+
+    def new(self, name: str, kind: Type, storage: str = "local") -> nodes.Variable:
+        """A new variable of the function."""
+        unique, number = name, 0
+        while unique in self.names:
+            number += 1
+            unique = f"{name}_{number}"
+        self.names.add(unique)
+        variable = nodes.Variable(unique, kind, storage, self.function.span, temporary=True)  # type: ignore[arg-type]
+        if storage != "parameter":
+            self.variables.append(variable)
+        return variable
+
+    def keep(self, expr: nodes.Expr, name: str) -> nodes.Expr:
+        """The expression, or where it is not simple a variable that holds its value."""
+        return expr if is_simple(expr) else self.named(expr, name)
+
+    def named(self, expr: nodes.Expr, name: str) -> nodes.Expr:
+        """A variable that holds the value of an expression."""
+        make = Maker(expr.span)
+        variable = self.new(name.replace(".", "_").replace(" ", "_"), expr.type)
+        self.out.append(make.set(variable, expr))
+        return make.load(variable)
+
+    def mark(self, variable: nodes.Variable, storage: str = "private") -> nodes.Variable:
+        """The array with a bit for each word of a private array: whether it was written."""
+        made = self.marks.get(variable.name)
+        if made is None:
+            words = -(-(variable.type.size // 4) // 32)
+            made = self.new(f"{variable.name}_written", Array(UINT32, (words,)), storage)
+            self.marks[variable.name] = made
+        return made
+
+    # -- statements
+
+    def block(self, block: nodes.Block) -> nodes.Block:
+        """A block, rewritten by itself."""
+        outer, self.out = self.out, []
+        for statement in block:
+            self.statement(statement)
+        made, self.out = tuple(self.out), outer
+        return made
+
+    def apart(self, make: Callable[[], nodes.Expr]) -> tuple[list[nodes.Stmt], nodes.Expr]:
+        """An expression with the statements that it needs, which are not added."""
+        outer, self.out = self.out, []
+        expr = make()
+        made, self.out = self.out, outer
+        return made, expr
+
+    def statement(self, statement: nodes.Stmt) -> None:
+        """Adds a statement with what is looked at in it."""
+        _STATEMENTS[type(statement)](self, statement)
+
+    def _plain(self, statement: nodes.Stmt) -> None:
+        self.out.append(statement)
+
+    def _declare(self, statement: nodes.Declare) -> None:
+        self.out.append(statement)
+        if statement.variable.storage == "private":
+            mark, make = self.mark(statement.variable), Maker(statement.span)
+            self.out.append(nodes.Declare(statement.span, mark))
+            assert isinstance(mark.type, Array)
+            if mark.type.count > _UNROLLED:
+                self.out.append(self._cleared(mark, make))
+                return
+            for number in range(mark.type.count):
+                self.out.append(make.set(self._mark_word(mark, uint(number), make), uint(0)))
+
+    def _cleared(self, mark: nodes.Variable, make: Maker) -> nodes.For:
+        """A loop that clears a long array of marks."""
+        assert isinstance(mark.type, Array)
+        counter = self.new("mark", UINT32)
+        body = (make.set(self._mark_word(mark, make.load(counter), make), uint(0)),)
+        return nodes.For(make.span, counter, uint(0), uint(mark.type.count), uint(1), body)
+
+    def _assign(self, statement: nodes.Assign) -> None:
+        value = self.expr(statement.value)
+        if isinstance(statement.place, nodes.Local):
+            self.out.append(dataclasses.replace(statement, value=value))
+            return
+        address = self.addresses.of(statement.place)
+        notes = self.notes(address, "write", statement.span)
+        stored = dataclasses.replace(statement, place=address.place, value=value)
+        self.guarded(address, [*notes, stored], [])
+
+    def _if(self, statement: nodes.If) -> None:
+        condition = self.expr(statement.condition)
+        then, orelse = self.block(statement.then), self.block(statement.orelse)
+        self.out.append(dataclasses.replace(statement, condition=condition, then=then, orelse=orelse))
+
+    def _for(self, statement: nodes.For) -> None:
+        start, stop, step = map(self.expr, (statement.start, statement.stop, statement.step))
+        body = self.block(statement.body)
+        self.out.append(dataclasses.replace(statement, start=start, stop=stop, step=step, body=body))
+
+    def _while(self, statement: nodes.While) -> None:
+        before, condition = self.apart(lambda: self.expr(statement.condition))
+        body = self.block(statement.body)
+        if before:
+            make = Maker(statement.condition.span)
+            before.append(make.when(make.opposite(condition), [nodes.Break(statement.condition.span)]))
+            condition = nodes.Const(statement.condition.span, BOOL, True)
+        self.out.append(dataclasses.replace(statement, condition=condition, body=(*before, *body)))
+
+    def _return(self, statement: nodes.Return) -> None:
+        values = tuple(self.expr(v) for v in statement.values)
+        self.out.append(dataclasses.replace(statement, values=values))
+
+    def _barrier(self, statement: nodes.Barrier) -> None:
+        fence = statement.fence
+        if not fence.waits:
+            self.out.append(statement)
+            return
+        # The shadows are in a buffer: their entries pass every barrier.
+        self.out.append(dataclasses.replace(statement, fence=FENCES["wait"]))
+        make = Maker(statement.span)
+        if self.plan.judged and self.plan.near and (fence.orders_global or self.plan.ordered[0]):
+            self.out.append(make.call(self.plan.helpers.interval("global")))
+        if self.plan.judged_static and (fence.orders_tile_static or self.plan.ordered[1]):
+            self.out.append(make.call(self.plan.helpers.interval("static")))
+
+    def _atomic(self, statement: nodes.Atomic) -> None:
+        args = tuple(self.expr(a) for a in statement.args)
+        address = self.addresses.of(statement.place)
+        may_set = statement.name == "atomic_exchange" and statement.result is None
+        notes = self.notes(address, "atomic", statement.span, may_set=may_set)
+        done = dataclasses.replace(statement, place=address.place, args=args)
+        nothing = []
+        if statement.result is not None:
+            make = Maker(statement.span)
+            nothing.append(make.set(statement.result, make.zero(statement.result.type)))
+        self.guarded(address, [*notes, done], nothing)
+
+    def _call(self, statement: nodes.Call) -> None:
+        args: list[nodes.Expr | nodes.Place] = []
+        for arg in statement.args:
+            if isinstance(arg, nodes.Expr):
+                args.append(self.expr(arg))
+                continue
+            args.append(arg)
+            assert isinstance(arg, nodes.Local)
+            mark = self.mark(arg.variable)
+            args.append(nodes.Local(arg.span, mark.type, mark))
+        self.out.append(dataclasses.replace(statement, args=tuple(args)))
+
+    def _assert(self, statement: nodes.Assert) -> None:
+        condition, make = self.expr(statement.condition), Maker(statement.span)
+        note = self.note(ValueSite("assert", statement.span, text=statement.message))
+        self.out.append(make.when(make.opposite(condition), [note]))
+
+    def _claim(self, statement: nodes.Claim) -> None:
+        """Thread 0's value for everyone, whatever the claim is worth: all threads come here together."""
+        make, kind = Maker(statement.span), statement.variable.type
+        assert isinstance(kind, Scalar)
+        self.out.append(make.set(statement.variable, self.expr(statement.value)))
+        own = self.new("claimed", UINT32)
+        self.out += self._bits(make.load(statement.variable), own, make)
+        at = make.add(nodes.ScalarValue(statement.span, UINT32, self._launch_word("claims")), make.load(THREAD.tile))
+        first = self.new("claimed_by_first", UINT32)
+        is_first = make.compare("eq", make.load(THREAD.local), uint(0))
+        wait = nodes.Barrier(statement.span, FENCES["wait"])
+        self.out += [
+            make.when(is_first, [make.set(make.word(at), make.load(own))]),
+            wait,
+            make.set(first, make.load(make.word(at))),
+            wait,
+        ]
+        wrong = make.compare("ne", make.load(own), make.load(first))
+        if kind == FLOAT32:
+            wrong = make.both([wrong, make.opposite(self._both_nan(own, first, make))])
+        site = ValueSite("uniformity", statement.span, type=kind)
+        note = self.note(site, make.load(first), make.load(own))
+        self.out.append(make.when(wrong, [note]))
+        self._from_bits(statement.variable, first, make)
+
+    def _launch_word(self, name: str) -> str:
+        self.plan.words[name] = None
+        return name
+
+    def _bits(self, value: nodes.Expr, target: nodes.Variable, make: Maker) -> list[nodes.Stmt]:
+        """Puts the bits of a scalar into a uint32."""
+        if value.type != FLOAT32:
+            return [make.set(target, make.as_uint(value))]
+        element, bits = self._word_as(FLOAT32, UINT32, make)
+        return [make.set(element, value), make.set(target, make.load(bits))]
+
+    def _from_bits(self, variable: nodes.Variable, bits: nodes.Variable, make: Maker) -> None:
+        kind = variable.type
+        value: nodes.Expr = make.load(bits)
+        if kind == BOOL:
+            value = make.compare("ne", value, uint(0))
+        elif kind == INT32:
+            value = nodes.Cast(make.span, INT32, value)
+        elif kind == FLOAT32:
+            element, floats = self._word_as(UINT32, FLOAT32, make)
+            self.out.append(make.set(element, value))
+            value = make.load(floats)
+        self.out.append(make.set(variable, value))
+
+    def _word_as(self, kind: Scalar, other: Scalar, make: Maker) -> tuple[nodes.Place, nodes.Place]:
+        """A word of private memory as two types."""
+        memory = self.new("bits", Array(kind, (1,)), "private")
+        self.out.append(nodes.Declare(make.span, memory))
+        zero = nodes.Const(make.span, INT32, 0)
+        element = nodes.ArrayElement(make.span, kind, nodes.Local(make.span, memory.type, memory), (zero,))
+        return element, nodes.Reinterpreted(make.span, other, element, zero)
+
+    @staticmethod
+    def _both_nan(a: nodes.Variable, b: nodes.Variable, make: Maker) -> nodes.Expr:
+        def is_nan(bits: nodes.Variable) -> nodes.Expr:
+            magnitude = make.binary("bitand", make.load(bits), uint(0x7FFFFFFF))
+            return make.compare("gt", magnitude, uint(0x7F800000))
+
+        return make.both([is_nan(a), is_nan(b)])
+
+    # -- findings
+
+    def note(self, site: ValueSite, a: nodes.Expr | None = None, b: nodes.Expr | None = None) -> nodes.Stmt:
+        """Notes a wrong value."""
+        self.plan.sites.values.append(site)
+        number = uint(len(self.plan.sites.values) - 1)
+        args = (number, uint(0), uint(0), a or uint(0), b or uint(0))
+        return Maker(site.span).call(self.plan.helpers.note(), *args)
+
+    def guarded(self, address: Address, inside: list[nodes.Stmt], outside: list[nodes.Stmt]) -> None:
+        """Adds ``inside``, where the place is not there ``outside`` and a finding."""
+        if not address.bounds:
+            self.out += inside
+            return
+        make = Maker(address.place.span)
+        otherwise: list[nodes.Stmt] = []
+        for bound in reversed(address.bounds):
+            note = make.call(self.plan.helpers.note(), uint(bound.site), uint(0), uint(0), bound.value, bound.extent)
+            otherwise = [make.when(make.opposite(bound.holds), [note], otherwise)] if otherwise else [note]
+        condition = make.both([bound.holds for bound in address.bounds])
+        self.out.append(make.when(condition, inside, [*otherwise, *outside]))
+
+    def notes(self, address: Address, access: AccessKind, span: Span, *, may_set: bool = False) -> list[nodes.Stmt]:
+        """The statements that look at an access of memory."""
+        place = address.place
+        root = nodes.root_of(place)
+        words = words_in(place)
+        if isinstance(root, nodes.BufferElement):
+            return self._notes_of_container(address, root.buffer, access, words, span)
+        variable = root.variable
+        if variable.storage == "tile_static":
+            return self._notes_of_tile_static(address, variable, access, words, span, may_set)
+        if isinstance(variable.type, Array):
+            return self._notes_of_private(address, variable, access, words, span)
+        return []
+
+    def _notes_of_container(
+        self, address: Address, buffer: str, access: AccessKind, words: list[int], span: Span
+    ) -> list[nodes.Stmt]:
+        if buffer not in self.plan.judged:
+            return []
+        plan, make = self.plan, Maker(span)
+        plan.sites.global_.append(RaceSite(span, buffer, access, plan.kernel.buffer(buffer).element))
+        number = uint(len(plan.sites.global_))
+        name = plan.helpers.container(access, only_written=buffer in plan.only_written, near=plan.near)
+        tables, shadow = plan.tables[buffer], self.addresses.launch_word("shadow", buffer)
+        out: list[nodes.Stmt] = []
+        for word in words:
+            group = make.add(shadow, make.mul(make.add(*address.terms, uint(word)), tables))
+            out.append(make.call(name, group, number))
+        return out
+
+    def _notes_of_tile_static(
+        self,
+        address: Address,
+        variable: nodes.Variable,
+        access: AccessKind,
+        words: list[int],
+        span: Span,
+        may_set: bool,
+    ) -> list[nodes.Stmt]:
+        plan, make = self.plan, Maker(span)
+        first = plan.static_first[variable.name]
+        plan.sites.static.append(RaceSite(span, variable.name, access, variable.type, first))
+        number = uint(len(plan.sites.static))
+        copies = isinstance(address.place.type, Struct)
+        if copies and access == "read":
+            plan.partly_set = True
+        must_be_set = access != "write" and not may_set and not copies
+        judged = variable.name in plan.judged_static
+        if not judged and not must_be_set and access == "read":
+            return []
+        name = plan.helpers.static(access, judged=judged, must_be_set=must_be_set)
+        return [make.call(name, make.add(*address.terms, uint(first + word)), number) for word in words]
+
+    def _notes_of_private(
+        self, address: Address, variable: nodes.Variable, access: AccessKind, words: list[int], span: Span
+    ) -> list[nodes.Stmt]:
+        mark, make = self.mark(variable), Maker(span)
+        if isinstance(address.place.type, Struct) and access == "read":
+            self.plan.partly_set = True
+            return []
+        out: list[nodes.Stmt] = []
+        for word in words:
+            number = make.add(*address.terms, uint(word))
+            if isinstance(number, nodes.Const):
+                chunk: nodes.Expr = uint(int(number.value) // 32)
+                bit: nodes.Expr = uint(1 << int(number.value) % 32)
+            else:
+                chunk = make.binary("shr", number, uint(5))
+                bit = make.binary("shl", uint(1), make.binary("bitand", number, uint(31)))
+            held = self._mark_word(mark, chunk, make)
+            if access == "write":
+                value = nodes.Binary(span, UINT32, "bitor", make.load(held), bit)
+                out.append(nodes.Assign(span, held, value, update=True))
+            else:
+                unset = make.compare("eq", make.binary("bitand", make.load(held), bit), uint(0))
+                site = ValueSite("uninitialised", span, variable.name, type=variable.type)
+                out.append(make.when(unset, [self.note(site, number)]))
+        return out
+
+    @staticmethod
+    def _mark_word(mark: nodes.Variable, chunk: nodes.Expr, make: Maker) -> nodes.ArrayElement:
+        assert isinstance(mark.type, Array)
+        if mark.type.count == 1:
+            chunk = uint(0)
+        return nodes.ArrayElement(make.span, UINT32, nodes.Local(make.span, mark.type, mark), (chunk,))
+
+    # -- expressions
+
+    def expr(self, expr: nodes.Expr) -> nodes.Expr:
+        """An expression whose loads and operations are looked at in statements before it."""
+        if isinstance(expr, nodes.Load):
+            return self._load(expr)
+        if isinstance(expr, nodes.Logical):
+            return self._logical(expr)
+        if isinstance(expr, nodes.Select):
+            return self._select(expr)
+        if isinstance(expr, nodes.Binary):
+            return self._binary(expr)
+        if isinstance(expr, nodes.Cast):
+            return self._cast(expr)
+        if isinstance(expr, (nodes.Unary, nodes.Swizzle)):
+            return dataclasses.replace(expr, operand=self.expr(expr.operand))
+        if isinstance(expr, nodes.Compare):
+            return dataclasses.replace(expr, left=self.expr(expr.left), right=self.expr(expr.right))
+        if isinstance(expr, nodes.Builtin):
+            return dataclasses.replace(expr, args=tuple(self.expr(a) for a in expr.args))
+        if isinstance(expr, nodes.Construct):
+            return dataclasses.replace(expr, parts=tuple(self.expr(p) for p in expr.parts))
+        return expr
+
+    def _load(self, expr: nodes.Load) -> nodes.Expr:
+        if isinstance(expr.place, nodes.Local):
+            return expr
+        address = self.addresses.of(expr.place)
+        notes = self.notes(address, "read", expr.span)
+        value = dataclasses.replace(expr, place=address.place)
+        if not address.bounds:
+            self.out += notes
+            return value
+        make = Maker(expr.span)
+        name = text_of(expr.place).replace(".", "_").replace(" ", "_")
+        target = self.new(f"{name}_value", expr.type)
+        self.guarded(address, [*notes, make.set(target, value)], self._zeroed(target, make))
+        return make.load(target)
+
+    @staticmethod
+    def _zeroed(variable: nodes.Variable, make: Maker) -> list[nodes.Stmt]:
+        """Assignments of zero to a variable, of a struct to every scalar in it."""
+        if isinstance(variable.type, (Scalar, Vector)):
+            return [make.set(variable, make.zero(variable.type))]
+        out: list[nodes.Stmt] = []
+        for path, _, _ in scalar_fields(variable.type):
+            place: nodes.Place = nodes.Local(make.span, variable.type, variable)
+            indices: list[nodes.Expr] = []
+            for step in path:
+                place, indices = _step(place, step, indices, make.span)
+            out.append(make.set(place, make.zero(place.type)))
+        return out
+
+    def _logical(self, expr: nodes.Logical) -> nodes.Expr:
+        left = self.expr(expr.left)
+        before, right = self.apart(lambda: self.expr(expr.right))
+        if not before:
+            return dataclasses.replace(expr, left=left, right=right)
+        make = Maker(expr.span)
+        target = self.new("condition", BOOL)
+        self.out.append(make.set(target, left))
+        asked = make.load(target) if expr.op == "and" else make.opposite(make.load(target))
+        self.out.append(make.when(asked, [*before, make.set(target, right)]))
+        return make.load(target)
+
+    def _select(self, expr: nodes.Select) -> nodes.Expr:
+        condition = self.expr(expr.condition)
+        before_then, then = self.apart(lambda: self.expr(expr.then))
+        before_else, orelse = self.apart(lambda: self.expr(expr.orelse))
+        if not before_then and not before_else:
+            return dataclasses.replace(expr, condition=condition, then=then, orelse=orelse)
+        make = Maker(expr.span)
+        target = self.new("chosen", expr.type)
+        sides = [*before_then, make.set(target, then)], [*before_else, make.set(target, orelse)]
+        self.out.append(make.when(condition, *sides))
+        return make.load(target)
+
+    def _binary(self, expr: nodes.Binary) -> nodes.Expr:
+        left, right = self.expr(expr.left), self.expr(expr.right)
+        kind = expr.type.element if isinstance(expr.type, Vector) else expr.type
+        if isinstance(kind, Scalar) and kind.is_integer:
+            if expr.op in _DIVISIONS and not self._never_zero(expr.right):
+                right = self._divisor(right, expr)
+            elif expr.op in _SHIFTS and not self._in_shift_range(expr.right):
+                right = self._count(right, expr)
+        return dataclasses.replace(expr, left=left, right=right)
+
+    def _never_zero(self, divisor: nodes.Expr) -> bool:
+        divisor = _broadcast(divisor)
+        if isinstance(divisor.type, Vector):
+            return False
+        low, high = self.ranges.of(divisor)
+        return low > 0 or high < 0
+
+    def _in_shift_range(self, count: nodes.Expr) -> bool:
+        count = _broadcast(count)
+        if isinstance(count.type, Vector):
+            return False
+        low, high = self.ranges.of(count)
+        return low >= 0 and high < 32
+
+    def _replaced(
+        self,
+        value: nodes.Expr,
+        name: str,
+        wrong: Callable[[nodes.Expr], nodes.Expr],
+        note: Callable[[nodes.Expr], nodes.Stmt],
+        instead: int,
+    ) -> nodes.Expr:
+        """A variable with the value, or with a harmless one and a finding; of a vector all components count."""
+        make, kind = Maker(value.span), value.type
+        kept = self.named(value, name)
+        assert isinstance(kept, nodes.Load) and isinstance(kept.place, nodes.Local)
+        scalar = kind.element if isinstance(kind, Vector) else kind
+        assert isinstance(scalar, Scalar)
+        safe: nodes.Expr = nodes.Const(value.span, scalar, instead)
+        parts: list[nodes.Expr] = [kept]
+        if isinstance(kind, Vector):
+            safe = nodes.Construct(value.span, kind, (safe,))
+            parts = [nodes.Swizzle(value.span, kind.element, kept, letter) for letter in kind.letters]
+        chain: list[nodes.Stmt] = []
+        for part in reversed(parts):
+            chain = [make.when(wrong(part), [note(part), make.set(kept.place, safe)], chain)]
+        self.out += chain
+        return kept
+
+    def _divisor(self, right: nodes.Expr, expr: nodes.Binary) -> nodes.Expr:
+        make, site = Maker(expr.span), ValueSite("division", expr.span)
+        return self._replaced(
+            right,
+            "divisor",
+            lambda part: make.compare("eq", part, nodes.Const(expr.span, part.type, 0)),
+            lambda part: self.note(site),
+            1,
+        )
+
+    def _count(self, right: nodes.Expr, expr: nodes.Binary) -> nodes.Expr:
+        make = Maker(expr.span)
+        return self._replaced(
+            right,
+            "count",
+            lambda part: make.compare("gt", make.as_uint(part), uint(31)),
+            lambda part: self.note(ValueSite("shift", expr.span, type=part.type), make.as_uint(part)),
+            0,
+        )
+
+    def _cast(self, expr: nodes.Cast) -> nodes.Expr:
+        operand = self.expr(expr.operand)
+        source, target = (k.element if isinstance(k, Vector) else k for k in (operand.type, expr.type))
+        assert isinstance(source, Scalar) and isinstance(target, Scalar)
+        if source.kind != "float" or not target.is_integer or isinstance(expr.operand, nodes.Const):
+            return dataclasses.replace(expr, operand=operand)
+        make = Maker(expr.span)
+        kept = self.named(operand, "value")
+        assert isinstance(kept, nodes.Load) and isinstance(kept.place, nodes.Local)
+        # Of a float: the smallest that fits, and the first that is too large.
+        low, high = (-2147483648.0, 2147483648.0) if target.kind == "int" else (-1.0, 4294967296.0)
+        op = "ge" if target.kind == "int" else "gt"
+        chain: list[nodes.Stmt] = []
+        parts: list[nodes.Expr] = [kept]
+        if isinstance(kept.type, Vector):
+            parts = [nodes.Swizzle(expr.span, source, kept, letter) for letter in kept.type.letters]
+        for part in reversed(parts):
+            least, most = (nodes.Const(expr.span, source, v) for v in (low, high))
+            fits = make.both([make.compare(op, part, least), make.compare("lt", part, most)])
+            self.plan.sites.values.append(ValueSite("conversion", expr.span, type=target))
+            number = uint(len(self.plan.sites.values) - 1)
+            note = make.call(self.plan.helpers.conversion(), number, part)
+            wrong = [note, make.set(kept.place, make.zero(kept.type))]
+            chain = [make.when(make.opposite(fits), wrong, chain)]
+        self.out += chain
+        return dataclasses.replace(expr, operand=kept)
+
+
+def _broadcast(expr: nodes.Expr) -> nodes.Expr:
+    """The scalar that a vector repeats."""
+    return expr.parts[0] if isinstance(expr, nodes.Construct) and len(expr.parts) == 1 else expr
+
+
+def _step(place: nodes.Place, step: str, indices: list[nodes.Expr], span: Span) -> tuple[nodes.Place, list[nodes.Expr]]:
+    """A step of :func:`scalar_fields` into a place."""
+    kind = place.type
+    if isinstance(kind, Struct):
+        member = kind.field(step)
+        assert member is not None
+        return nodes.FieldOf(span, member.type, place, step), []
+    if isinstance(kind, Vector):
+        return nodes.ComponentsOf(span, kind.element, place, step), []
+    assert isinstance(kind, Array)
+    number, parts = int(step), []
+    for size in reversed(kind.shape):
+        number, component = divmod(number, size)
+        parts.append(nodes.Const(span, INT32, component))
+    return nodes.ArrayElement(span, kind.element, place, tuple(reversed(parts))), []
+
+
+_R = Rewriter
+_STATEMENTS: dict[type[nodes.Stmt], Callable[[Rewriter, nodes.Stmt], None]] = {
+    nodes.Declare: _R._declare,  # type: ignore[dict-item]
+    nodes.Assign: _R._assign,  # type: ignore[dict-item]
+    nodes.If: _R._if,  # type: ignore[dict-item]
+    nodes.For: _R._for,  # type: ignore[dict-item]
+    nodes.While: _R._while,  # type: ignore[dict-item]
+    nodes.Break: _R._plain,
+    nodes.Continue: _R._plain,
+    nodes.Return: _R._return,  # type: ignore[dict-item]
+    nodes.Barrier: _R._barrier,  # type: ignore[dict-item]
+    nodes.Atomic: _R._atomic,  # type: ignore[dict-item]
+    nodes.Call: _R._call,  # type: ignore[dict-item]
+    nodes.Assert: _R._assert,  # type: ignore[dict-item]
+    nodes.Claim: _R._claim,  # type: ignore[dict-item]
+}

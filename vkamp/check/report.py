@@ -1,0 +1,201 @@
+"""What an instrumented kernel wrote, as findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vkamp import findings
+from vkamp.check.instrument.layout import (
+    COUNT,
+    EXHAUSTED,
+    FIRST_RECORD,
+    RECORD_WORDS,
+    RECORDS,
+    Layout,
+    RaceSite,
+    Sites,
+    ValueSite,
+)
+from vkamp.findings import AccessKind, Finding, ThreadAt, element_text, member_text, unravel
+from vkamp.ir.types import BOOL, FLOAT32, INT32, Array, Scalar, Type
+
+__all__ = ["Placed", "Shadow", "Where", "decode"]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A container in its memory: first element and strides in 32-bit words, and its extent."""
+
+    offset: int
+    strides: tuple[int, ...]
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Shadow:
+    """The shadow of one memory: where it begins in the report, and the words of a group of entries."""
+
+    at: int
+    tables: int
+
+
+@dataclass(frozen=True)
+class Where:
+    """What a launch's numbers stand for."""
+
+    domain: tuple[int, ...]
+    tile: tuple[int, ...] | None
+    containers: Mapping[str, Placed]
+    shadows: Mapping[str, Shadow]
+
+    def thread(self, tile: int, local: int) -> ThreadAt:
+        """The indices of a thread."""
+        if self.tile is None:
+            return ThreadAt(unravel(tile, self.domain))
+        counts = tuple(d // t for d, t in zip(self.domain, self.tile, strict=True))
+        block, inside = unravel(tile, counts), unravel(local, self.tile)
+        place = tuple(t * n + i for t, n, i in zip(block, self.tile, inside, strict=True))
+        return ThreadAt(place, block, inside)
+
+
+@dataclass(frozen=True)
+class _Record:
+    """A finding as the kernel wrote it."""
+
+    cell: int
+    thread: ThreadAt
+    other: tuple[int, int]
+    a: int
+    b: int
+
+
+def decode(words: NDArray[np.uint32], layout: Layout, sites: Sites, where: Where) -> tuple[list[Finding], list[str]]:
+    """The findings, each once, and what could not be looked at."""
+    count = int(words[COUNT])
+    not_covered = []
+    if count > RECORDS:
+        not_covered.append(f"{count - RECORDS} further findings: the report holds {RECORDS}")
+    if words[EXHAUSTED]:
+        not_covered.append("races after very many barriers: the numbers of the barrier intervals ran out")
+    out: dict[object, Finding] = {}
+    raced: set[int] = set()
+    unset: list[tuple[int, Finding]] = []
+    for record in _records(words, min(count, RECORDS), where):
+        if record.cell < layout.unset:
+            found = _value(sites.values[record.cell], record)
+        elif record.cell < layout.static_pairs:
+            unset.append((record.cell - layout.unset, _unset(sites.static, record, layout, where)))
+            continue
+        elif record.cell < layout.global_pairs:
+            pair = divmod(record.cell - layout.static_pairs, layout.static + 1)
+            raced.update(pair)
+            found = _race(sites.static, pair, record, where, layout)
+        else:
+            pair = divmod(record.cell - layout.global_pairs, layout.global_ + 1)
+            found = _race(sites.global_, pair, record, where, None)
+        out.setdefault(_key(found), found)
+    for site, found in unset:
+        # Which thread is faster does not matter: the race is what is wrong.
+        if site not in raced:
+            out.setdefault(_key(found), found)
+    ordered = sorted(out.values(), key=lambda f: (f.kind != "race", f.locations[0].line, f.locations[0].column))
+    return ordered, not_covered
+
+
+def _key(found: Finding) -> object:
+    return found.kind, found.variable, frozenset(found.locations)
+
+
+def _records(words: NDArray[np.uint32], count: int, where: Where) -> Iterator[_Record]:
+    table = words[FIRST_RECORD : FIRST_RECORD + count * RECORD_WORDS].reshape(-1, RECORD_WORDS)
+    for cell, tile, local, other_tile, other, a, b, _ in table.tolist():
+        yield _Record(cell - 1, where.thread(tile, local), (other_tile, other), a, b)
+
+
+def _signed(word: int) -> int:
+    return word - (1 << 32) if word >> 31 else word
+
+
+def _number(word: int, kind: Type | None) -> object:
+    """A word as a value of a type."""
+    if kind == FLOAT32:
+        return np.array(word, np.uint32).view(np.float32)[()]
+    if kind == BOOL:
+        return bool(word)
+    return _signed(word) if kind is None or kind == INT32 else word
+
+
+def _value(site: ValueSite, record: _Record) -> Finding:
+    thread, span = record.thread, site.span
+    if site.what == "bounds":
+        index = _number(record.a, site.type)
+        assert isinstance(index, int)
+        return findings.bounds(site.variable, index, record.b, site.dim, thread, span)
+    if site.what == "view_bounds":
+        return findings.view_bounds(site.variable, thread, span)
+    if site.what == "uninitialised":
+        text, index_ = _element(site.variable, site.type, record.a)
+        return findings.uninitialised(site.variable, text, index_, thread, span)
+    if site.what == "division":
+        return findings.division(thread, span)
+    if site.what == "shift":
+        count = _number(record.a, site.type)
+        assert isinstance(count, int)
+        return findings.shift(count, thread, span)
+    if site.what == "conversion":
+        assert isinstance(site.type, Scalar)
+        return findings.conversion(_number(record.a, FLOAT32), site.type.name, thread, span)
+    if site.what == "assert":
+        return findings.failed_assert(site.text, thread, span)
+    return findings.claim(record_first(record, site), (thread, _number(record.b, site.type)), span)
+
+
+def record_first(record: _Record, site: ValueSite) -> tuple[ThreadAt, object]:
+    """The first thread of the tile with its claim."""
+    at = record.thread
+    assert at.tile is not None and at.local is not None
+    origin = tuple(g - i for g, i in zip(at.global_, at.local, strict=True))
+    return ThreadAt(origin, at.tile, (0,) * len(origin)), _number(record.a, site.type)
+
+
+def _element(variable: str, kind: Type | None, word: int) -> tuple[str, tuple[int, ...]]:
+    """Text and index of the element of an array that a word lies in."""
+    assert isinstance(kind, Array)
+    number, rest = divmod(word, kind.element.size // 4)
+    index = unravel(number, kind.shape)
+    return element_text(variable, index) + member_text(kind.element, rest), index
+
+
+def _unset(sites: Sequence[RaceSite], record: _Record, layout: Layout, where: Where) -> Finding:
+    site = sites[record.cell - layout.unset - 1]
+    text, index = _element(site.variable, site.type, record.a - site.first)
+    return findings.uninitialised(site.variable, text, index, record.thread, site.span)
+
+
+def _race(
+    sites: Sequence[RaceSite], pair: tuple[int, int], record: _Record, where: Where, static: Layout | None
+) -> Finding:
+    here, there = (sites[number - 1] for number in pair)
+    name, index = _touched(here, record.a, where, static)
+    other_name, _ = _touched(there, record.a, where, static)
+    now: tuple[ThreadAt, AccessKind, str, findings.Span]
+    now = record.thread, here.access, name, here.span
+    before = where.thread(*record.other), there.access, other_name, there.span
+    return findings.race(here.variable, index, now, before, space="global" if static is None else "tile_static")
+
+
+def _touched(site: RaceSite, at: int, where: Where, static: Layout | None) -> tuple[str, tuple[int, ...]]:
+    """Text and index of the element that an access touched."""
+    if static is not None:
+        return _element(site.variable, site.type, at - site.first)
+    shadow, placed = where.shadows[site.variable], where.containers[site.variable]
+    word = (at - shadow.at) // shadow.tables
+    found = findings.locate(word - placed.offset, placed.strides, placed.shape, site.type.size // 4)
+    if found is None:
+        return f"an element of {site.variable}", ()
+    index, rest = found
+    return element_text(site.variable, index) + member_text(site.type, rest), index

@@ -1,0 +1,244 @@
+"""Check mode: a launch that looks at itself, run once and waited for.
+
+C++ AMP's model: docs/conformance.md, section 12.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vkamp import pipeline
+from vkamp.dispatch import launch
+from vkamp.dispatch.domain import domain_of
+from vkamp.errors import CheckError, CheckWarning
+from vkamp.findings import Report, error_of
+from vkamp.lang.container import Descriptor
+from vkamp.lang.kernel import KernelFunction
+from vkamp.run.accelerators import accelerator, accelerator_view
+
+if TYPE_CHECKING:
+    from vkamp.dispatch.launch import Prepared
+
+__all__ = ["check", "checked_launch", "run"]
+
+#: The most memory that a check takes for its notes, and the part of the device's memory.
+_MOST_BYTES = 1 << 30
+_MOST_PART = 4
+
+
+def check(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
+    """What stands behind the public function: tells its two forms and the optional accelerator_view apart."""
+    view: accelerator_view | None = None
+    if args and isinstance(args[0], accelerator_view):
+        view, args = args[0], args[1:]
+    elif args and isinstance(args[0], accelerator):
+        view, args = args[0].default_view, args[1:]
+    if not args:
+        raise TypeError("check needs a domain: amp.extent(...) or extent.tile(...)")
+    domain = domain_of(args[0])
+    if len(args) > 1:
+        return run(launch.prepare(view, domain, args[1], args[2:], constants))
+
+    def closure(function: Any) -> Report:
+        if isinstance(function, KernelFunction):
+            raise TypeError(
+                f"@amp.check checks a plain function at once; check the kernel {function.__name__} with "
+                f"amp.check(domain, {function.__name__}, ...)"
+            )
+        return run(launch.prepare(view, domain, function, (), constants))
+
+    return closure
+
+
+def checked_launch(prepared: Prepared) -> None:
+    """Runs a launch checked; raises what it found, when all of it has run."""
+    report = run(prepared)
+    for text in report.not_covered:
+        # Told once for each kernel and reason.
+        warnings.warn_explicit(
+            f"{report.kernel}: not covered: {text}",
+            CheckWarning,
+            prepared.compiled.kernel.span.file,
+            max(prepared.compiled.kernel.span.line, 1),
+            registry=prepared.entry.told,
+        )
+    if not report.ok:
+        raise error_of(report.findings)
+
+
+def run(prepared: Prepared) -> Report:
+    """Runs a launch once with instrumentation and waits for it."""
+    device = prepared.view.accelerator
+    if device.is_emulated and prepared.view._queue.info.kind == "reference":
+        return _run_reference(prepared)
+    return _Check(prepared).run()
+
+
+def _run_reference(prepared: Prepared) -> Report:
+    """The reference accelerator looks at every launch."""
+    name, device = prepared.compiled.kernel.name, prepared.view.accelerator.description
+    try:
+        launch.run(prepared)
+    except CheckError as error:
+        return Report(name, device, error.findings)
+    return Report(name, device)
+
+
+def _wrapped(number: int) -> int:
+    """A launch word: uint32."""
+    return number & 0xFFFFFFFF
+
+
+class _Check:
+    """One checked launch on a device."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.prepared = prepared
+        self.domain = prepared.domain
+        self.kernel = prepared.compiled.kernel
+        self.tiles = math.prod(self.domain.shape)
+        if self.domain.tile is not None:
+            self.tiles //= math.prod(self.domain.tile)
+        info = prepared.view._queue.info
+        self.budget = min(info.limits.buffer_bytes, info.memory_bytes // _MOST_PART, _MOST_BYTES) // 4
+        self.not_covered: list[str] = []
+
+    def run(self) -> Report:
+        """Compiles, runs, reads the report."""
+        descriptors = launch.bind(self.prepared)
+        made, compiled = self._fitting(descriptors)
+        words, shadows, placed, size = self._placed(made, descriptors)
+        limits = self.prepared.view.accelerator.limits
+        assert limits is not None
+        executable = self._executable(made, compiled)
+        launch.check_limits(executable, limits, self.kernel.name, self.prepared.view)
+        storage = self.prepared.view.allocate(4 * size)
+        storage.upload(0, np.zeros(4 * size, np.uint8))
+        report = Descriptor(storage, np.dtype(np.uint32), 0, (size,), (1,), True, 0)
+        arguments = dataclasses.replace(self.prepared.arguments, scalars={**self.prepared.arguments.scalars, **words})
+        prepared = dataclasses.replace(self.prepared, compiled=compiled, executable=executable, arguments=arguments)
+        launch.enqueue(prepared, {**descriptors, pipeline.REPORT: report})
+        length = 4 * min(size, made.layout.cells)
+        read = storage.download(0, length).view(np.uint32)
+        where = pipeline.Where(self.domain.shape, self.domain.tile, placed, shadows)
+        found, not_covered = pipeline.read_report(read, made, where)
+        name, device = self.kernel.name, self.prepared.view.accelerator.description
+        return Report(name, device, tuple(found), (*self.not_covered, *not_covered))
+
+    def _instrumented(self, left_out: frozenset[str]) -> tuple[pipeline.Instrumented, pipeline.Compiled]:
+        known = self.prepared.entry.checked
+        if left_out not in known:
+            known[left_out] = pipeline.instrument(self.prepared.compiled, left_out)
+        return known[left_out]
+
+    def _executable(self, made: pipeline.Instrumented, compiled: pipeline.Compiled) -> Any:
+        key = self.prepared.target, id(made)
+        known = self.prepared.entry.checked_executables
+        if key not in known:
+            known[key] = pipeline.executable(compiled.kernel, self.prepared.target)
+        return known[key]
+
+    def _fitting(self, descriptors: Mapping[str, Descriptor]) -> tuple[pipeline.Instrumented, pipeline.Compiled]:
+        """The instrumented kernel whose shadows of containers fit; says which do not."""
+        made, compiled = self._instrumented(frozenset())
+        left_out: set[str] = set()
+        bits = made.layout.thread_bits + made.layout.global_bits
+        if made.shadows and (self.tiles << bits) > 1 << 32:
+            left_out = set(made.shadows)
+            self._missing(left_out, f"{self.domain} has too many threads to tell them apart")
+        else:
+            free = self.budget - made.layout.fixed_words - self.tiles
+            groups = self._groups(made, descriptors)
+            for names, low, high in sorted(groups, key=lambda group: group[2] - group[1]):
+                size = (high - low) * made.shadows[names[0]]
+                if size <= free:
+                    free -= size
+                else:
+                    left_out.update(names)
+                    self._missing(set(names), "they are too large for this device's memory")
+        return self._instrumented(frozenset(left_out)) if left_out else (made, compiled)
+
+    def _missing(self, names: set[str], why: str) -> None:
+        self.not_covered.append(f"races on {', '.join(sorted(names))}: {why}")
+
+    @staticmethod
+    def _words(found: Descriptor) -> pipeline.Placed:
+        """A container's place in 32-bit words of its storage."""
+        size = found.dtype.itemsize // 4
+        strides = tuple(stride * size for stride in found.strides_elements)
+        return pipeline.Placed(found.offset_elements * size, strides, found.shape)
+
+    def _span(self, found: Descriptor) -> tuple[int, int]:
+        """The words from the first to after the last."""
+        at = self._words(found)
+        steps = [s * (n - 1) for s, n in zip(at.strides, at.shape, strict=True)]
+        low = at.offset + sum(min(step, 0) for step in steps)
+        high = at.offset + sum(max(step, 0) for step in steps) + found.dtype.itemsize // 4
+        return low, high
+
+    def _groups(
+        self, made: pipeline.Instrumented, descriptors: Mapping[str, Descriptor]
+    ) -> list[tuple[list[str], int, int]]:
+        """The judged containers by the memory that they share, and its first word and the word after the last."""
+        groups: dict[int, list[str]] = {}
+        for name in made.shadows:
+            groups.setdefault(self.kernel.buffer(name).storage, []).append(name)
+        out = []
+        for names in groups.values():
+            spans = [self._span(descriptors[name]) for name in names]
+            out.append((names, min(low for low, _ in spans), max(high for _, high in spans)))
+        return out
+
+    def _placed(
+        self, made: pipeline.Instrumented, descriptors: Mapping[str, Descriptor]
+    ) -> tuple[dict[str, int], dict[str, pipeline.Shadow], dict[str, pipeline.Placed], int]:
+        """The launch words, the shadows, the containers in them, and the words of the whole report."""
+        words: dict[str, int] = {}
+        shadows: dict[str, pipeline.Shadow] = {}
+        placed: dict[str, pipeline.Placed] = {}
+        end = made.layout.fixed_words
+        words["claims"] = end
+        if "claims" in made.words:
+            end += self.tiles
+        starts = dict.fromkeys(descriptors, 0)
+        for names, low, high in self._groups(made, descriptors):
+            tables = made.shadows[names[0]]
+            for name in names:
+                shadows[name] = pipeline.Shadow(end, tables)
+                words[pipeline.buffer_word("shadow", name)] = end
+                starts[name] = low
+            end += (high - low) * tables
+        for name, found in descriptors.items():
+            at, (low, high) = self._words(found), self._span(found)
+            offset = at.offset - starts[name]
+            placed[name] = pipeline.Placed(offset, at.strides, at.shape)
+            words[pipeline.buffer_word("at", name)] = _wrapped(offset)
+            words[pipeline.buffer_word("low", name)] = _wrapped(low - starts[name])
+            words[pipeline.buffer_word("words", name)] = high - low
+            for dim, stride in enumerate(at.strides):
+                words[pipeline.buffer_word("stride", name, dim)] = _wrapped(stride)
+        words["tile_static"] = end
+        words["checked tiles"] = self._checked_tiles(made, end)
+        end += words["checked tiles"] * made.layout.tile_words
+        for dim, size in enumerate(self.domain.shape):
+            tile = self.domain.tile
+            words[f"tiles {dim}"] = size if tile is None else size // tile[dim]
+        return {name: words[name] for name in made.words}, shadows, placed, end
+
+    def _checked_tiles(self, made: pipeline.Instrumented, end: int) -> int:
+        """The tiles whose tile_static memory has a shadow; says how many have none."""
+        if not made.sites.static:
+            return 0
+        most = max(self.budget - end, 0) // made.layout.tile_words
+        if most >= self.tiles:
+            return self.tiles
+        self.not_covered.append(
+            f"tile_static memory of {self.tiles - most} of {self.tiles} tiles: there is no memory to note it"
+        )
+        return most
