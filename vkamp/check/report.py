@@ -20,6 +20,7 @@ from vkamp.check.instrument.layout import (
     Sites,
     ValueSite,
 )
+from vkamp.errors import Span
 from vkamp.findings import AccessKind, Finding, ThreadAt, element_text, member_text, unravel
 from vkamp.ir.types import BOOL, FLOAT32, INT32, Array, Scalar, Type
 
@@ -179,13 +180,15 @@ def _unset(sites: Sequence[RaceSite], record: _Record, layout: Layout, where: Wh
 def _race(
     sites: Sequence[RaceSite], pair: tuple[int, int], record: _Record, where: Where, static: Layout | None
 ) -> Finding:
-    here, there = (sites[number - 1] for number in pair)
+    sides = [(pair[0], record.thread), (pair[1], where.thread(*record.other))]
+    # Which of the two came first is chance: the later in the program is told of.
+    (before, first), (now, second) = sorted(sides, key=lambda side: (side[0], side[1].global_))
+    there, here = sites[before - 1], sites[now - 1]
     name, index = _touched(here, record.a, where, static)
     other_name, _ = _touched(there, record.a, where, static)
-    now: tuple[ThreadAt, AccessKind, str, findings.Span]
-    now = record.thread, here.access, name, here.span
-    before = where.thread(*record.other), there.access, other_name, there.span
-    return findings.race(here.variable, index, now, before, space="global" if static is None else "tile_static")
+    accesses: list[tuple[ThreadAt, AccessKind, str, Span]]
+    accesses = [(second, here.access, name, here.span), (first, there.access, other_name, there.span)]
+    return findings.race(here.variable, index, *accesses, space="global" if static is None else "tile_static")
 
 
 def _touched(site: RaceSite, at: int, where: Where, static: Layout | None) -> tuple[str, tuple[int, ...]]:

@@ -91,11 +91,14 @@ class Helpers:
 
     def functions(self, layout: Layout, atomics_may_set: bool) -> tuple[nodes.Function, ...]:
         """Every helper that is used, callees first."""
-        makers = {"static": _Static, "global": _Global}
+        makers: dict[str, type[_Space]] = {"static": _Static, "global": _Global}
         out = [_note_function(layout)]
-        spaces = {key[0] for key in self._wanted.values()}
-        judges = [space for space in ("static", "global") if space in spaces]
-        for space in judges:
+        # What is never judged in a tile needs no function for that.
+        spaces = [("static", "True", 2), ("global", "True", 3)]
+        wanted = [key for key in self._wanted.values() if key[0] in makers]
+        for space, judged, at in spaces:
+            if not any(key[0] == space and key[at] == judged for key in wanted):
+                continue
             out.append(makers[space](layout, atomics_may_set).near_function())
         for name, key in self._wanted.items():
             if key[0] == "conversion":
@@ -103,7 +106,7 @@ class Helpers:
             elif key[0] == "interval":
                 out.append(_interval_function(name, key[1], layout))
             else:
-                out.append(makers[key[0]](layout, atomics_may_set).function(name, *key[1:]))
+                out.append(makers[key[0]](layout, atomics_may_set).function(name, key[1:]))
         return tuple(out)
 
 
@@ -204,6 +207,10 @@ class _Space:
 
     name: str = ""
 
+    def function(self, name: str, key: tuple[str, ...]) -> nodes.Function:
+        """The function that notes an access, of the key that it was asked for with."""
+        raise NotImplementedError
+
     def near_function(self) -> nodes.Function:
         """Judges an entry of the tile: is it another thread's, of this interval?"""
         interval = _bit("bitand", _load(self.signature), ~self.thread_mask)
@@ -240,8 +247,9 @@ class _Static(_Space):
     def pairs(self) -> int:  # type: ignore[override]
         return self.layout.static_pairs
 
-    def function(self, name: str, access: str, judged: str, must_be_set: str) -> nodes.Function:
+    def function(self, name: str, key: tuple[str, ...]) -> nodes.Function:
         """The function that notes an access of a word."""
+        access, judged, must_be_set = key
         at = _local("at")
         out: list[nodes.Stmt] = []
         has_tables = self.layout.static_tables > 1
@@ -302,8 +310,9 @@ class _Global(_Space):
     def pairs(self) -> int:  # type: ignore[override]
         return self.layout.global_pairs
 
-    def function(self, name: str, access: str, only_written: str, near: str) -> nodes.Function:
+    def function(self, name: str, key: tuple[str, ...]) -> nodes.Function:
         """The function that notes an access of a word, whose group of entries begins at ``group``."""
+        access, only_written, near = key
         has_near, has_others = near == "True", only_written != "True"
         variables: list[nodes.Variable] = []
         out: list[nodes.Stmt] = []

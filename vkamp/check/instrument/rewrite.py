@@ -317,10 +317,10 @@ class Rewriter:
         args = (number, uint(0), uint(0), a or uint(0), b or uint(0))
         return Maker(site.span).call(self.plan.helpers.note(), *args)
 
-    def guarded(self, address: Address, inside: list[nodes.Stmt], outside: list[nodes.Stmt]) -> None:
+    def guarded(self, address: Address, inside: Sequence[nodes.Stmt], outside: Sequence[nodes.Stmt]) -> None:
         """Adds ``inside``, where the place is not there ``outside`` and a finding."""
         if not address.bounds:
-            self.out += inside
+            self.out.extend(inside)
             return
         make = Maker(address.place.span)
         otherwise: list[nodes.Stmt] = []
