@@ -25,6 +25,7 @@ from vkamp import sim
 from vkamp.errors import AmpError
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import BUILTINS, BuiltinRow
+from vkamp.ir.rows import CLASSES
 from vkamp.ir.types import BOOL, FLOAT32, INT32, UINT32, Scalar
 
 KINDS = {"int32": INT32, "uint32": UINT32, "float32": FLOAT32, "bool": BOOL}
@@ -211,9 +212,7 @@ def test_only_one_side_is_evaluated() -> None:
 
 def _types_of(row: BuiltinRow) -> list[Scalar]:
     """The types that a row's arguments may have."""
-    choices = {"F": ["float32"], "N": ["int32", "uint32", "float32"], "S": ["int32", "float32"],
-               "I": ["int32"], "Z": ["int32", "uint32"], "B": ["bool"]}  # fmt: skip
-    return [KINDS[name] for name in choices[row.params[0]]]
+    return [KINDS[name] for name in CLASSES[row.params[0]]]
 
 
 @pytest.mark.parametrize("row", BUILTINS.values(), ids=lambda row: row.name)

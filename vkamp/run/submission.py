@@ -403,9 +403,11 @@ class KomputeQueue(Queue):
             if blockers:
                 self._settle_these(blockers)
                 continue
-            # One operation is as quickly submitted as run; of many, each would cost a submission.
-            alone = len(following.dispatches) + bool(following.uploads) == 1
-            if not alone and self._is_short(following):
+            # One operation is as quickly submitted as run; of many, each would cost a submission.  What the next one
+            # waits for is run from its recording, which costs the driver less than a new one.
+            several = len(following.dispatches) + bool(following.uploads) > 1
+            chained = any(each.access.conflicts(following.access) for each in submissions[place + 1 : place + 2])
+            if (several or chained) and self._is_short(following):
                 self._settle_these([following])
             else:
                 self._start(following)
