@@ -9,7 +9,7 @@ from typing import NoReturn as _NoReturn
 # The room of that name is imported first: later imports from it leave the function `check` in its place.
 from vkamp import check as _check_room  # noqa: F401
 from vkamp import dispatch as _dispatch
-from vkamp.dispatch import check, parallel_for_each
+from vkamp.dispatch import check, follow, parallel_for_each, reference_schedule
 from vkamp.errors import (
     AcceleratorRemovedError,
     AmpError,
@@ -178,6 +178,7 @@ __all__ = [
     "float_2",
     "float_3",
     "float_4",
+    "follow",
     "func",
     "global_memory_fence",
     "index",
@@ -198,6 +199,7 @@ __all__ = [
     "queuing_mode",
     "queuing_mode_automatic",
     "queuing_mode_immediate",
+    "reference_schedule",
     "short_vector",
     "short_vector_traits",
     "static_range",

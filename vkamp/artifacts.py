@@ -18,12 +18,14 @@ class Target:
     """What the printer must know of a device; part of a shader's identity.
 
     ``push_words``: 32-bit words of push constants.  ``folded``: the tiles do not fit the device's grid as they are.
-    ``group``: threads of a group for untiled kernels, x y z.
+    ``group``: threads of a group for untiled kernels, x y z.  ``reference``: it is the reference accelerator, which
+    runs the IR; its shader is for people.
     """
 
     push_words: int = 32
     folded: bool = False
     group: tuple[int, int, int] = (64, 1, 1)
+    reference: bool = False
 
 
 @dataclass(frozen=True)

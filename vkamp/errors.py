@@ -360,6 +360,17 @@ MESSAGES: dict[str, Message] = {
         "convert the arguments to the types of one of them",
     ),
     "VKA227": Message(_U, "{what}", "{advice}"),
+    "VKA228": Message(_C, "`{text}` is {what}, which `print` cannot show", "{advice}"),
+    "VKA229": Message(
+        _C,
+        "`print` in a kernel takes no {what}",
+        "write the values, and `sep` and `end` as plain strings",
+    ),
+    "VKA230": Message(
+        _C,
+        "`{spec}` is no format for {what}",
+        "use Python's: `{{x:8.3f}}` for a float, `{{n:5d}}` for an integer, none for vectors, structs and indices",
+    ),
     # -- 3xx: types
     "VKA301": Message(_C, "{given} value cannot be stored in {what}, which is {type}", "{advice}"),
     "VKA302": Message(_C, "`{op}` does not work on {what}", "{advice}"),
@@ -505,6 +516,11 @@ MESSAGES: dict[str, Message] = {
         _C,
         "`{text}` needs tiles, and the domain of this launch has none",
         "launch over `extent.tile(...)`, or use `{index}` by itself, the thread's index",
+    ),
+    "VKA502": Message(
+        _U,
+        "`{name}` runs on the reference accelerator only, and this launch is for another",
+        "launch it there (VKAMP_ACCELERATOR=reference, or its view before the domain), or remove it",
     ),
 }
 

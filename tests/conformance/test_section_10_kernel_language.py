@@ -519,8 +519,8 @@ FORBIDDEN = {
     ),
     "debug output by print": (
         prints,
-        "`print` is a function of plain Python, which a device cannot call; "
-        "store the value in a container and print it on the host",
+        "`print` runs on the reference accelerator only, and this launch is for another; "
+        "launch it there (VKAMP_ACCELERATOR=reference, or its view before the domain), or remove it",
     ),
 }
 

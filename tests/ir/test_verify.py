@@ -271,6 +271,8 @@ BAD_BODIES: dict[str, Callable[[], ir.Kernel]] = {
     "two functions of one name": lambda: kernel(functions=[PLAIN, PLAIN]),
     "parameter that is a local": lambda: kernel(functions=[func("f", [X])]),
     "assertion of an integer": lambda: kernel(ir.Assert(NOWHERE, expr(1))),
+    "print with a text too many": lambda: kernel(ir.Print(NOWHERE, ("a", "b"), (), ())),
+    "print without a format": lambda: kernel(ir.Print(NOWHERE, ("a", "b"), (expr(1),), ())),
     "claim without tiles": lambda: kernel(ir.Claim(NOWHERE, X, expr(1)), tile=None),
     "claim of another type": lambda: kernel(ir.Claim(NOWHERE, X, expr(1.0))),
     "claim of an array": lambda: kernel(ir.Claim(NOWHERE, private("a", 3), expr(1))),

@@ -107,6 +107,8 @@ class _Analysis:
             nodes.Call: self._call,
             nodes.Claim: self._claim,
             nodes.Assert: lambda _statement, state, _frame: state,
+            nodes.Print: lambda _statement, state, _frame: state,
+            nodes.Breakpoint: lambda _statement, state, _frame: state,
         }
 
     def run(self) -> Uniformity:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
 from vkamp.dispatch.reference import ReferenceEngine
+from vkamp.dispatch.reference_controls import follow, reference_schedule
 from vkamp.errors import AmpError, CompileError, UnsupportedFeatureError
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from vkamp.findings import Report
     from vkamp.lang.kernel import KernelFunction
 
-__all__ = ["ReferenceEngine", "check", "inspect_kernel", "parallel_for_each"]
+__all__ = ["ReferenceEngine", "check", "follow", "inspect_kernel", "parallel_for_each", "reference_schedule"]
 
 
 @overload

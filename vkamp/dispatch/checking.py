@@ -16,7 +16,8 @@ import numpy as np
 from vkamp import pipeline
 from vkamp.dispatch import launch
 from vkamp.dispatch.domain import domain_of
-from vkamp.errors import CheckError, CheckWarning
+from vkamp.dispatch.reference_controls import collecting
+from vkamp.errors import CheckWarning
 from vkamp.findings import Report, error_of
 from vkamp.lang.container import Descriptor
 from vkamp.lang.kernel import KernelFunction
@@ -81,13 +82,11 @@ def run(prepared: Prepared) -> Report:
 
 
 def _run_reference(prepared: Prepared) -> Report:
-    """The reference accelerator looks at every launch."""
-    name, device = prepared.compiled.kernel.name, prepared.view.accelerator.description
-    try:
+    """The reference accelerator looks at every launch; here it goes on after what it finds."""
+    with collecting() as reports:
         launch.run(prepared)
-    except CheckError as error:
-        return Report(name, device, error.findings)
-    return Report(name, device)
+    (report,) = reports
+    return dataclasses.replace(report, accelerator=prepared.view.accelerator.description)
 
 
 def _wrapped(number: int) -> int:

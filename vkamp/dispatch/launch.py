@@ -144,7 +144,13 @@ def prepare(
     request = pipeline.make_request(function, precise, domain.rank, domain.tile, arguments, target)
     entry = _compile(request, function, arguments)
     form = pipeline.choose_target(
-        domain.rank, domain.tile, domain.shape, limits.tile_count, limits.push_bytes // 4, limits.tile_threads
+        domain.rank,
+        domain.tile,
+        domain.shape,
+        limits.tile_count,
+        limits.push_bytes // 4,
+        limits.tile_threads,
+        reference=target.accelerator.device_path == "reference",
     )
     executable = entry.executables.get(form)
     if executable is None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.artifacts import Executable
+from vkamp.dispatch.reference_controls import current_following, current_schedule, reports
 from vkamp.errors import AmpError, OutOfMemoryError
 from vkamp.lang.container import Descriptor
 from vkamp.lang.region import ByteSet, scatter
@@ -121,9 +122,6 @@ class _Queue(Queue):
         return _Program(executable.module, executable.key)
 
     def enqueue(self, dispatch: Dispatch) -> None:
-        # The interpreter is loaded by the first launch that needs it.
-        from vkamp import sim
-
         launch = dispatch.launch
         program = dispatch.program
         assert launch is not None
@@ -131,7 +129,21 @@ class _Queue(Queue):
         with self._lock:
             self._statistics.dispatches += 1
             arrays = _views(launch.containers) | _never_accessed(program.module, launch)
-            sim.run(program.module, launch.domain, arrays, launch.scalars)
+            self._run(program.module, launch, arrays)
+
+    def _run(self, kernel: Any, launch: Launch, arrays: dict[str, NDArray[Any]]) -> None:
+        # The interpreter is loaded by the first launch that needs it.
+        from vkamp import sim
+
+        schedule, following, found = current_schedule(), current_following(), reports()
+        follow = following.follow if following is not None else None
+        if found is None:
+            has_it = sim.run(kernel, launch.domain, arrays, launch.scalars, schedule=schedule, follow=follow)
+        else:
+            report, has_it = sim.check(kernel, launch.domain, arrays, launch.scalars, schedule=schedule, follow=follow)
+            found.append(report)
+        if following is not None:
+            following.found |= has_it
 
     def flush(self) -> None:
         """Nothing waits here."""

@@ -15,10 +15,10 @@ from vkamp.emit.places import is_float_atomic, lower_places
 from vkamp.emit.statements import Line, function_lines, holds_float, type_text
 from vkamp.emit.threads import LAUNCH_NAMES, grid_word
 from vkamp.emit.tidy import direct_results
-from vkamp.errors import Span
+from vkamp.errors import Span, diagnostic
 from vkamp.ir.access import Access, access
 from vkamp.ir.builtins import ATOMICS
-from vkamp.ir.nodes import Atomic, Kernel, walk_statements
+from vkamp.ir.nodes import Atomic, Breakpoint, Kernel, Print, walk_statements
 from vkamp.ir.types import Array, Scalar, Struct, Type, Vector
 
 __all__ = ["emit"]
@@ -30,9 +30,21 @@ def emit(kernel: Kernel, target: Target) -> Shader:
     """The GLSL compute shader of ``kernel`` for ``target``, with the layout of what a launch must give it.
 
     Pure and deterministic: equal kernels and targets give equal text (the comments are the lines of the Python
-    source as it is now).  UnsupportedFeatureError for a struct that GLSL cannot lay out, or an atomic that it hasn't.
+    source as it is now).  UnsupportedFeatureError for a struct that GLSL cannot lay out, an atomic that it hasn't, and
+    for ``print`` and ``breakpoint`` on a device.
     """
+    if not target.reference:
+        _refuse_debugging(kernel)
     return _Shader(direct_results(lower_places(bind_arrays(kernel))), target).shader()
+
+
+def _refuse_debugging(kernel: Kernel) -> None:
+    """What a device cannot do is an error, not left out."""
+    for function in (*kernel.functions, kernel.body):
+        for statement in walk_statements(function.body):
+            if isinstance(statement, (Breakpoint, Print)):
+                name = "print" if isinstance(statement, Print) else "breakpoint"
+                raise diagnostic("VKA502", statement.span, name=name)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from vkamp.ir.nodes import (
     Binary,
     Block,
     Break,
+    Breakpoint,
     BufferElement,
     Builtin,
     Call,
@@ -40,6 +41,7 @@ from vkamp.ir.nodes import (
     Load,
     Local,
     Place,
+    Print,
     Reinterpreted,
     Return,
     Select,
@@ -262,6 +264,9 @@ class _FunctionPrinter:
             return
         first = len(self.lines)
         self.comment(statement.span)
+        if isinstance(statement, (Breakpoint, Print)):
+            # No device is given such a shader.
+            return
         self._print(statement, position)
         if (
             len(self.lines) == first + 2

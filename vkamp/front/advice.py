@@ -200,7 +200,6 @@ _LOOP = "write the loop: `for i in range(n):`"
 _MEMORY = "declare `values = amp.private(shape, dtype)` and assign its elements"
 
 _PLAIN: dict[str, str] = {
-    "print": "store the value in a container and print it on the host",
     "len": "write `{first}.extent[0]`",
     "sum": _LOOP,
     "any": _LOOP,

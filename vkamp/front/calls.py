@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from vkamp.errors import Span
-from vkamp.front import advice, convert, vectors, views
+from vkamp.front import advice, convert, printing, vectors, views
 from vkamp.front.context import Context, contains_load, expression
 from vkamp.front.expressions import thread_index
 from vkamp.front.functions import call_closure, call_function
@@ -113,6 +113,12 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     name = marked_name(callee)
     if name is not None:
         return _language_function(ctx, name, node)
+    if target is print:
+        return printing.lower_print(ctx, node)
+    if target is breakpoint:
+        _no_keywords(ctx, node)
+        _arity(ctx, node, 0, "breakpoint", "breakpoint()")
+        return printing.lower_breakpoint(ctx, node)
     if target is array_view:
         return views.make_array_view(ctx, ctx.operands(*node.args), node)
     _no_keywords(ctx, node)

@@ -36,7 +36,7 @@ _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.List: ("lists", "use amp.private(shape, dtype), or a tuple for a few values"),
     ast.Set: ("sets", "use amp.private(shape, dtype)"),
     ast.Dict: ("dicts", "use a structured dtype, or variables of their own"),
-    ast.JoinedStr: ("strings", "use numbers"),
+    ast.JoinedStr: ("strings", "use numbers; f-strings stand in `print` alone"),
     ast.FormattedValue: ("strings", "use numbers"),
     ast.Starred: ("`*` unpacking", "write the items one by one"),
     ast.Slice: ("slices", "take the elements one by one, in a `for` loop; views of a part are made on the host"),

@@ -28,6 +28,7 @@ __all__ = [
     "Binary",
     "Block",
     "Break",
+    "Breakpoint",
     "BufferElement",
     "BufferExtent",
     "BufferParam",
@@ -52,6 +53,7 @@ __all__ = [
     "Logical",
     "Node",
     "Place",
+    "Print",
     "Reinterpreted",
     "Return",
     "ScalarParam",
@@ -470,6 +472,23 @@ class Claim(Stmt):
 
     variable: Variable
     value: Expr
+
+
+@dataclass(frozen=True)
+class Print(Stmt):
+    """Text on the standard output: value ``k``, in Python's format ``formats[k]``, follows ``texts[k]``.
+
+    The last of ``texts`` ends it, with the end of the line.  Only the reference accelerator can run it.
+    """
+
+    texts: tuple[str, ...]
+    values: tuple[Expr, ...]
+    formats: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Breakpoint(Stmt):
+    """Stops the thread in Python's debugger.  Only the reference accelerator can run it."""
 
 
 # -- functions and kernels -----------------------------------------------------------------------------------------

@@ -164,10 +164,23 @@ class _Printer:
         if isinstance(statement, nodes.Assert):
             message = f", {statement.message!r}" if statement.message else ""
             return f"assert {self.expr(statement.condition)}{message}"
+        if isinstance(statement, nodes.Print):
+            return self._print(statement)
+        if isinstance(statement, nodes.Breakpoint):
+            return "breakpoint()"
         if isinstance(statement, nodes.Claim):
             return f"{statement.variable.name} = uniform({self.expr(statement.value)})"
         assert isinstance(statement, (nodes.Break, nodes.Continue)), type(statement).__name__
         return "break" if isinstance(statement, nodes.Break) else "continue"
+
+    def _print(self, statement: nodes.Print) -> str:
+        """The texts and values in their order."""
+        parts = [repr(statement.texts[0])] if statement.texts[0] else []
+        for value, spec, text in zip(statement.values, statement.formats, statement.texts[1:], strict=True):
+            parts.append(f"{self.expr(value)}{f':{spec}' if spec else ''}")
+            if text:
+                parts.append(repr(text))
+        return f"print({', '.join(parts)})"
 
     def _assign(self, statement: nodes.Assign) -> str:
         place, value = statement.place, statement.value

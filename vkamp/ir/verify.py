@@ -167,6 +167,8 @@ class _FunctionVerifier:
             nodes.Call: self._call,
             nodes.Assert: self._assert,
             nodes.Claim: self._claim,
+            nodes.Print: self._print,
+            nodes.Breakpoint: lambda _: None,
         }
         self.expressions: dict[type[nodes.Expr], Callable[[Any], None]] = {
             nodes.Const: self._const,
@@ -340,6 +342,12 @@ class _FunctionVerifier:
 
     def _assert(self, statement: nodes.Assert) -> None:
         self.condition(statement.condition)
+
+    def _print(self, statement: nodes.Print) -> None:
+        counts = len(statement.texts) - 1, len(statement.formats)
+        self.expect(counts == (len(statement.values),) * 2, statement, "texts and formats do not fit the values")
+        for value in statement.values:
+            self.expr(value)
 
     def _claim(self, statement: nodes.Claim) -> None:
         self.expect(self.kernel.tile is not None, statement, "a claim in a kernel without tiles")

@@ -35,7 +35,7 @@ class Claims:
         number, known = self._first.setdefault((site, passed), (thread.number, value))
         if number != thread.number and _bits(known) != _bits(value):
             self._judge.differs((number, known), (thread.number, value), site)
-        return value
+        return known
 
 
 def _bits(value: Any) -> int | bool | None:

@@ -53,7 +53,9 @@ class Expressions(Places):
     def expr(self, node: ir.Expr) -> ast.expr:
         """The Python expression of an IR expression, at its source position."""
         tree = _EXPRESSIONS[type(node)](self, node)
-        place_at(tree, node.span)
+        if node.span.line != self.function.span.line:
+            # What a parameter stands for has the place of the definition: a debugger would jump there and back.
+            place_at(tree, node.span)
         return tree
 
     def const(self, node: ir.Const) -> ast.expr:
@@ -110,8 +112,9 @@ class Expressions(Places):
             value, may_overflow = self._division(node, kind, left, right)
         else:
             if node.op in ("shl", "shr"):
-                right = self._shift_count(node, right)
-            value = quote(_INTEGER_OPS[node.op], L=left, R=right)
+                value = self._shift(node, left, right)
+            else:
+                value = quote(_INTEGER_OPS[node.op], L=left, R=right)
             may_overflow = node.op in _OVERFLOWS
         return self.wrap(kind, value) if may_overflow else value
 
@@ -126,11 +129,13 @@ class Expressions(Places):
         quotient = quote(template, L=left, D=name, R=right, S=site)
         return quotient, node.op in _OVERFLOWS and kind.kind == "int"
 
-    def _shift_count(self, node: ir.Binary, count: ast.expr) -> ast.expr:
+    def _shift(self, node: ir.Binary, value: ast.expr, count: ast.expr) -> ast.expr:
+        template = _INTEGER_OPS[node.op]
         if isinstance(node.right, ir.Const) and 0 <= node.right.value < 32:
-            return count
-        site = self.site(node.span)
-        return quote("_i if 0 <= (_i := N) < 32 else _shift(_t, S, _i)", N=count, S=site)
+            return quote(template, L=value, R=count)
+        name, site = self.temporary("n"), self.site(node.span)
+        template = f"({template.replace('R', 'D')}) if 0 <= (D := R) < 32 else _shift(_t, S, D)"
+        return quote(template, L=value, D=name, R=count, S=site)
 
     @staticmethod
     def wrap(kind: Type, value: ast.expr) -> ast.expr:

@@ -1,6 +1,7 @@
 """What the reference accelerator finds wrong in a running kernel: places, threads, and the judge.
 
-Every finding is raised as a :class:`~vkamp.errors.CheckError` (a race: a :class:`~vkamp.errors.RaceError`).
+The first finding is raised as a :class:`~vkamp.errors.CheckError` (a race: a :class:`~vkamp.errors.RaceError`); or all
+are collected, and the run goes on with safe values.
 
 C++ AMP's model: docs/conformance.md, sections 3, 10 and 12.
 """
@@ -8,17 +9,34 @@ C++ AMP's model: docs/conformance.md, sections 3, 10 and 12.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
+
+import numpy as np
 
 from vkamp import findings
 from vkamp.errors import Span
-from vkamp.findings import AccessKind, ThreadAt, element_text, locate, member_text, unravel
+from vkamp.findings import AccessKind, Finding, ThreadAt, element_text, locate, member_text, unravel
 from vkamp.ir.nodes import Kernel
-from vkamp.ir.types import Array, Type
+from vkamp.ir.types import BOOL, FLOAT32, Array, Type, Vector
 
-__all__ = ["BufferLayout", "Grid", "Judge", "Site", "Thread"]
+__all__ = ["NOWHERE", "BufferLayout", "Grid", "Judge", "Nowhere", "Site", "Thread"]
+
+
+class Nowhere(int):
+    """The index or word address of an access that is out of bounds: whatever is added to it, it stays that."""
+
+    def _same(self, other: object) -> Nowhere:
+        return self
+
+    __add__ = __radd__ = __mul__ = __rmul__ = _same
+
+    def __bool__(self) -> bool:
+        return False
+
+
+NOWHERE = Nowhere(-1)
 
 
 @dataclass(frozen=True)
@@ -26,7 +44,7 @@ class Site:
     """A place in the kernel that can fail: an access of ``variable``, or anything else.
 
     ``type`` is what the whole variable is: the array, the struct, or the element of a buffer.  ``view_rank``: the rank
-    of a view of ``variable`` that the kernel made.
+    of a view of ``variable`` that the kernel made.  ``value``: the type of what is read there.
     """
 
     span: Span
@@ -36,6 +54,7 @@ class Site:
     is_buffer: bool = False
     text: str = ""
     view_rank: int = 0
+    value: Type | None = None
 
 
 class Thread:
@@ -58,6 +77,19 @@ class Thread:
         self.origin: tuple[int, ...] = ()
         self.fences: tuple[list[int], list[int]] = ([], [])
 
+    # What a debugger shows of the kernel's first parameter.
+
+    @property
+    def tile_origin(self) -> tuple[int, ...]:
+        """The global index of the tile's first thread."""
+        return self.origin
+
+    def __getitem__(self, dim: int) -> int:
+        return self.global_[dim]
+
+    def __repr__(self) -> str:
+        return str(ThreadAt(self.global_, self.tile or None, self.local or None))
+
 
 class Grid:
     """The threads of a launch, numbered tile after tile, each in row-major order."""
@@ -70,6 +102,13 @@ class Grid:
         self.tiles = tuple(d // t for d, t in zip(domain, tile, strict=True)) if tile else domain
         self.count = math.prod(self.tiles)
 
+    def number(self, index: tuple[int, ...]) -> int:
+        """The number of the thread at a global index."""
+        if self.tile is None:
+            return _ravel(index, self.domain)
+        tile = _ravel([i // t for i, t in zip(index, self.tile, strict=True)], self.tiles)
+        return tile * self.threads + _ravel([i % t for i, t in zip(index, self.tile, strict=True)], self.tile)
+
     def thread(self, number: int) -> ThreadAt:
         """The indices of a thread."""
         if self.tile is None:
@@ -78,6 +117,13 @@ class Grid:
         local = unravel(number % self.threads, self.tile)
         place = tuple(t * n + i for t, n, i in zip(tile, self.tile, local, strict=True))
         return ThreadAt(place, tile, local)
+
+
+def _ravel(index: Sequence[int], shape: Sequence[int]) -> int:
+    number = 0
+    for i, n in zip(index, shape, strict=True):
+        number = number * n + i
+    return number
 
 
 class BufferLayout:
@@ -94,13 +140,22 @@ class BufferLayout:
 
 
 class Judge:
-    """Raises every finding of one launch."""
+    """Words every finding of one launch, and raises it; or hands it to ``collect``.
 
-    def __init__(self, kernel: Kernel, grid: Grid, sites: Sequence[Site]) -> None:
+    Where ``collect`` goes on, what the generated code gets from a method is the value it goes on with.
+    """
+
+    def __init__(
+        self, kernel: Kernel, grid: Grid, sites: Sequence[Site], collect: Callable[[Finding], None] | None = None
+    ) -> None:
         self.kernel = kernel
         self.grid = grid
         self.sites = sites
+        self.collect = collect
         self.buffers: dict[str, BufferLayout] = {}
+        self._known: set[tuple[object, ...]] = set()
+        #: Reads of tile_static memory that nothing wrote yet, by site and word: the thread and the array.
+        self.unset_reads: dict[tuple[int, int], tuple[int, Any]] = {}
 
     # -- helpers
 
@@ -124,73 +179,119 @@ class Judge:
     def _at(self, thread: Thread) -> ThreadAt:
         return self.grid.thread(thread.number)
 
-    # -- called by the generated code
+    def _is_new(self, *key: object) -> bool:
+        """Whether a finding was not made before; a run that goes on meets the same ones again and again."""
+        if key in self._known:
+            return False
+        self._known.add(key)
+        return True
 
-    def index(self, thread: Thread, number: int, dim: int, value: int, extent: int) -> NoReturn:
+    def _found(self, finding: Finding) -> None:
+        if self.collect is None:
+            raise findings.error_of([finding])
+        self.collect(finding)
+
+    # -- called by the generated code; a run that collects goes on with what they return
+
+    def index(self, thread: Thread, number: int, dim: int, value: int, extent: int) -> int:
         """An index outside ``0 <= value < extent``."""
         site = self.sites[number]
-        many = site.view_rank > 1 or (isinstance(site.type, Array) and len(site.type.shape) > 1)
-        if site.is_buffer:
-            many = len(self.buffers[site.variable].shape) > 1
-        what = f"a view of {site.variable}" if site.view_rank else ""
-        found = findings.bounds(site.variable, value, extent, dim if many else None, self._at(thread), site.span, what)
-        raise findings.error_of([found])
+        if value is not NOWHERE and self._is_new("index", number):
+            many = site.view_rank > 1 or (isinstance(site.type, Array) and len(site.type.shape) > 1)
+            if site.is_buffer:
+                many = len(self.buffers[site.variable].shape) > 1
+            what = f"a view of {site.variable}" if site.view_rank else ""
+            where = dim if many else None
+            self._found(findings.bounds(site.variable, value, extent, where, self._at(thread), site.span, what))
+        return NOWHERE
 
-    def outside(self, thread: Thread, number: int) -> NoReturn:
+    def outside(self, thread: Thread, number: int) -> int:
         """A view that the kernel made reaches beyond its container."""
         site = self.sites[number]
-        raise findings.error_of([findings.view_bounds(site.variable, self._at(thread), site.span)])
+        if self._is_new("outside", number):
+            self._found(findings.view_bounds(site.variable, self._at(thread), site.span))
+        return NOWHERE
 
-    def unset(self, thread: Thread, number: int, word: int) -> NoReturn:
-        """A read of memory that nothing wrote."""
+    def unset(self, thread: Thread, number: int, word: int, array: Any = None) -> Any:
+        """A read of memory that nothing wrote; ``array``: the array that it is part of, if it is of one."""
         site = self.sites[number]
+        if word is not NOWHERE:
+            if self.collect is not None and array is not None and array.shadow is not None:
+                # Another thread may still store to it before the next barrier: then the race is what is found.
+                self.unset_reads.setdefault((number, word), (thread.number, array))
+            elif self._is_new("unset", number):
+                self._unset(thread.number, site, word)
+        return _zero(site.value)
+
+    def end_of_stretch(self) -> None:
+        """The threads of the tile have come to a barrier, or ended."""
+        for (number, word), (thread, array) in self.unset_reads.items():
+            if not array.shadow.written_by_others(word, thread) and self._is_new("unset", number):
+                self._unset(thread, self.sites[number], word)
+        self.unset_reads.clear()
+
+    def _unset(self, thread: int, site: Site, word: int) -> None:
         text, index = self.element(site, word)
-        raise findings.error_of([findings.uninitialised(site.variable, text, index, self._at(thread), site.span)])
+        self._found(findings.uninitialised(site.variable, text, index, self.grid.thread(thread), site.span))
 
-    def unassigned(self, thread: Thread, site: Site) -> NoReturn:
+    def unassigned(self, thread: Thread, site: Site) -> None:
         """A read of a local variable that has no value yet."""
-        raise findings.error_of([findings.unassigned(site.variable, self._at(thread), site.span)])
+        self._found(findings.unassigned(site.variable, self._at(thread), site.span))
 
-    def division(self, thread: Thread, number: int) -> NoReturn:
+    def division(self, thread: Thread, number: int) -> int:
         """An integer division by zero."""
-        raise findings.error_of([findings.division(self._at(thread), self.sites[number].span)])
+        if self._is_new("division", number):
+            self._found(findings.division(self._at(thread), self.sites[number].span))
+        return 0
 
-    def shift(self, thread: Thread, number: int, count: int) -> NoReturn:
+    def shift(self, thread: Thread, number: int, count: int) -> int:
         """A shift by a negative count, or by one not below the number of bits."""
-        raise findings.error_of([findings.shift(count, self._at(thread), self.sites[number].span)])
+        if self._is_new("shift", number):
+            self._found(findings.shift(count, self._at(thread), self.sites[number].span))
+        return 0
 
-    def conversion(self, thread: Thread, number: int, value: Any, target: str) -> NoReturn:
+    def conversion(self, thread: Thread, number: int, value: Any, target: str) -> int:
         """A float that the integer type cannot hold."""
-        raise findings.error_of([findings.conversion(value, target, self._at(thread), self.sites[number].span)])
+        if self._is_new("conversion", number):
+            self._found(findings.conversion(value, target, self._at(thread), self.sites[number].span))
+        return 0
 
-    def claim(self, thread: Thread, number: int) -> NoReturn:
+    def claim(self, thread: Thread, number: int) -> None:
         """An assertion that does not hold."""
         site = self.sites[number]
-        raise findings.error_of([findings.failed_assert(site.text, self._at(thread), site.span)])
+        if self._is_new("assert", number):
+            self._found(findings.failed_assert(site.text, self._at(thread), site.span))
 
-    def differs(self, first: tuple[int, object], second: tuple[int, object], number: int) -> NoReturn:
+    def differs(self, first: tuple[int, object], second: tuple[int, object], number: int) -> None:
         """A claim of uniformity for which two threads (number, value) have different values."""
-        one, other = ((self.grid.thread(thread), value) for thread, value in (first, second))
-        raise findings.error_of([findings.claim(one, other, self.sites[number].span)])
+        if self._is_new("differs", number):
+            one, other = ((self.grid.thread(thread), value) for thread, value in (first, second))
+            self._found(findings.claim(one, other, self.sites[number].span))
 
-    def fell(self, thread: Thread, number: int) -> NoReturn:
+    def fell(self, thread: Thread, number: int) -> None:
         """A device function that ended without a result."""
         site = self.sites[number]
-        raise findings.error_of([findings.ended_without_result(site.text, self._at(thread), site.span)])
+        if self._is_new("fell", number):
+            self._found(findings.ended_without_result(site.text, self._at(thread), site.span))
 
     # -- called by the scheduler and the shadow memory
 
-    def divergence(self, waiting: tuple[int, int], other: tuple[int, int | None]) -> NoReturn:
+    def divergence(self, waiting: tuple[int, int], other: tuple[int, int | None]) -> None:
         """Threads (number, site): one waits, the other waits elsewhere or has ended (``None``)."""
+        if not self._is_new("divergence", waiting[1], other[1]):
+            return
         first, second = self.grid.thread(waiting[0]), self.grid.thread(other[0])
         span = self.sites[waiting[1]].span
         if other[1] is None:
-            raise findings.error_of([findings.missed_barrier(first, second, span)])
-        raise findings.error_of([findings.different_barriers((first, span), (second, self.sites[other[1]].span))])
+            self._found(findings.missed_barrier(first, second, span))
+        else:
+            self._found(findings.different_barriers((first, span), (second, self.sites[other[1]].span)))
 
-    def race(self, word: int, earlier: int, thread: Thread, number: int) -> NoReturn:
+    def race(self, word: int, earlier: int, thread: Thread, number: int) -> None:
         """The access of ``thread`` at site ``number`` conflicts with the one coded ``earlier``."""
         other_thread, other_number = divmod(earlier, len(self.sites))
+        if not self._is_new("race", frozenset((number, other_number))):
+            return
         here, there = self.sites[number], self.sites[other_number]
         (name, index), (other_name, _) = self.element(here, word), self.element(there, word)
         found = findings.race(
@@ -200,4 +301,13 @@ class Judge:
             (self.grid.thread(other_thread), there.access, other_name, there.span),
             space="global" if here.is_buffer else "tile_static",
         )
-        raise findings.error_of([found])
+        self._found(found)
+
+
+def _zero(kind: Type | None) -> Any:
+    """What a read that is wrong gives."""
+    if isinstance(kind, Vector):
+        kind = kind.element
+    if kind == FLOAT32:
+        return np.float32(0)
+    return False if kind == BOOL else 0

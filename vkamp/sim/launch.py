@@ -1,4 +1,4 @@
-"""Runs a kernel's threads, a tile at a time, switched at barriers, in the order of a seed.
+"""Runs a kernel's threads, a tile at a time, switched at barriers, in the order of a schedule.
 
 C++ AMP's model: docs/conformance.md, sections 3, 9 and 12.
 """
@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,19 +16,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.errors import AmpError, CheckError, InvalidComputeDomainError, RaceError, UnsupportedFeatureError
+from vkamp.findings import Report
 from vkamp.ir.nodes import Function, Kernel, Local, walk
-from vkamp.ir.types import FLOAT32, Scalar, int_range
+from vkamp.ir.types import FLOAT32, Array, int_range
 from vkamp.sim.claims import Claims
+from vkamp.sim.collect import Collected, CollectingArray, CollectingBuffer, CollectingShadow, guarded_helpers
 from vkamp.sim.faults import Grid, Judge, Site, Thread
-from vkamp.sim.memory import Clock, FencedShadow, KernelArray, Layout, TileShadow, bind, words_of
-from vkamp.sim.program import Program
+from vkamp.sim.helpers import helpers
+from vkamp.sim.memory import Buffer, KernelArray, Region, bind
+from vkamp.sim.output import Follow, Output
+from vkamp.sim.program import Mode, Program
+from vkamp.sim.schedule import SWITCH, Orders, Schedule
+from vkamp.sim.shadow import Clock, FencedShadow, LaunchShadow, Shadow, TileShadow
 from vkamp.sim.translate import translate
 
-__all__ = ["run"]
+__all__ = ["check", "run"]
 
 #: Translated kernels; held by identity, for equal kernels may stand at different lines.
-_programs: OrderedDict[tuple[int, bool], Program] = OrderedDict()
+_programs: OrderedDict[tuple[int, Mode], Program] = OrderedDict()
 _KEPT = 64
+
+#: Threads of an untiled kernel that are switched among each other at a time.
+_GROUP = 64
 
 
 def run(
@@ -39,15 +47,18 @@ def run(
     scalars: Mapping[str, int | float | bool],
     *,
     seed: int | None = None,
+    schedule: Schedule | None = None,
     races: bool = True,
-) -> None:
+    follow: Follow | None = None,
+) -> bool:
     """Runs every thread of a launch on the calling thread and returns when all have ended.
 
     ``domain``: the extent, in elements; of a tiled kernel a multiple of its tile.  ``buffers``:
     for each captured container a numpy array of its element type whose shape is its extent,
     possibly strided; they may overlap.  They are changed in place.  ``scalars``: the captured
-    values.  ``seed`` shuffles the order of tiles, and of threads between barriers; ``None`` runs
-    them in order.  ``races=False`` looks for no data races, at twice the speed.
+    values.  ``schedule``: the order of tiles and threads, in order unless it is given; ``seed`` stands for the random
+    one.  ``races=False`` looks for no data races, at twice the speed.  ``follow``: the one thread whose prints and
+    breakpoints act; the result says whether the launch has it.
 
     Raises :class:`~vkamp.errors.RaceError` for a data race, and :class:`~vkamp.errors.CheckError`
     for an index out of bounds, a read of memory that nothing wrote, a divergent barrier, an
@@ -57,35 +68,47 @@ def run(
     ``AmpError`` for buffers or scalars that don't, before anything runs.
     """
     _check_domain(kernel, domain)
-    program = _program(kernel, races)
-    judge = Judge(kernel, Grid(domain, kernel.tile), program.sites)
-    clock = Clock()
-    claims = Claims(judge)
-    launch = _Launch(program, judge, clock, claims, seed)
-    names: dict[str, Any] = {"__name__": f"vkamp kernel {kernel.name}", **program.constants}
-    names.update(_helpers(judge, clock, claims))
-    names.update(_scalars(kernel, scalars))
-    launch.bind_buffers(names, buffers, races)
-    launch.bind_tile_statics(names, races)
-    main = launch.load(names)
-    # Overflow and division by zero of floats have a result, which is what the kernel asked for.
-    with np.errstate(all="ignore"):
-        try:
-            launch.run(main)
-        except UnboundLocalError as error:
-            found = _unassigned(error, program)
-            if found is None:
-                raise
-        else:
-            return
-    judge.unassigned(*found)
+    launch = _Launch(kernel, domain, _schedule(schedule, seed), races, follow, None)
+    launch.run(buffers, scalars)
+    return launch.output.followed is not None
 
 
-def _program(kernel: Kernel, races: bool) -> Program:
-    key = (id(kernel), races)
+def check(
+    kernel: Kernel,
+    domain: tuple[int, ...],
+    buffers: Mapping[str, NDArray[Any]],
+    scalars: Mapping[str, int | float | bool],
+    *,
+    seed: int | None = None,
+    schedule: Schedule | None = None,
+    follow: Follow | None = None,
+) -> tuple[Report, bool]:
+    """As :func:`run`, but goes on after what it finds, and returns it all.
+
+    Loads out of bounds and reads of what nothing wrote give 0, as do divisions by 0, undefined conversions and shifts;
+    stores out of bounds are left out; a tile ends at a barrier that not all its threads reach.  What is found does not
+    depend on the schedule, unless the kernel's own steps do.  With the report comes whether the launch has the thread
+    to follow.
+    """
+    _check_domain(kernel, domain)
+    collected = Collected()
+    launch = _Launch(kernel, domain, _schedule(schedule, seed), True, follow, collected)
+    launch.run(buffers, scalars)
+    report = Report(kernel.name, "reference", collected.findings, collected.not_covered)
+    return report, launch.output.followed is not None
+
+
+def _schedule(schedule: Schedule | None, seed: int | None) -> Schedule:
+    if schedule is not None:
+        return schedule
+    return Schedule() if seed is None else Schedule("random", seed)
+
+
+def _program(kernel: Kernel, mode: Mode) -> Program:
+    key = (id(kernel), mode)
     program = _programs.get(key)
     if program is None:
-        program = _programs[key] = translate(kernel, races)
+        program = _programs[key] = translate(kernel, mode)
         while len(_programs) > _KEPT:
             _programs.popitem(last=False)
     else:
@@ -106,113 +129,6 @@ def _check_domain(kernel: Kernel, domain: tuple[int, ...]) -> None:
             raise InvalidComputeDomainError(
                 f"dimension {dim} of the domain is {size}, no multiple of the tile's {tile}"
             )
-
-
-# -- what the generated code calls -----------------------------------------------------------------
-
-
-def _tdiv(left: int, right: int) -> int:
-    """Integer division as C does it."""
-    quotient = abs(left) // abs(right)
-    return quotient if (left < 0) == (right < 0) else -quotient
-
-
-def _trem(left: int, right: int) -> int:
-    """The remainder as C does it: signed as the dividend."""
-    remainder = abs(left) % abs(right)
-    return -remainder if left < 0 else remainder
-
-
-def _steps(start: int, stop: int, step: int) -> Iterable[int]:
-    """``range`` in which a step of 0 gives no iteration."""
-    return range(start, stop, step) if step else ()
-
-
-def _part(words: list[Any], word: int, count: int) -> list[Any]:
-    return words[word : word + count]
-
-
-def _put(words: list[Any], word: int, value: list[Any]) -> None:
-    words[word : word + len(value)] = value
-
-
-def _pick(words: list[Any], word: int, layout: Layout) -> list[Any]:
-    return [words[word + offset] for offset, _ in layout]
-
-
-def _place_parts(words: list[Any], word: int, layout: Layout, value: list[Any]) -> None:
-    for (offset, _), part in zip(layout, value, strict=True):
-        words[word + offset] = part
-
-
-def _all_set(judge: Judge, thread: Thread, site: int, word: int, layout: Layout, value: list[Any]) -> list[Any]:
-    """The components of a vector, all of which something wrote."""
-    for (offset, _), part in zip(layout, value, strict=True):
-        if part is None:
-            judge.unset(thread, site, word + offset)
-    return value
-
-
-def _same(left: list[Any], right: list[Any]) -> bool:
-    """Whether two vectors are equal; NaN is not, not even the very same."""
-    return all(bool(a == b) for a, b in zip(left, right, strict=True))
-
-
-def _truncated(judge: Judge, target: Scalar, thread: Thread, site: int, value: np.float32) -> int:
-    """A float as an integer; one that has no value there is undefined in C, and an error here."""
-    low, high = int_range(target)
-    # As Python floats, for which the limits are exact.
-    if not low - 1 < float(value) < high + 1:
-        judge.conversion(thread, site, value, target.name)
-    return int(value)
-
-
-def _float_bits(value: Any) -> np.float32:
-    """The bits of a scalar as a float."""
-    return value if isinstance(value, np.float32) else np.float32(np.uint32(value & 0xFFFFFFFF).view(np.float32))
-
-
-def _uint_bits(value: Any) -> int:
-    """The bits of a scalar as an unsigned integer."""
-    return int(value.view(np.uint32)) if isinstance(value, np.float32) else value & 0xFFFFFFFF
-
-
-def _int_bits(value: Any) -> int:
-    """The bits of a scalar as a signed integer."""
-    return (_uint_bits(value) + 0x80000000 & 0xFFFFFFFF) - 0x80000000
-
-
-def _helpers(judge: Judge, clock: Clock, claims: Claims) -> dict[str, Any]:
-    signed, unsigned = Scalar("int32", "int", 32), Scalar("uint32", "uint", 32)
-    return {
-        "_bad": judge.index,
-        "_unset": judge.unset,
-        "_div0": judge.division,
-        "_shift": judge.shift,
-        "_claim": judge.claim,
-        "_uniform": claims.judge,
-        "_fell": judge.fell,
-        "_fence": clock.fence,
-        "_to_int": partial(_truncated, judge, signed),
-        "_to_uint": partial(_truncated, judge, unsigned),
-        "_bits_f": _float_bits,
-        "_bits_u": _uint_bits,
-        "_bits_i": _int_bits,
-        "_tdiv": _tdiv,
-        "_trem": _trem,
-        "_steps": _steps,
-        "_part": _part,
-        "_put": _put,
-        "_pick": _pick,
-        "_place": _place_parts,
-        "_set": partial(_all_set, judge),
-        "_same": _same,
-        "_private": KernelArray,
-        "_range": range,
-        "_int": int,
-        "_bool": bool,
-        "_float32": np.float32,
-    }
 
 
 def _scalars(kernel: Kernel, scalars: Mapping[str, int | float | bool]) -> dict[str, Any]:
@@ -259,30 +175,80 @@ def _unassigned_site(function: Function, names: Sequence[str], line: int) -> Sit
     return Site(function.span, names[0] if names else "a variable")
 
 
+def _named(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by the names of the source, unless those could be the generated code's."""
+    return {name: value for name, value in values.items() if not name.startswith("_")}
+
+
 # -- the scheduler ---------------------------------------------------------------------------------
 
 
 class _Launch:
     """One launch: its memory, its threads, and the order they run in."""
 
-    def __init__(self, program: Program, judge: Judge, clock: Clock, claims: Claims, seed: int | None) -> None:
-        self.program = program
-        self.judge = judge
-        self.grid = judge.grid
-        self.clock = clock
-        self.claims = claims
-        self.random = None if seed is None else random.Random(seed)
+    def __init__(
+        self,
+        kernel: Kernel,
+        domain: tuple[int, ...],
+        schedule: Schedule,
+        races: bool,
+        follow: Follow | None,
+        collected: Collected | None,
+    ) -> None:
+        self.grid = Grid(domain, kernel.tile)
+        trace = follow is not None and follow.trace and follow.thread(self.grid) is not None
+        self.program = _program(kernel, Mode(races, schedule.switches, trace))
+        self.collected = collected
+        self.judge = Judge(kernel, self.grid, self.program.sites, collected.add if collected is not None else None)
+        self.output = Output(self.judge, kernel.name, follow)
+        self.clock = Clock()
+        self.claims = Claims(self.judge)
+        self.orders = Orders(schedule)
+        self.races = races
         self.arrays: list[KernelArray] = []
-        self.global_shadows: list[TileShadow] = []
-        self.tile_shadows: list[TileShadow] = []
+        self.global_shadows: list[Shadow] = []
+        self.tile_shadows: list[Shadow] = []
+        #: A thread of the running tile ended for what it read: no barrier can have all of them.
+        self.aborted = False
+        #: Threads of the running tile that were switched and can go on.
+        self.ready: list[int] = []
 
-    def bind_buffers(self, names: dict[str, Any], buffers: Mapping[str, NDArray[Any]], races: bool) -> None:
+    def run(self, buffers: Mapping[str, NDArray[Any]], scalars: Mapping[str, int | float | bool]) -> None:
+        """Binds the memory and runs every thread."""
+        kernel = self.program.kernel
+        names: dict[str, Any] = {"__name__": f"vkamp kernel {kernel.name}", **self.program.constants}
+        # Under their own names for a debugger: the generated code has others.
+        names.update(_named(scalars))
+        names.update(helpers(self.judge, self.clock, self.claims, self.output))
+        if self.collected is not None:
+            names.update(guarded_helpers(self.judge), _private=CollectingArray)
+        names.update(_scalars(kernel, scalars))
+        self._bind_buffers(names, buffers)
+        self._bind_tile_statics(names)
+        main = self._load(names)
+        # Overflow and division by zero of floats have a result, which is what the kernel asked for.
+        with np.errstate(all="ignore"), self.output:
+            try:
+                self._run(main)
+            except UnboundLocalError as error:
+                found = _unassigned(error, self.program)
+                if found is None:
+                    raise
+            else:
+                return
+        self.judge.unassigned(*found)
+
+    # -- memory
+
+    def _bind_buffers(self, names: dict[str, Any], buffers: Mapping[str, NDArray[Any]]) -> None:
         """Gives the generated code its containers."""
         program = self.program
-        clock = self.clock if program.split[0] else None
-        bound, self.global_shadows = bind(program.kernel, buffers, program.written, self.judge, clock, races)
+        kind = Buffer if self.collected is None else CollectingBuffer
+        shadow = self._shadow_of_region if self.races else None
+        bound, self.global_shadows = bind(program.kernel, buffers, program.written, self.judge, kind, shadow)
         for name, buffer in bound.items():
             names[f"_mem_{name}"] = buffer
+            names.update(_named({name: buffer}))
             for letter, words in (("f", buffer.f), ("i", buffer.i), ("u", buffer.u)):
                 names[f"_{letter}_{name}"] = words
             for letter, judged in (("r", buffer.read), ("w", buffer.write), ("x", buffer.atomic)):
@@ -292,21 +258,34 @@ class _Launch:
                 names[f"_n{dim}_{name}"] = extent
                 names[f"_p{dim}_{name}"] = buffer.layout.strides[dim]
 
-    def bind_tile_statics(self, names: dict[str, Any], races: bool) -> None:
+    def _shadow_of_region(self, region: Region) -> Shadow:
+        clock = self.clock if self.program.split[0] else None
+        if self.collected is not None:
+            return CollectingShadow(self.judge, whole_launch=True, clock=clock, space=0)
+        launch = LaunchShadow(self.judge, region.words)
+        if not self.grid.tiled:
+            return launch
+        return TileShadow(self.judge, launch) if clock is None else FencedShadow(self.judge, launch, clock, 0)
+
+    def _bind_tile_statics(self, names: dict[str, Any]) -> None:
         """Gives the generated code its tile_static arrays."""
         for variable in self.program.kernel.tile_statics:
-            shadow: TileShadow | None = None
-            if races and self.program.split[1]:
-                shadow = FencedShadow(self.judge, None, self.clock, 1)
-            elif races:
-                shadow = TileShadow(self.judge, None)
+            assert isinstance(variable.type, Array)
+            shadow = self._shadow_of_tile_static() if self.races else None
             if shadow is not None:
                 self.tile_shadows.append(shadow)
-            array = KernelArray(words_of(variable.type), shadow)
+            array = (KernelArray if self.collected is None else CollectingArray)(variable.type, shadow)
             self.arrays.append(array)
             names[f"_ts_{variable.name}"] = array
+            names.update(_named({variable.name: array}))
 
-    def load(self, names: dict[str, Any]) -> Callable[[Thread], Any]:
+    def _shadow_of_tile_static(self) -> Shadow:
+        clock = self.clock if self.program.split[1] else None
+        if self.collected is not None:
+            return CollectingShadow(self.judge, whole_launch=False, clock=clock, space=1)
+        return TileShadow(self.judge, None) if clock is None else FencedShadow(self.judge, None, clock, 1)
+
+    def _load(self, names: dict[str, Any]) -> Callable[[Thread], Any]:
         """Defines the functions over these names; returns the kernel's."""
         for name, code in self.program.codes:
             defined: dict[str, Any] = {}
@@ -315,42 +294,38 @@ class _Launch:
         main: Callable[[Thread], Any] = names["_kernel"]
         return main
 
-    def order(self, count: int) -> Sequence[int]:
-        """The numbers 0, 1, ... in the order of this run."""
-        if self.random is None:
-            return range(count)
-        numbers = list(range(count))
-        self.random.shuffle(numbers)
-        return numbers
+    # -- threads
 
-    def run(self, main: Callable[[Thread], Any]) -> None:
+    def _run(self, main: Callable[[Thread], Any]) -> None:
         """Runs every thread."""
         if self.grid.tile is None:
             self._run_untiled(main)
             return
         threads = [Thread() for _ in range(self.grid.threads)]
         locals_ = list(itertools.product(*map(range, self.grid.tile)))
-        for number in self.order(self.grid.count):
+        for number in self.orders.tiles(self.grid.count):
             self._enter_tile(number, threads, locals_)
-            if self.program.waits:
-                self._run_waiting(main, threads)
-            else:
-                self._turn([partial(main, thread) for thread in threads])
+            self._run_group(main, threads)
 
     def _run_untiled(self, main: Callable[[Thread], Any]) -> None:
         """Every thread alone: nothing orders two of them."""
+        if self.program.waits:
+            threads = [Thread() for _ in range(_GROUP)]
+            numbers = self.orders.tiles(self.grid.count)
+            for start in range(0, len(numbers), _GROUP):
+                some = numbers[start : start + _GROUP]
+                self._run_group(main, [self._enter(t, n) for t, n in zip(threads, some, strict=False)])
+            return
         thread = Thread()
-        sites = len(self.judge.sites)
-        indices: Iterable[tuple[int, tuple[int, ...]]]
-        if self.random is None:
-            indices = enumerate(itertools.product(*map(range, self.grid.domain)))
-        else:
-            indices = ((n, self.grid.thread(n).global_) for n in self.order(self.grid.count))
-        for number, index in indices:
-            thread.number = thread.tile_number = number
-            thread.base = number * sites
-            thread.global_ = index
-            main(thread)
+        for number in self.orders.tiles(self.grid.count):
+            self._enter(thread, number)
+            self._step(partial(main, thread))
+
+    def _enter(self, thread: Thread, number: int) -> Thread:
+        thread.number = thread.tile_number = number
+        thread.base = number * len(self.judge.sites)
+        thread.global_ = self.grid.thread(number).global_
+        return thread
 
     def _enter_tile(self, number: int, threads: list[Thread], locals_: list[tuple[int, ...]]) -> None:
         assert self.grid.tile is not None
@@ -364,10 +339,22 @@ class _Launch:
             thread.global_ = tuple(map(sum, zip(origin, local, strict=True)))
         self.clock.restart(threads)
         self.claims.forget()
+        self.aborted = False
         for array in self.arrays:
             array.forget()
         for shadow in (*self.global_shadows, *self.tile_shadows):
             shadow.clear()
+
+    def _run_group(self, main: Callable[[Thread], Any], threads: list[Thread]) -> None:
+        """Runs the threads of a tile from barrier to barrier; of an untiled kernel some threads."""
+        if not self.program.waits:
+            self._turn([partial(main, thread) for thread in threads])
+            return
+        running: list[Generator[int, None, None]] = [main(thread) for thread in threads]
+        steps = [partial(next, thread, None) for thread in running]
+        while waiting := self._turn(steps):
+            if not self._pass_barrier(threads, waiting):
+                return
 
     def _turn(self, steps: Sequence[Callable[[], int | None]]) -> dict[int, int]:
         """Runs each thread of a tile up to its next barrier; returns the sites that threads wait at.
@@ -377,39 +364,62 @@ class _Launch:
         """
         waiting: dict[int, int] = {}
         unset: CheckError | None = None
-        for i in self.order(len(steps)):
+        for i in self._going(len(steps)):
             try:
-                site = steps[i]()
+                site = self._step(steps[i])
             except CheckError as error:
                 if isinstance(error, RaceError) or (unset is None and error.error_code != "uninitialised"):
                     raise
                 unset = unset or error
                 continue
-            if site is not None:
+            if site == SWITCH:
+                self.ready.append(i)
+            elif site is not None:
                 waiting[i] = site
         if unset is not None:
             raise unset
+        self.judge.end_of_stretch()
         return waiting
 
-    def _run_waiting(self, main: Callable[[Thread], Generator[int, None, None]], threads: list[Thread]) -> None:
-        """Runs the threads of a tile from barrier to barrier."""
-        running = [main(thread) for thread in threads]
-        while True:
-            waiting = self._turn([partial(next, thread, None) for thread in running])
-            if not waiting:
-                return
-            self._pass_barrier(threads, waiting)
+    def _going(self, count: int) -> Iterator[int]:
+        """The threads in the order in which they go on; those that were switched come again."""
+        if not self.program.switched:
+            yield from self.orders.threads(count)
+            return
+        self.ready = [*self.orders.threads(count)]
+        while self.ready:
+            yield self.orders.next(self.ready)
 
-    def _pass_barrier(self, threads: list[Thread], waiting: dict[int, int]) -> None:
+    def _step(self, step: Callable[[], int | None]) -> int | None:
+        """Runs a thread up to where it waits; the site, or ``None`` if it has ended."""
+        if self.collected is None:
+            return step()
+        try:
+            return step()
+        except UnboundLocalError as error:
+            found = _unassigned(error, self.program)
+            if found is None:
+                raise
+            self.judge.unassigned(*found)
+            self.aborted = True
+            return None
+
+    def _pass_barrier(self, threads: list[Thread], waiting: dict[int, int]) -> bool:
+        """Whether all threads are at one barrier, and pass it."""
         first = min(waiting)
         site = waiting[first]
         here = (threads[first].number, site)
         ended = next((i for i in range(len(threads)) if i not in waiting), None)
-        if ended is not None:
-            self.judge.divergence(here, (threads[ended].number, None))
         other = next((i for i in sorted(waiting) if waiting[i] != site), None)
-        if other is not None:
-            self.judge.divergence(here, (threads[other].number, waiting[other]))
+        if ended is not None or other is not None:
+            if ended is None:
+                assert other is not None
+                self.judge.divergence(here, (threads[other].number, waiting[other]))
+            elif not self.aborted:
+                self.judge.divergence(here, (threads[ended].number, None))
+            assert self.collected is not None
+            self.collected.ended_tiles.append(threads[0].tile)
+            return False
         self.clock.barrier()
         self.claims.forget()
         fence = self.program.fences[site]
@@ -419,3 +429,4 @@ class _Launch:
         ):
             for shadow in shadows if orders else ():
                 shadow.clear()
+        return True

@@ -74,16 +74,17 @@ class Places(Scope):
     def _view_address(self, place: ir.ViewElement) -> Address:
         name, rank = text_of(place.base), len(place.indices)
         site = self.site(place.span, name, "read", view_rank=rank)
-        checks = [
-            quote(
-                "0 if 0 <= (_i := X) < N else _bad(_t, S, D, _i, N)",
-                X=self.expr(index), N=self.expr(extent), S=site, D=dim,
-            )
-            for dim, (index, extent) in enumerate(zip(place.indices, place.extent, strict=True))
-        ]  # fmt: skip
+        inside: list[ast.expr] = []
+        for dim, (index, extent) in enumerate(zip(place.indices, place.extent, strict=True)):
+            value = self.temporary("i")
+            template = "0 <= (I := X) < N or _bad(_t, S, D, I, N)"
+            inside.append(quote(template, I=value, X=self.expr(index), N=self.expr(extent), S=site, D=dim))
         address = self.address(place.base)
-        address.terms[:0] = checks
-        return address
+        if not inside:
+            return address
+        word = sum_of(address.terms, address.constant)
+        found = quote("K if C else _nowhere", K=word, C=ast.BoolOp(ast.And(), inside) if len(inside) > 1 else inside[0])
+        return Address(address.root, [found], 0)
 
     def _buffer_address(self, place: ir.BufferElement) -> Address:
         param = self.kernel.buffer(place.buffer)
@@ -116,12 +117,12 @@ class Places(Scope):
             X=self.expr(index), N=extent, S=site, D=dim,
         )  # fmt: skip
 
-    def access(self, address: Address, access: AccessKind, span: Span) -> int:
+    def access(self, address: Address, access: AccessKind, span: Span, value: Type) -> int:
         root = address.root
         if isinstance(root, ir.BufferElement):
             element = self.kernel.buffer(root.buffer).element
-            return self.site(span, root.buffer, access, element, is_buffer=True)
-        return self.site(span, root.variable.name, access, root.variable.type)
+            return self.site(span, root.buffer, access, element, is_buffer=True, value=value)
+        return self.site(span, root.variable.name, access, root.variable.type, value=value)
 
     def is_value(self, root: ir.Local | ir.BufferElement) -> bool:
         """Whether the place lies in a struct or vector variable, which is a plain list."""
@@ -134,6 +135,10 @@ class Places(Scope):
         if root.variable.storage == "tile_static":
             return name_of(f"_ts_{root.variable.name}")
         return name_of(self.local(root.variable.name))
+
+    def _array(self, root: ir.Local | ir.BufferElement) -> ast.expr:
+        """The object that holds an array; ``None`` for anything else."""
+        return ast.Constant(None) if self.is_value(root) else self.holder(root)
 
     def words(self, root: ir.Local | ir.BufferElement) -> ast.expr:
         """The words of a variable that is no buffer."""
@@ -159,7 +164,7 @@ class Places(Scope):
         if isinstance(place, ir.Local) and isinstance(place.type, Scalar):
             return name_of(self.local(place.variable.name))
         address = self.address(place)
-        site = self.access(address, "read", span)
+        site = self.access(address, "read", span, place.type)
         word = sum_of(address.terms, address.constant)
         if isinstance(place.type, Scalar):
             value = self.load_word(address, word, place.type, site)
@@ -170,7 +175,7 @@ class Places(Scope):
         assert isinstance(struct, Struct)
         holder = self.holder(address.root)
         if self.is_value(address.root):
-            return quote("_part(M, K, N)", M=holder, K=word, N=words_of(struct))
+            return quote("_part(M, K, N, Y)", M=holder, K=word, N=words_of(struct), Y=self.layout(struct))
         return quote(
             "M.load_struct(_t, S, K, Y, N)",
             M=holder, S=site, K=word, Y=self.layout(struct), N=words_of(struct),
@@ -196,7 +201,7 @@ class Places(Scope):
         template = "_pick(M, K, Y)" if self.is_value(address.root) else "M.load_vector(_t, S, K, Y)"
         value = quote(template, M=holder, S=site, K=again, Y=layout)
         # The word comes first: it is named there.
-        return quote("_set(_t, S, K, Y, X)", S=site, K=word, Y=layout, X=value)
+        return quote("_set(_t, S, K, Y, X, A)", S=site, K=word, Y=layout, X=value, A=self._array(address.root))
 
     def load_word(self, address: Address, word: ast.expr, kind: Scalar, site: int) -> ast.expr:
         if isinstance(address.root, ir.BufferElement):
@@ -208,7 +213,8 @@ class Places(Scope):
             again = name_of(self.temporary("k"))
             word = quote("T := K", T=again, K=word)
         value = quote("M[K]", M=self.words(address.root), K=self.judged(address, "read", word, site))
-        return quote("_v if (_v := X) is not None else _unset(_t, S, K)", X=value, S=site, K=again)
+        array = self._array(address.root)
+        return quote("_v if (_v := X) is not None else _unset(_t, S, K, A)", X=value, S=site, K=again, A=array)
 
     # -- stores
 
@@ -217,8 +223,10 @@ class Places(Scope):
         if isinstance(place, ir.Local) and not isinstance(place.type, Array):
             return self.assign_name(self.local(place.variable.name), value)
         address = self.address(place)
-        site = self.access(address, "write", span)
+        site = self.access(address, "write", span, place.type)
         word = sum_of(address.terms, address.constant)
+        if self.trace:
+            word = quote("_stored(_t, S, K)", S=site, K=word)
         if isinstance(place.type, Scalar):
             kept = _kept_type(place)
             if kept != place.type:
@@ -248,6 +256,8 @@ class Places(Scope):
             memory = name_of(f"_{LETTERS[kind.name]}_{address.root.buffer}")
         else:
             memory = self.words(address.root)
+        if self.is_value(address.root) and not isinstance(word, ast.Constant):
+            return ast.Expr(quote("_store(X, M, K)", X=value, M=memory, K=word))
         judged = self.judged(address, access, word, site)
         return ast.Assign([ast.Subscript(memory, judged, ast.Store())], value)
 

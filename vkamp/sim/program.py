@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 from vkamp.ir import nodes as ir
 from vkamp.ir.fences import Fence
 from vkamp.sim.faults import Site
+from vkamp.sim.schedule import Switches
 
-__all__ = ["Program"]
+__all__ = ["Mode", "Program"]
+
+
+class Mode(NamedTuple):
+    """How a kernel is translated.
+
+    ``races``: with the calls that judge every access.  ``switches``: where else than at barriers threads are switched.
+    ``trace``: with calls that show what each statement does.
+    """
+
+    races: bool = True
+    switches: Switches = ""
+    trace: bool = False
 
 
 @dataclass
@@ -20,7 +33,8 @@ class Program:
     ``codes``: the module of each function with its name in the generated code, callees first, the
     kernel last. ``constants``: the names that are the same in every launch.  ``written``: buffers
     that are stored to. ``fences[site]`` is the fence of a waiting barrier.  ``split``: whether
-    separate fences and barriers may order global, tile_static memory together.
+    separate fences and barriers may order global, tile_static memory together.  ``waits``: whether a thread of the
+    kernel is a generator, which yields a barrier's site where it waits; ``switched``: and :data:`SWITCH` elsewhere.
     """
 
     kernel: ir.Kernel
@@ -30,6 +44,7 @@ class Program:
     written: frozenset[str] = frozenset()
     fences: dict[int, Fence] = field(default_factory=dict)
     waits: bool = False
+    switched: bool = False
     split: tuple[bool, bool] = (False, False)
 
     def function_of(self, code: CodeType) -> ir.Function | None:

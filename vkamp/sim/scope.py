@@ -14,7 +14,7 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.types import Struct, Type, Vector, scalar_fields
 from vkamp.sim.faults import Site
 from vkamp.sim.memory import LETTERS, Layout, words_of
-from vkamp.sim.program import Program
+from vkamp.sim.program import Mode, Program
 from vkamp.sim.trees import name_of
 
 __all__ = ["Scope"]
@@ -23,12 +23,14 @@ __all__ = ["Scope"]
 class Scope(ABC):
     """What the translation of places, expressions and statements shares."""
 
-    def __init__(self, program: Program, function: ir.Function, waiting: set[str], races: bool) -> None:
+    def __init__(self, program: Program, function: ir.Function, waiting: set[str], mode: Mode) -> None:
         self.program = program
         self.kernel = program.kernel
         self.function = function
         self.waiting = waiting
-        self.races = races
+        self.races = mode.races
+        self.switches = mode.switches
+        self.trace = mode.trace
         self.names: dict[str, str] = {}
         self.temporaries = 0
 
@@ -62,9 +64,10 @@ class Scope(ABC):
         is_buffer: bool = False,
         text: str = "",
         view_rank: int = 0,
+        value: Type | None = None,
     ) -> int:
         """The number of a new site."""
-        self.program.sites.append(Site(span, variable, access, kind, is_buffer, text, view_rank))
+        self.program.sites.append(Site(span, variable, access, kind, is_buffer, text, view_rank, value))
         return len(self.program.sites) - 1
 
     def constant(self, prefix: str, value: Any) -> ast.expr:

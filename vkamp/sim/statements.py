@@ -7,12 +7,17 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS
-from vkamp.ir.types import FLOAT32, Struct, Vector
+from vkamp.ir.types import BOOL, FLOAT32, Array, Struct, Type, Vector
 from vkamp.sim.expressions import INDEX_NAMES, Expressions, scalar_of
 from vkamp.sim.memory import words_of
+from vkamp.sim.output import PrintedText
 from vkamp.sim.places import Address
+from vkamp.sim.schedule import SWITCH
 from vkamp.sim.trees import definition, name_of, place_at, quote, sum_of
 
 __all__ = ["FunctionTranslator"]
@@ -34,6 +39,8 @@ class FunctionTranslator(Expressions):
         if function.results:
             site = self.site(function.span, text=function.python_name)
             body.append(ast.Expr(quote("_fell(_t, S)", S=site)))
+            zeros = [self._zero(kind) for kind in function.results]
+            body.append(ast.Return(zeros[0] if len(zeros) == 1 else ast.Tuple(zeros, ast.Load())))
         arguments = ast.arguments(
             posonlyargs=[],
             args=[ast.arg(p) for p in ("_t", *params)],
@@ -52,13 +59,29 @@ class FunctionTranslator(Expressions):
             )
         )
 
+    def _zero(self, kind: Type) -> ast.expr:
+        if isinstance(kind, (Struct, Vector)):
+            return quote("_nothing(Y, N)", Y=self.layout(kind), N=words_of(kind))
+        return self.constant("c", np.float32(0)) if kind == FLOAT32 else ast.Constant(False if kind == BOOL else 0)
+
     def _waits(self) -> bool:
         for statement in ir.walk_statements(self.function.body):
             if isinstance(statement, ir.Barrier) and statement.fence.waits:
                 return True
+            if self._switches(statement):
+                return True
             if isinstance(statement, ir.Call) and statement.function in self.waiting:
                 return True
         return False
+
+    def _switches(self, node: ir.Stmt) -> bool:
+        """Whether threads are switched before a statement."""
+        if isinstance(node, ir.Atomic):
+            return self.switches != ""
+        if self.switches != "stores" or not isinstance(node, ir.Assign):
+            return False
+        root = ir.root_of(node.place)
+        return isinstance(root, ir.BufferElement) or root.variable.storage == "tile_static"
 
     def _prologue(self) -> list[ast.stmt]:
         """The thread's indices that are used, and memory for struct and vector variables."""
@@ -67,6 +90,10 @@ class FunctionTranslator(Expressions):
             self.assign_name(f"{INDEX_NAMES[kind]}{dim}", quote(f"_t.{_INDEX_SOURCES[kind]}[I]", I=dim))
             for kind, dim in sorted(used)
         ]
+        name = self.kernel.index_name
+        if self.function is self.kernel.body and all(v.name != name for v in self.function.variables):
+            # For a debugger.
+            out.append(self.assign_name(self.local(name), name_of("_t")))
         for variable in self.function.variables:
             if variable.storage == "local" and isinstance(variable.type, (Struct, Vector)):
                 words = words_of(variable.type)
@@ -82,6 +109,11 @@ class FunctionTranslator(Expressions):
     def statement(self, node: ir.Stmt) -> list[ast.stmt]:
         """The Python statements of one, at its source position."""
         made = _STATEMENTS[type(node)](self, node)
+        if self.trace:
+            made = self._traced(node, made)
+        if self._switches(node):
+            self.program.switched = True
+            made.insert(0, ast.Expr(ast.Yield(ast.Constant(SWITCH))))
         for statement in made:
             place_at(statement, node.span)
         return made
@@ -89,15 +121,24 @@ class FunctionTranslator(Expressions):
     def declare(self, node: ir.Declare) -> list[ast.stmt]:
         if node.variable.storage == "tile_static":
             return []
-        words = words_of(node.variable.type)
-        return [self.assign_name(self.local(node.variable.name), quote("_private(N)", N=words))]
+        return [
+            self.assign_name(
+                self.local(node.variable.name), quote("_private(T)", T=self.constant("k", node.variable.type))
+            )
+        ]
 
     def assign(self, node: ir.Assign) -> list[ast.stmt]:
-        return [self.store(node.place, self.expr(node.value), node.span)]
+        value = self.expr(node.value)
+        if self.trace and not isinstance(node.place, ir.Local):
+            return [
+                ast.Expr(quote("_kept(_t, X)", X=value)),
+                self.store(node.place, quote("_pending()"), node.span),
+            ]
+        return [self.store(node.place, value, node.span)]
 
     def if_(self, node: ir.If) -> list[ast.stmt]:
         then = self.block(node.then) or [ast.Pass()]
-        return [ast.If(self.expr(node.condition), then, self.block(node.orelse))]
+        return [ast.If(self._condition(node), then, self.block(node.orelse))]
 
     def for_(self, node: ir.For) -> list[ast.stmt]:
         bounds = [self.expr(e) for e in (node.start, node.stop, node.step)]
@@ -105,10 +146,12 @@ class FunctionTranslator(Expressions):
         counter = ast.Name(self.local(node.variable.name), ast.Store())
         steps = ast.Call(name_of("_range" if fixed else "_steps"), bounds, [])
         body = self.block(node.body) or [ast.Pass()]
+        if self.trace:
+            body[:0] = [self._begins(node), *self._shows(node.variable)]
         return [ast.For(counter, steps, body, [])]
 
     def while_(self, node: ir.While) -> list[ast.stmt]:
-        return [ast.While(self.expr(node.condition), self.block(node.body) or [ast.Pass()], [])]
+        return [ast.While(self._condition(node), self.block(node.body) or [ast.Pass()], [])]
 
     def break_(self, node: ir.Break) -> list[ast.stmt]:
         return [ast.Break()]
@@ -118,6 +161,10 @@ class FunctionTranslator(Expressions):
 
     def return_(self, node: ir.Return) -> list[ast.stmt]:
         values = [self.expr(v) for v in node.values]
+        if self.trace:
+            values = [
+                self._shown(tree, v.type, "result", node.span) for tree, v in zip(values, node.values, strict=True)
+            ]
         if not values:
             return [ast.Return()]
         return [ast.Return(values[0] if len(values) == 1 else ast.Tuple(values, ast.Load()))]
@@ -136,7 +183,7 @@ class FunctionTranslator(Expressions):
         row = ATOMICS[node.name]
         kind = scalar_of(node.place.type)
         address = self.address(node.place)
-        site = self.access(address, "atomic", node.span)
+        site = self.access(address, "atomic", node.span, node.place.type)
         word, old, new = self.temporary("k"), self.temporary("a"), self.temporary("a")
         at = name_of(word)
         args = [self.expr(a) for a in node.args]
@@ -153,6 +200,9 @@ class FunctionTranslator(Expressions):
             loaded = ast.Constant(None)  # The old value is not looked at: this may be the first write.
         out = [self.assign_name(word, place), self.assign_name(old, loaded), self.assign_name(new, value)]
         out.append(self.store_back(unjudged, at, kind, name_of(new)))
+        if self.trace:
+            out.append(ast.Expr(quote("_kept(_t, X)", X=new)))
+            out.append(ast.Expr(quote("_stored(_t, S, K)", S=site, K=word)))
         if node.result is not None:
             result: ast.expr = name_of(old)
             if row.result == "bool":
@@ -185,6 +235,53 @@ class FunctionTranslator(Expressions):
         value = quote("_uniform(_t, S, X)", S=self.site(node.span), X=self.expr(node.value))
         return [self.assign_name(self.local(node.variable.name), value)]
 
+    def print_(self, node: ir.Print) -> list[ast.stmt]:
+        values = ast.Tuple([self.expr(v) for v in node.values], ast.Load())
+        text = self.constant("k", PrintedText(node))
+        return [ast.Expr(quote("_print(_t, P, X)", P=text, X=values))]
+
+    def breakpoint_(self, node: ir.Breakpoint) -> list[ast.stmt]:
+        return [ast.Expr(quote("_stop() if _acts(_t) else None"))]
+
+    # -- the steps of a thread that is followed
+
+    def _traced(self, node: ir.Stmt, made: list[ast.stmt]) -> list[ast.stmt]:
+        """The statement, with what shows its line before it and what it assigned after it."""
+        if isinstance(node, (ir.Return, ir.While)):
+            return [self._begins(node), *made] if isinstance(node, ir.Return) else made
+        assigned: list[ir.Variable | None] = []
+        if isinstance(node, ir.Assign) and isinstance(node.place, ir.Local):
+            assigned = [node.place.variable]
+        elif isinstance(node, ir.Claim):
+            assigned = [node.variable]
+        elif isinstance(node, ir.Atomic):
+            assigned = [node.result, node.expected.variable if node.expected is not None else None]
+        elif isinstance(node, ir.Call):
+            assigned = list(node.results)
+        shows = [s for variable in assigned if variable is not None for s in self._shows(variable)]
+        return [self._begins(node), *made, *shows]
+
+    def _begins(self, node: ir.Stmt) -> ast.stmt:
+        made = ast.Expr(quote("_at(_t, S)", S=self.site(node.span)))
+        place_at(made, node.span)
+        return made
+
+    def _shows(self, variable: ir.Variable) -> list[ast.stmt]:
+        if variable.temporary or isinstance(variable.type, Array):
+            return []
+        value = name_of(self.local(variable.name))
+        return [ast.Expr(self._shown(value, variable.type, variable.name, variable.span))]
+
+    def _shown(self, value: ast.expr, kind: Type, text: str, span: Span) -> ast.expr:
+        return quote("_show(_t, S, X)", S=self.site(span, text=text, value=kind), X=value)
+
+    def _condition(self, node: ir.If | ir.While) -> ast.expr:
+        condition = self.expr(node.condition)
+        if not self.trace:
+            return condition
+        shown = self._shown(condition, BOOL, "", node.span)
+        return quote("_at(_t, S) or X", S=self.site(node.span), X=shown)
+
 
 _T = FunctionTranslator
 
@@ -202,4 +299,6 @@ _STATEMENTS: dict[type[ir.Stmt], Callable[[_T, Any], list[ast.stmt]]] = {
     ir.Call: _T.call,
     ir.Assert: _T.assertion,
     ir.Claim: _T.claim,
+    ir.Print: _T.print_,
+    ir.Breakpoint: _T.breakpoint_,
 }

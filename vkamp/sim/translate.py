@@ -27,14 +27,14 @@ from collections.abc import Sequence
 from vkamp.errors import AmpError
 from vkamp.ir import nodes as ir
 from vkamp.ir.fences import Fence
-from vkamp.sim.program import Program
+from vkamp.sim.program import Mode, Program
 from vkamp.sim.statements import FunctionTranslator
 
 __all__ = ["translate"]
 
 
-def translate(kernel: ir.Kernel, races: bool) -> Program:
-    """The Python code of a kernel; ``races``: with the calls that judge every access."""
+def translate(kernel: ir.Kernel, mode: Mode) -> Program:
+    """The Python code of a kernel."""
     program = Program(kernel)
     functions = (*kernel.functions, kernel.body)
     statements = [s for f in functions for s in ir.walk_statements(f.body)]
@@ -42,9 +42,9 @@ def translate(kernel: ir.Kernel, races: bool) -> Program:
     program.split = _split([s.fence for s in statements if isinstance(s, ir.Barrier)])
     waiting: set[str] = set()
     for function in functions:
-        FunctionTranslator(program, function, waiting, races).run()
+        FunctionTranslator(program, function, waiting, mode).run()
     program.waits = kernel.body.name in waiting
-    if program.waits and kernel.tile is None:
+    if kernel.tile is None and any(isinstance(s, ir.Barrier) and s.fence.waits for s in statements):
         raise AmpError(f"{kernel.name} waits at a barrier, but its domain has no tiles")
     return program
 

@@ -7,7 +7,8 @@ FLOATS = amp.array_view(np.zeros(12, np.float32))
 
 @amp.kernel
 def report(idx, a):
-    print(f"value {a[idx]}")
+    text = f"value {a[idx]}"
+    print(text)
 
 
 report.inspect(FLOATS.extent, FLOATS)

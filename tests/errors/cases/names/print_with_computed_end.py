@@ -1,0 +1,13 @@
+import numpy as np
+
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.kernel
+def report(idx, a):
+    print(a[idx], end=a[0])
+
+
+report.inspect(FLOATS.extent, FLOATS)

@@ -1,0 +1,134 @@
+"""How launches on the reference accelerator run: in which order, which thread is followed, what comes of findings.
+
+Each setting is that of the thread (or task) that sets it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vkamp.errors import AmpError
+from vkamp.findings import Report
+
+if TYPE_CHECKING:
+    from vkamp.sim import Follow, Schedule
+
+__all__ = ["collecting", "current_following", "current_schedule", "follow", "reference_schedule", "reports"]
+
+_VARIABLE = "VKAMP_SCHEDULE"
+
+_schedule: ContextVar[Schedule | None] = ContextVar("vkamp_reference_schedule", default=None)
+_following: ContextVar[_Following | None] = ContextVar("vkamp_reference_following", default=None)
+_reports: ContextVar[list[Report] | None] = ContextVar("vkamp_reference_reports", default=None)
+
+
+@contextmanager
+def reference_schedule(name: str, *, seed: int = 0) -> Iterator[None]:
+    """Chooses the order in which launches on the reference accelerator run tiles and threads.
+
+    ``"in-order"`` is the default; ``"reversed"`` begins with the last; ``"random"`` draws by ``seed``, and switches
+    threads before atomics too; ``"adversarial"`` lets no tile count on its neighbours, alternates the order of threads
+    at every barrier, and lets each store to shared memory come as late as it can.  A right program gives the same in
+    all of them.  The environment variable ``VKAMP_SCHEDULE`` (``in-order``, ``reversed``, ``random:7``,
+    ``adversarial``) is what holds elsewhere.
+
+    Used as ``with amp.reference_schedule("random", seed=7):``, for launches of the same thread.  Raises ``ValueError``
+    for another name.
+    """
+    from vkamp.sim import Schedule
+
+    token = _schedule.set(Schedule(name, seed))  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        _schedule.reset(token)
+
+
+def current_schedule() -> Schedule:
+    """The schedule of a launch now."""
+    from vkamp.sim import Schedule
+
+    chosen = _schedule.get()
+    if chosen is not None:
+        return chosen
+    text = os.environ.get(_VARIABLE)
+    if not text:
+        return Schedule()
+    try:
+        return Schedule.parse(text)
+    except ValueError as error:
+        raise AmpError(f"{_VARIABLE}: {error}") from None
+
+
+@dataclass
+class _Following:
+    """A thread that is followed, and whether any launch had it."""
+
+    follow: Follow
+    found: bool = False
+
+
+@contextmanager
+def follow(
+    thread: Sequence[int] | int | None = None,
+    *,
+    tile: Sequence[int] | int | None = None,
+    local: Sequence[int] | int | None = None,
+    trace: bool = False,
+) -> Iterator[None]:
+    """Follows one thread through launches on the reference accelerator: only its prints and breakpoints act.
+
+    ``thread`` is its global index; ``tile`` and ``local`` together name it by its tile and its index there.  With
+    ``trace`` it also shows each source line that the thread runs, and the values that it assigns.
+
+    Used as ``with amp.follow((3, 5)):``, for launches of the same thread of the host.  Raises ``TypeError`` unless
+    either ``thread`` or both ``tile`` and ``local`` are given, and ``AmpError`` at the end if no launch on the
+    reference accelerator had the thread.
+    """
+    from vkamp.sim import Follow
+
+    by_place = tile is not None and local is not None
+    if (thread is None) != by_place or (tile is None) != (local is None):
+        raise TypeError("amp.follow takes a thread's global index, or tile= and local=")
+    chosen = Follow(_components(thread), _components(tile), _components(local), trace)
+    following = _Following(chosen)
+    token = _following.set(following)
+    try:
+        yield
+    finally:
+        _following.reset(token)
+    if not following.found:
+        name = f"thread {chosen.global_}" if tile is None else f"thread {chosen.local} of tile {chosen.tile}"
+        raise AmpError(f"no launch on the reference accelerator had {name}, which amp.follow names")
+
+
+def _components(index: Sequence[int] | int | None) -> tuple[int, ...] | None:
+    if index is None:
+        return None
+    return (index,) if isinstance(index, int) else tuple(int(i) for i in index)
+
+
+def current_following() -> _Following | None:
+    """The thread that launches follow now."""
+    return _following.get()
+
+
+@contextmanager
+def collecting() -> Iterator[list[Report]]:
+    """Launches on the reference accelerator raise nothing for what they find: each appends its report to the list."""
+    made: list[Report] = []
+    token = _reports.set(made)
+    try:
+        yield made
+    finally:
+        _reports.reset(token)
+
+
+def reports() -> list[Report] | None:
+    """Where the report of a launch goes now; ``None`` where findings are raised."""
+    return _reports.get()

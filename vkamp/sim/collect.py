@@ -1,0 +1,257 @@
+"""Going on after a finding: all of a run's findings, and memory that stands a wrong access.
+
+An access that is out of bounds has the address :data:`NOWHERE`: a load there gives 0, and a store is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, SupportsIndex
+
+from numpy.typing import NDArray
+
+from vkamp.errors import Span
+from vkamp.findings import Finding
+from vkamp.ir.types import Array
+from vkamp.sim.faults import NOWHERE, BufferLayout, Judge, Thread
+from vkamp.sim.memory import ZEROS, Buffer, KernelArray, Layout, Region, nothing
+from vkamp.sim.shadow import Clock, Shadow
+
+__all__ = ["Collected", "CollectingArray", "CollectingBuffer", "CollectingShadow", "guarded_helpers"]
+
+
+class Collected:
+    """The findings of one launch: the first of each kind at the same places."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, frozenset[Span]], Finding] = {}
+        self.ended_tiles: list[tuple[int, ...]] = []
+
+    def add(self, finding: Finding) -> None:
+        """Keeps a finding unless there is one of its kind at its places."""
+        self._found.setdefault((finding.kind, frozenset(finding.locations)), finding)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was found, in the order of the source."""
+
+        def place(finding: Finding) -> tuple[list[tuple[str, int, int]], str]:
+            return sorted((s.file, s.line, s.column) for s in finding.locations), finding.kind
+
+        return tuple(sorted(self._found.values(), key=place))
+
+    @property
+    def not_covered(self) -> tuple[str, ...]:
+        """What the run could not look at."""
+        if not self.ended_tiles:
+            return ()
+        first, count = self.ended_tiles[0], len(self.ended_tiles)
+        tiles = f"tile ({', '.join(map(str, first))})" + (f" and {count - 1} more" if count > 1 else "")
+        return (f"the rest of {tiles}: it cannot go on past a barrier that not all of its threads reach",)
+
+
+# -- memory --------------------------------------------------------------------------------------------------------
+
+
+class _GuardedWords:
+    """The words of a region, of one type."""
+
+    __slots__ = ("words", "zero")
+
+    def __init__(self, words: Any, zero: Any) -> None:
+        self.words = words
+        self.zero = zero
+
+    def __getitem__(self, word: int) -> Any:
+        return self.zero if word is NOWHERE else self.words[word]
+
+    def __setitem__(self, word: int, value: Any) -> None:
+        if word is not NOWHERE:
+            self.words[word] = value
+
+
+class _GuardedList(list[Any]):
+    """The words of a kernel's array."""
+
+    def __getitem__(self, word: Any) -> Any:
+        return None if word is NOWHERE else super().__getitem__(word)
+
+    def __setitem__(self, word: SupportsIndex | slice, value: Any) -> None:
+        if word is not NOWHERE:
+            super().__setitem__(word, value)
+
+
+class CollectingArray(KernelArray):
+    """A private or tile_static array that stands wrong accesses."""
+
+    __slots__ = ()
+
+    def __init__(self, kind: Array, shadow: Shadow | None = None) -> None:
+        super().__init__(kind, shadow)
+        self.forget()
+
+    def forget(self) -> None:
+        self.mem = _GuardedList([None] * len(self.mem))
+
+    def load_struct(self, thread: Thread, site: int, word: int, layout: Layout, words: int) -> list[Any]:
+        if word is NOWHERE:
+            return nothing(layout, words)
+        return super().load_struct(thread, site, word, layout, words)
+
+
+class CollectingBuffer(Buffer):
+    """A captured container that stands wrong accesses."""
+
+    def __init__(
+        self, region: Region, layout: BufferLayout, judge: Judge, shadow: Shadow | None, array: NDArray[Any]
+    ) -> None:
+        super().__init__(region, layout, judge, shadow, array)
+        self.f = _GuardedWords(region.f, ZEROS["f"])
+        self.i = _GuardedWords(region.i, 0)
+        self.u = _GuardedWords(region.u, 0)
+
+    def inside(self, thread: Thread, site: int, word: int, words: int) -> int:
+        if word is not NOWHERE and not (self.low <= word and word + words <= self.high):
+            return self.judge.outside(thread, site)
+        return word
+
+    def store_struct(self, thread: Thread, site: int, word: int, layout: Layout, value: list[Any]) -> None:
+        for offset, letter in layout:
+            part = value[offset]
+            if part is None:
+                self.judge.unset(thread, site, word + offset)
+                part = ZEROS[letter]
+            getattr(self, letter)[self.write(thread, site, word + offset)] = part
+
+
+# -- shadows -------------------------------------------------------------------------------------------------------
+
+
+class CollectingShadow(Shadow):
+    """Who touched each word, by the place in the source: finds the same pairs of places in whatever order threads run.
+
+    For each word and place two different threads (and, between tiles, two of different tiles) are enough: of two, one
+    is not the thread that comes next.  Where separate fences may order accesses, all threads are kept, with the ticks
+    of their latest access.
+    """
+
+    def __init__(self, judge: Judge, *, whole_launch: bool, clock: Clock | None = None, space: int = 0) -> None:
+        self.judge = judge
+        self.sites = judge.sites
+        self.tiled = judge.grid.tiled
+        self.clock = clock
+        self.space = space
+        self.interval: dict[int, dict[int, dict[int, int]]] = {}
+        self.launch: dict[int, dict[int, dict[int, int]]] | None = {} if whole_launch else None
+
+    def clear(self) -> None:
+        """A barrier orders everything so far before everything that follows."""
+        self.interval.clear()
+
+    def read(self, thread: Thread, site: int, word: int) -> int:
+        """Notes an access, of the kind that the site has, and returns the word."""
+        if word is NOWHERE:
+            return word
+        me = thread.number
+        if self.tiled:
+            known = self.interval.setdefault(word, {})
+            threads = known.get(site)
+            if threads is None:
+                known[site] = {me: self._now()}
+            elif self.clock is not None:
+                threads[me] = self._now()
+            elif len(threads) > 1 or me in threads:
+                # What conflicts with this place in this interval was found with the threads that are known.
+                return word
+            else:
+                threads[me] = 0
+            self._judge_interval(known, thread, site, word)
+            if threads is not None or self.launch is None:
+                return word
+        if self.launch is not None:
+            self._note_in_launch(self.launch, thread, site, word)
+        return word
+
+    write = atomic = read
+
+    def _now(self) -> int:
+        return self.clock.tick if self.clock is not None else 0
+
+    def _judge_interval(self, known: dict[int, dict[int, int]], thread: Thread, site: int, word: int) -> None:
+        me, writes = thread.number, self.sites[site].access == "write"
+        for other, threads in known.items():
+            if writes or self.sites[other].access == "write":
+                for number, tick in threads.items():
+                    if number != me and not self._ordered(tick, number, thread):
+                        self.judge.race(word, number * len(self.sites) + other, thread, site)
+                        break
+
+    def _ordered(self, since: int, number: int, thread: Thread) -> bool:
+        if self.clock is None:
+            return False
+        writer = self.clock.threads[number % len(self.clock.threads)]
+        return self.clock.ordered(since, writer, thread, self.space)
+
+    def _note_in_launch(
+        self, launch: dict[int, dict[int, dict[int, int]]], thread: Thread, site: int, word: int
+    ) -> None:
+        """Judges an access against other tiles'; the records are threads by tile."""
+        known = launch.setdefault(word, {})
+        tile = thread.tile_number
+        tiles = known.setdefault(site, {})
+        if len(tiles) > 1 or tile in tiles:
+            return
+        tiles[tile] = thread.number
+        writes = self.sites[site].access == "write"
+        for other, those in known.items():
+            if writes or self.sites[other].access == "write":
+                found = next((number for of, number in those.items() if of != tile), None)
+                if found is not None:
+                    self.judge.race(word, found * len(self.sites) + other, thread, site)
+
+    def written_by_others(self, word: int, thread: int) -> bool:
+        """Whether another thread of the tile stored to a word in this interval."""
+        known = self.interval.get(word, {})
+        return any(
+            self.sites[site].access == "write" and any(number != thread for number in threads)
+            for site, threads in known.items()
+        )
+
+
+# -- helpers of the generated code that stand wrong accesses -------------------------------------------------------
+
+
+def guarded_helpers(judge: Judge) -> dict[str, Callable[..., Any]]:
+    """In place of the launch's own: for words of structs and vectors in variables."""
+
+    def store(value: Any, words: list[Any], word: int) -> None:
+        if word is not NOWHERE:
+            words[word] = value
+
+    def part(words: list[Any], word: int, count: int, layout: Layout) -> list[Any]:
+        return nothing(layout, count) if word is NOWHERE else words[word : word + count]
+
+    def put(words: list[Any], word: int, value: list[Any]) -> None:
+        if word is not NOWHERE:
+            words[word : word + len(value)] = value
+
+    def pick(words: list[Any], word: int, layout: Layout) -> list[Any]:
+        if word is NOWHERE:
+            return [ZEROS[letter] for _, letter in layout]
+        return [words[word + offset] for offset, _ in layout]
+
+    def place(words: list[Any], word: int, layout: Layout, value: Iterable[Any]) -> None:
+        if word is not NOWHERE:
+            for (offset, _), one in zip(layout, value, strict=True):
+                words[word + offset] = one
+
+    def all_set(
+        thread: Thread, site: int, word: int, layout: Layout, value: list[Any], array: KernelArray | None = None
+    ) -> list[Any]:
+        for k, (offset, letter) in enumerate(layout):
+            if value[k] is None:
+                judge.unset(thread, site, word + offset, array)
+                value[k] = ZEROS[letter]
+        return value
+
+    return {"_store": store, "_part": part, "_put": put, "_pick": pick, "_place": place, "_set": all_set}

@@ -1,0 +1,94 @@
+"""Orders in which the reference accelerator runs tiles and threads.
+
+A right program gives the same result in each of them.  A wrong one may look right in one and not in another.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+__all__ = ["SWITCH", "Orders", "Schedule", "Switches"]
+
+#: What a thread hands over, instead of a barrier's site, where another may go on.
+SWITCH = -1
+
+#: Where threads are switched, barriers aside: nowhere, before atomics, or before plain stores to shared memory too.
+Switches = Literal["", "atomics", "stores"]
+
+_Name = Literal["in-order", "reversed", "random", "adversarial"]
+_CHOICES = "in-order, reversed, random:SEED or adversarial"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A rule for the order of tiles and threads; ``seed`` counts for ``random`` alone.
+
+    ``in-order`` and ``reversed`` run each thread up to its next barrier; ``random`` also switches threads before
+    atomics; ``adversarial`` does so before every store to shared memory as well, so that readers come before writers.
+    """
+
+    name: _Name = "in-order"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.name not in get_args(_Name):
+            raise ValueError(f"{self.name!r} is no schedule: give {_CHOICES}")
+
+    @classmethod
+    def parse(cls, text: str) -> Schedule:
+        """The schedule of a text such as ``random:7``; ``ValueError`` for anything else."""
+        name, colon, seed = text.strip().partition(":")
+        known = name in get_args(_Name) and (not colon or (name == "random" and seed.isascii() and seed.isdecimal()))
+        if not known:
+            raise ValueError(f"{text!r} is no schedule: give {_CHOICES}")
+        return cls(name, int(seed) if colon else 0)  # type: ignore[arg-type]
+
+    @property
+    def switches(self) -> Switches:
+        """Where threads are switched, barriers aside."""
+        if self.name == "random":
+            return "atomics"
+        return "stores" if self.name == "adversarial" else ""
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.seed}" if self.name == "random" else self.name
+
+
+class Orders:
+    """A schedule at work in one launch."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.name = schedule.name
+        self.random = random.Random(schedule.seed)
+        self.turn = 0
+
+    def tiles(self, count: int) -> Sequence[int]:
+        """The numbers of all tiles (of an untiled kernel: threads) in their order."""
+        if self.name == "adversarial":
+            # No tile can count on the one before it nor on the one after it.
+            return [*range((count - 2) | 1, 0, -2), *range((count - 1) & ~1, -1, -2)]
+        return self._plain(count)
+
+    def threads(self, count: int) -> Sequence[int]:
+        """The threads of a tile in the order in which they begin the next stretch between barriers."""
+        if self.name != "adversarial":
+            return self._plain(count)
+        self.turn += 1
+        if self.turn % 2:
+            return range(count - 1, -1, -1)
+        half = count // 2
+        return [*range(half, count), *range(half)]
+
+    def _plain(self, count: int) -> Sequence[int]:
+        if self.name == "random":
+            numbers = list(range(count))
+            self.random.shuffle(numbers)
+            return numbers
+        return range(count) if self.name == "in-order" else range(count - 1, -1, -1)
+
+    def next(self, ready: list[int]) -> int:
+        """Takes the thread that goes on out of those that can: at random, or the one that has waited longest."""
+        return ready.pop(self.random.randrange(len(ready)) if self.name == "random" else 0)

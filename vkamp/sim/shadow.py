@@ -1,0 +1,264 @@
+"""Shadows of memory: who touched each word, and which accesses race.
+
+A shadow remembers for each word who touched it last, as ``thread * sites + site``.  Between
+threads of a tile the records live until a barrier whose fence covers the memory; between tiles
+they live for the whole launch.
+
+C++ AMP's model: docs/conformance.md, section 12.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from vkamp.sim.faults import Judge, Thread
+
+__all__ = ["Clock", "FencedShadow", "LaunchShadow", "Shadow", "TileShadow"]
+
+
+class Shadow(ABC):
+    """What judges accesses to one piece of memory: each method notes an access and returns the word."""
+
+    @abstractmethod
+    def read(self, thread: Thread, site: int, word: int) -> int:
+        """Notes a plain read."""
+
+    @abstractmethod
+    def write(self, thread: Thread, site: int, word: int) -> int:
+        """Notes a plain write."""
+
+    @abstractmethod
+    def atomic(self, thread: Thread, site: int, word: int) -> int:
+        """Notes an atomic update."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """A barrier that orders this memory, or a new tile."""
+
+
+@dataclass
+class Clock:
+    """Ticks of the running tile: one for each fence or barrier."""
+
+    tick: int = 0
+    barriers: list[int] = field(default_factory=list)
+    threads: Sequence[Thread] = ()
+
+    def restart(self, threads: Sequence[Thread]) -> None:
+        """A new tile begins."""
+        self.tick = 0
+        self.barriers.clear()
+        self.threads = threads
+        for thread in threads:
+            thread.fences = ([], [])
+
+    def fence(self, thread: Thread, orders_global: bool, orders_tile_static: bool) -> None:
+        """A thread passes a fence that does not wait."""
+        self.tick += 1
+        if orders_global:
+            thread.fences[0].append(self.tick)
+        if orders_tile_static:
+            thread.fences[1].append(self.tick)
+
+    def barrier(self) -> None:
+        """The whole tile passes a barrier."""
+        self.tick += 1
+        self.barriers.append(self.tick)
+
+    def ordered(self, since: int, writer: Thread, reader: Thread, space: int) -> bool:
+        """Whether fences of both threads and a barrier order an access at ``since`` before now.
+
+        That is a wait spelled in two: a fence, then a barrier whose own fence covers other memory.
+        """
+        for position, barrier in enumerate(self.barriers):
+            before = self.barriers[position - 1] if position else -1
+            released = any(since < f < barrier for f in writer.fences[space])
+            if released and any(f > before for f in reader.fences[space]):
+                return True
+        return False
+
+
+# -- shadows ---------------------------------------------------------------------------------------
+
+
+class LaunchShadow(Shadow):
+    """Who touched each word in the whole launch: judges accesses of different tiles.
+
+    Records are kept plus one; 0 is none.  Two records for reads and for atomics suffice: a writer
+    conflicts with any other tile's, and of two different tiles one is not its own.
+    """
+
+    def __init__(self, judge: Judge, words: int) -> None:
+        self.judge = judge
+        self.per_tile = len(judge.sites) * judge.grid.threads
+
+        def table() -> memoryview:
+            return np.zeros(words, np.int64).data
+
+        self.written = table()
+        self.reads, self.reads_too = table(), table()
+        self.atomics, self.atomics_too = table(), table()
+
+    def read(self, thread: Thread, site: int, word: int) -> int:
+        """Notes a plain read and returns the word."""
+        writer = self.written[word]
+        if writer and (writer - 1) // self.per_tile != thread.tile_number:
+            self.judge.race(word, writer - 1, thread, site)
+        self._note(self.reads, self.reads_too, thread, site, word)
+        return word
+
+    def write(self, thread: Thread, site: int, word: int) -> int:
+        """Notes a plain write and returns the word."""
+        tile, per_tile = thread.tile_number, self.per_tile
+        for table in (self.written, self.reads, self.reads_too, self.atomics, self.atomics_too):
+            other = table[word]
+            if other and (other - 1) // per_tile != tile:
+                self.judge.race(word, other - 1, thread, site)
+        self.written[word] = thread.base + site + 1
+        return word
+
+    def atomic(self, thread: Thread, site: int, word: int) -> int:
+        """Notes an atomic update and returns the word."""
+        writer = self.written[word]
+        if writer and (writer - 1) // self.per_tile != thread.tile_number:
+            self.judge.race(word, writer - 1, thread, site)
+        self._note(self.atomics, self.atomics_too, thread, site, word)
+        return word
+
+    def clear(self) -> None:
+        """Nothing orders tiles."""
+
+    def _note(self, first: memoryview, second: memoryview, thread: Thread, site: int, word: int) -> None:
+        other = first[word]
+        if not other:
+            first[word] = thread.base + site + 1
+        elif (other - 1) // self.per_tile != thread.tile_number:
+            second[word] = thread.base + site + 1
+
+
+class TileShadow(Shadow):
+    """Who touched each word since the last barrier that orders this memory, in one tile.
+
+    With ``launch`` the first access of an interval is also judged against the other tiles.
+    """
+
+    def __init__(self, judge: Judge, launch: LaunchShadow | None) -> None:
+        self.judge = judge
+        self.sites = len(judge.sites)
+        self.launch = launch
+        self.written: dict[int, int] = {}
+        self.reads: dict[int, int] = {}
+        self.reads_too: dict[int, int] = {}
+        self.atomics: dict[int, int] = {}
+        self.atomics_too: dict[int, int] = {}
+
+    def clear(self) -> None:
+        """A barrier orders everything so far before everything that follows."""
+        for table in (self.written, self.reads, self.reads_too, self.atomics, self.atomics_too):
+            table.clear()
+
+    def read(self, thread: Thread, site: int, word: int) -> int:
+        """Notes a plain read and returns the word."""
+        writer = self.written.get(word)
+        if writer is not None and writer // self.sites != thread.number:
+            self.conflict(word, writer, thread, site)
+        reader = self.reads.get(word)
+        if reader is None:
+            self.reads[word] = thread.base + site
+            if self.launch is not None:
+                self.launch.read(thread, site, word)
+        elif reader // self.sites != thread.number:
+            self.reads_too[word] = thread.base + site
+        return word
+
+    def write(self, thread: Thread, site: int, word: int) -> int:
+        """Notes a plain write and returns the word."""
+        tables = (self.written, self.reads, self.reads_too, self.atomics, self.atomics_too)
+        for table in tables:
+            other = table.get(word)
+            if other is not None and other // self.sites != thread.number:
+                self.conflict(word, other, thread, site)
+        if self.launch is not None and word not in self.written:
+            self.launch.write(thread, site, word)
+        self.written[word] = thread.base + site
+        return word
+
+    def atomic(self, thread: Thread, site: int, word: int) -> int:
+        """Notes an atomic update and returns the word."""
+        writer = self.written.get(word)
+        if writer is not None and writer // self.sites != thread.number:
+            self.conflict(word, writer, thread, site)
+        other = self.atomics.get(word)
+        if other is None:
+            self.atomics[word] = thread.base + site
+            if self.launch is not None:
+                self.launch.atomic(thread, site, word)
+        elif other // self.sites != thread.number:
+            self.atomics_too[word] = thread.base + site
+        return word
+
+    def conflict(self, word: int, earlier: int, thread: Thread, site: int) -> None:
+        """Two accesses of different threads in one interval, one of them a plain write."""
+        self.judge.race(word, earlier, thread, site)
+
+
+class FencedShadow(TileShadow):
+    """The shadow for kernels in which separate fences and barriers may order this memory together.
+
+    ``space``: 0 global, 1 tile_static memory.
+    """
+
+    def __init__(self, judge: Judge, launch: LaunchShadow | None, clock: Clock, space: int) -> None:
+        super().__init__(judge, launch)
+        self.clock = clock
+        self.space = space
+        self.ticks: dict[tuple[int, int], int] = {}
+
+    def clear(self) -> None:
+        super().clear()
+        self.ticks.clear()
+
+    def read(self, thread: Thread, site: int, word: int) -> int:
+        before = self.reads.get(word)
+        super().read(thread, site, word)
+        self._latest(self.reads, self.reads_too, before, thread, site, word)
+        return word
+
+    def write(self, thread: Thread, site: int, word: int) -> int:
+        super().write(thread, site, word)
+        self._stamp(thread, site, word)
+        return word
+
+    def atomic(self, thread: Thread, site: int, word: int) -> int:
+        before = self.atomics.get(word)
+        super().atomic(thread, site, word)
+        self._latest(self.atomics, self.atomics_too, before, thread, site, word)
+        return word
+
+    def _latest(
+        self,
+        first: dict[int, int],
+        second: dict[int, int],
+        before: int | None,
+        thread: Thread,
+        site: int,
+        word: int,
+    ) -> None:
+        """Keeps the latest accesses of two threads: a later write must be ordered after them."""
+        if before is not None and before // self.sites != thread.number:
+            second[word] = before
+        first[word] = self._stamp(thread, site, word)
+
+    def _stamp(self, thread: Thread, site: int, word: int) -> int:
+        code = thread.base + site
+        self.ticks[word, code] = self.clock.tick
+        return code
+
+    def conflict(self, word: int, earlier: int, thread: Thread, site: int) -> None:
+        other = self.clock.threads[earlier // self.sites % len(self.clock.threads)]
+        if not self.clock.ordered(self.ticks[word, earlier], other, thread, self.space):
+            super().conflict(word, earlier, thread, site)
