@@ -270,7 +270,7 @@ def private_matrix_wrong(i, values, out):
         block[k % 3, k // 3] = values[i[0], k]  # fault
     for r in range(2):
         for c in range(3):
-            total += block[r, c]
+            total += block[r, c]  # and then
     out[i] = total
 
 
@@ -308,7 +308,7 @@ def no_room_for_halo_wrong(t, values, out):
     if i == 3:
         line[i + 2] = values[k + 1] if k + 1 < n else 0  # fault
     t.barrier.wait()
-    out[t] = line[i] + line[i + 1] + line[i + 2]
+    out[t] = line[i] + line[i + 1] + line[i + 2]  # and then
 
 
 @mended
@@ -336,7 +336,7 @@ def global_for_local_wrong(t, values, out):
     memory = amp.tile_static(3, amp.int32)
     memory[t.global_] = values[t]  # fault
     t.barrier.wait()
-    out[t] = memory[2 - t.local[0]]
+    out[t] = memory[2 - t.local[0]]  # and then
 
 
 @mended

@@ -43,7 +43,7 @@ def whole_tile_wrong(t, values, out):
         row[t.local] = values[t]
     if amp.uniform(k < n):  # fault
         t.barrier.wait()
-        out[t] = row[3 - t.local[0]]
+        out[t] = row[3 - t.local[0]]  # and then
 
 
 @mended

@@ -191,7 +191,7 @@ def place_in_two_steps_wrong(t, values, count):
     if t.local[0] % 2 == 1:
         place = length[0]  # fault
         length[0] = place + 1  # fault
-        queue[place] = values[t]
+        queue[place] = values[t]  # and then
     t.barrier.wait()
     if t.local[0] == 0:
         count[0] = length[0]

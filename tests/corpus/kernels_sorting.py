@@ -173,7 +173,7 @@ def last_pair_wrong(t, values, out):
     for step in range(6):
         if i % 2 == step % 2:
             low = min(keys[i], keys[i + 1])  # fault
-            keys[i + 1] = max(keys[i], keys[i + 1])
+            keys[i + 1] = max(keys[i], keys[i + 1])  # fault
             keys[i] = low
         t.barrier.wait()
     out[t] = keys[i]
@@ -210,7 +210,7 @@ def rank_sort_wrong(t, values, out):
             rank += 1
     row[rank] = values[t]  # fault
     t.barrier.wait()
-    out[t] = row[t.local]
+    out[t] = row[t.local]  # and then
 
 
 @mended

@@ -2,7 +2,8 @@
 
 A pair is two kernels one after the other: ``@faulty(...)`` on the first says what is wrong, ``@mended`` stands on the
 second, which has the same name without ``_wrong``.  The comments ``# fault`` and ``# and here`` mark the lines that a
-message has to point at.  Functions that only the faulty kernel calls stand before it, marks in them count too.
+message has to point at; ``# and then`` marks where something else goes wrong in consequence, which a report of all
+findings tells too.  Functions that only the faulty kernel calls stand before it, marks in them count too.
 """
 
 from __future__ import annotations
@@ -90,11 +91,13 @@ class Expected:
 
     ``variable`` may be ``"a or b"``: views of one memory, memory and a copy of it, or two of which the order decides.
     ``code`` may be the beginning of one; ``""``: found at run time, by the reference accelerator and by check mode.
+    ``on_devices``: whether check mode finds it on every device; else it says there that it cannot look at this.
     """
 
     kind: Kind
     variable: str
     code: str
+    on_devices: bool = True
 
     @property
     def layer(self) -> Literal["compile", "warning", "check"]:
@@ -119,9 +122,9 @@ def divergence(code: str) -> Expected:
     return Expected("divergence", "", code)
 
 
-def uninitialised(variable: str, code: str = "") -> Expected:
+def uninitialised(variable: str, code: str = "", *, on_devices: bool = True) -> Expected:
     """A read of what nothing wrote."""
-    return Expected("uninitialised", variable, code)
+    return Expected("uninitialised", variable, code, on_devices)
 
 
 def division(code: str = "") -> Expected:
@@ -206,14 +209,14 @@ class Pair:
     file: str
     marks: Mapping[int, str]
 
-    def lines(self, mark: str) -> set[int]:
-        """The lines with this mark."""
-        return {line for line, text in self.marks.items() if text == mark}
+    def lines(self, *marks: str) -> set[int]:
+        """The lines with these marks."""
+        return {line for line, text in self.marks.items() if text in marks}
 
 
 PAIRS: list[Pair] = []
 
-_MARK = re.compile(r"#\s*(fault|and here)\b")
+_MARK = re.compile(r"#\s*(fault|and here|and then)\b")
 _open: list[tuple[str, str, Expected, Callable[[], Launch], Any]] = []
 
 

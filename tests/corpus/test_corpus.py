@@ -101,7 +101,7 @@ def marked(pair: Pair, spans: list[Span]) -> None:
     """The places that a finding names are the marked ones, and one of them is a fault."""
     assert {span.file for span in spans} == {pair.file}
     lines = {span.line for span in spans}
-    assert lines <= pair.marks.keys(), f"{sorted(lines)} instead of {pair.marks}"
+    assert lines <= pair.lines("fault", "and here"), f"{sorted(lines)} instead of {pair.marks}"
     assert lines & pair.lines("fault"), f"{sorted(lines)} without the fault at {pair.marks}"
 
 
@@ -170,6 +170,55 @@ def test_found_by_the_reference_accelerator(reference: amp.accelerator_view, pai
     with pytest.raises(amp.CheckError) as caught:
         run_strictly(reference, pair.faulty, pair.launch())
     found_by(pair, caught.value.findings)
+
+
+# -- check mode ----------------------------------------------------------------------------------------------------
+
+
+def check(view: amp.accelerator_view, kernel: Any, made: Launch) -> Any:
+    """The report of a checked launch."""
+    return amp.check(view, made.domain, kernel, *made.args, **made.constants)
+
+
+def matches(pair: Pair, finding: Any) -> bool:
+    """Whether a finding is the one of the label, at the marked lines."""
+    expected = pair.expected
+    lines = {span.line for span in finding.locations}
+    return (
+        finding.kind == expected.kind
+        and finding.variable in expected.variable.split(" or ")
+        and lines <= pair.lines("fault", "and here")
+        and bool(lines & pair.lines("fault"))
+    )
+
+
+def covered(view: amp.accelerator_view, pair: Pair) -> bool:
+    """Whether check mode can find this on an accelerator."""
+    return pair.expected.on_devices or view.accelerator.description == "reference"
+
+
+if CHECK_MODE:
+
+    @by_layer("check")
+    def test_found_by_check_mode(accelerator_view: amp.accelerator_view, pair: Pair) -> None:
+        """One run tells of everything: the labelled finding is among it, and all of it is at marked lines."""
+        report = check(accelerator_view, pair.faulty, pair.launch())
+        if not covered(accelerator_view, pair):
+            assert report.not_covered
+            return
+        assert not report.ok
+        assert any(matches(pair, finding) for finding in report.findings), f"{report}\ninstead of {pair.marks}"
+        for finding in report.findings:
+            assert {span.line for span in finding.locations} <= pair.marks.keys(), f"{finding}\nbeside {pair.marks}"
+
+    @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
+    def test_mended_under_check_mode(accelerator_view: amp.accelerator_view, pair: Pair) -> None:
+        made = pair.launch()
+        report = check(accelerator_view, pair.mended, made)
+        assert report.ok, str(report)
+        assert report.not_covered == () or not covered(accelerator_view, pair)
+        for number, expected in made.expect.items():
+            assert same(np.asarray(made.args[number]), expected)
 
 
 # -- the corpus ----------------------------------------------------------------------------------------------------
