@@ -26,7 +26,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     choice = os.environ.get("VKAMP_TEST_CORPUS", "")
     if choice not in ("", "all"):
         raise pytest.UsageError(f"VKAMP_TEST_CORPUS is {choice!r}: 'all' leaves out nothing")
-    left_out = [] if choice else [item for item in items if _left_out(item)]
+    left_out = set() if choice else {item for item in items if _left_out(item)}
     if left_out:
-        config.hook.pytest_deselected(items=left_out)
+        config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
