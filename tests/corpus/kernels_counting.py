@@ -254,39 +254,36 @@ def full_queue(t, values, out, counts):
 
 @faulty(
     "queue",
-    "The consumers take from the queue as soon as they see its length, and the producers may not have stored yet.",
+    "The consumers take their places in the queue at once, and the producers may not have stored there yet.",
     race("queue"),
     lambda: launch(amp.extent(6).tile(6), numbers(6) + 1, zeros(1), expect=[1 + 3 + 5]),
 )
 @amp.kernel
 def take_at_once_wrong(t, values, total):
-    queue = amp.tile_static(6, amp.int32)
-    length = amp.tile_static(1, amp.int32)
-    if t.local[0] == 0:
-        length[0] = 0
+    queue = amp.tile_static(3, amp.int32)
+    ends = amp.tile_static(2, amp.int32)
+    if t.local[0] < 2:
+        ends[t.local] = 0
     t.barrier.wait()
     if t.local[0] % 2 == 0:
-        queue[amp.atomic_fetch_inc(length[0])] = values[t]  # and here
-    waiting = amp.atomic_fetch_add(length[0], 0)
-    if t.local[0] == 5:
-        for k in range(waiting):
-            amp.atomic_fetch_add(total[0], queue[k])  # fault
+        queue[amp.atomic_fetch_inc(ends[0])] = values[t]  # and here
+    else:
+        amp.atomic_fetch_add(total[0], queue[amp.atomic_fetch_inc(ends[1])])  # fault
 
 
 @mended
 @amp.kernel
 def take_at_once(t, values, total):
-    queue = amp.tile_static(6, amp.int32)
-    length = amp.tile_static(1, amp.int32)
-    if t.local[0] == 0:
-        length[0] = 0
+    queue = amp.tile_static(3, amp.int32)
+    ends = amp.tile_static(2, amp.int32)
+    if t.local[0] < 2:
+        ends[t.local] = 0
     t.barrier.wait()
     if t.local[0] % 2 == 0:
-        queue[amp.atomic_fetch_inc(length[0])] = values[t]
+        queue[amp.atomic_fetch_inc(ends[0])] = values[t]
     t.barrier.wait()
-    if t.local[0] == 5:
-        for k in range(length[0]):
-            amp.atomic_fetch_add(total[0], queue[k])
+    if t.local[0] % 2 == 1:
+        amp.atomic_fetch_add(total[0], queue[amp.atomic_fetch_inc(ends[1])])
 
 
 @faulty(

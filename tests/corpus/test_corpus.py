@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import warnings
 from collections import Counter
@@ -14,7 +13,6 @@ import numpy as np
 import pytest
 import vkamp as amp
 from tests.corpus.registry import CATEGORIES, PAIRS, Launch, Pair
-from vkamp import sim
 from vkamp.errors import Span
 
 #: Whether the compiler finds races on tile_static memory; until then, the reference accelerator answers for it.
@@ -22,9 +20,8 @@ STATIC_RACES = False
 #: Whether check mode runs on devices.
 CHECK_MODE = False
 
-#: Orders of tiles and threads in which the reference accelerator runs everything beside its own.
-SEEDS = (1, 2, 3)
-RUN = sim.run
+#: Schedules of the reference accelerator beside its own.
+SCHEDULES = (("reversed", 0), ("adversarial", 0), ("random", 1), ("random", 2))
 
 KERNELS = sorted(Path(__file__).parent.glob("kernels_*.py"))
 for path in KERNELS:
@@ -68,11 +65,6 @@ def run_strictly(view: amp.accelerator_view, kernel: Any, made: Launch) -> None:
         warnings.simplefilter("error")
         run(view, kernel, made)
         view.wait()
-
-
-def in_order_of(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets the reference accelerator run tiles and threads in another order."""
-    monkeypatch.setattr(sim, "run", functools.partial(RUN, seed=seed))
 
 
 def same(found: np.ndarray, expected: np.ndarray) -> bool:
@@ -145,22 +137,21 @@ def test_warned_of_by_the_compiler(reference: amp.accelerator_view, pair: Pair) 
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
-def test_mended_in_other_orders(reference: amp.accelerator_view, monkeypatch: pytest.MonkeyPatch, pair: Pair) -> None:
+def test_mended_in_other_orders(reference: amp.accelerator_view, pair: Pair) -> None:
     """The order of tiles, and of threads between barriers, changes nothing."""
-    for seed in SEEDS:
-        in_order_of(seed, monkeypatch)
+    for name, seed in SCHEDULES:
         made = pair.launch()
-        run_strictly(reference, pair.mended, made)
+        with amp.reference_schedule(name, seed=seed):
+            run_strictly(reference, pair.mended, made)
         for number, expected in made.expect.items():
-            assert same(np.asarray(made.args[number]), expected), f"with seed {seed}"
+            assert same(np.asarray(made.args[number]), expected), f"{name} {seed}"
 
 
 @by_layer("check")
-def test_found_in_other_orders(reference: amp.accelerator_view, monkeypatch: pytest.MonkeyPatch, pair: Pair) -> None:
+def test_found_in_other_orders(reference: amp.accelerator_view, pair: Pair) -> None:
     """What is found does not depend on luck."""
-    for seed in SEEDS:
-        in_order_of(seed, monkeypatch)
-        with pytest.raises(amp.CheckError) as caught:
+    for name, seed in SCHEDULES:
+        with pytest.raises(amp.CheckError) as caught, amp.reference_schedule(name, seed=seed):
             run_strictly(reference, pair.faulty, pair.launch())
         found_by(pair, caught.value.findings)
 
