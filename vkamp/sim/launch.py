@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.errors import AmpError, CheckError, InvalidComputeDomainError, RaceError, UnsupportedFeatureError
-from vkamp.findings import Report
+from vkamp.findings import Report, unravel
 from vkamp.ir.nodes import Function, Kernel, Local, walk
 from vkamp.ir.types import FLOAT32, Array, int_range
 from vkamp.sim.claims import Claims
@@ -317,14 +317,15 @@ class _Launch:
                 self._run_group(main, [self._enter(t, n) for t, n in zip(threads, some, strict=False)])
             return
         thread = Thread()
+        step = partial(main, thread)
         for number in self.orders.tiles(self.grid.count):
             self._enter(thread, number)
-            self._step(partial(main, thread))
+            self._step(step)
 
     def _enter(self, thread: Thread, number: int) -> Thread:
         thread.number = thread.tile_number = number
         thread.base = number * len(self.judge.sites)
-        thread.global_ = self.grid.thread(number).global_
+        thread.global_ = unravel(number, self.grid.domain)
         return thread
 
     def _enter_tile(self, number: int, threads: list[Thread], locals_: list[tuple[int, ...]]) -> None:
