@@ -38,6 +38,7 @@ __all__ = [
     "shift",
     "uniformity",
     "uninitialised",
+    "vain_barrier",
     "zeros",
 ]
 
@@ -57,6 +58,7 @@ CATEGORIES = (
     "missing first barrier",
     "missing second barrier",
     "wrong fence",
+    "barrier in vain",
     "reused memory",
     "divergent control flow",
     "divergent value",
@@ -79,7 +81,7 @@ CATEGORIES = (
     "compaction",
 )
 
-Kind = Literal["race", "bounds", "divergence", "uninitialised", "division", "shift", "assert", "uniformity"]
+Kind = Literal["race", "bounds", "divergence", "uninitialised", "division", "shift", "assert", "uniformity", "barrier"]
 
 
 # -- what has to be found, and by whom -----------------------------------------------------------------------------
@@ -104,7 +106,7 @@ class Expected:
         """Who has to say it."""
         if not self.code:
             return "check"
-        return "warning" if self.code == "VKA620" else "compile"
+        return "warning" if self.code in ("VKA620", "VKA640") else "compile"
 
 
 def race(variable: str, code: str = "") -> Expected:
@@ -145,6 +147,11 @@ def failed_assert() -> Expected:
 def uniformity() -> Expected:
     """A claim of ``amp.uniform`` that does not hold."""
     return Expected("uniformity", "", "")
+
+
+def vain_barrier() -> Expected:
+    """A barrier that orders nothing: a warning, for the results are right."""
+    return Expected("barrier", "", "VKA640")
 
 
 # -- launches ------------------------------------------------------------------------------------------------------

@@ -29,11 +29,15 @@ for path in KERNELS:
 
 #: What the compiler says with these codes is found without the analysis of races on tile_static memory.
 STATIC_CODES = "VKA63"
+#: What it says of barriers that order nothing, which is no finding of anyone else.
+VAIN = "VKA640"
 
 
 def layer_of(pair: Pair) -> str:
     """Who answers for a pair today."""
     expected = pair.expected
+    if expected.code == VAIN:
+        return "advice"
     if expected.code.startswith(STATIC_CODES) and not STATIC_RACES:
         return "check"
     return expected.layer
@@ -145,6 +149,21 @@ def test_mended_in_other_orders(reference: amp.accelerator_view, pair: Pair) -> 
             run_strictly(reference, pair.mended, made)
         for number, expected in made.expect.items():
             assert same(np.asarray(made.args[number]), expected), f"{name} {seed}"
+
+
+if STATIC_RACES:
+
+    @by_layer("advice")
+    def test_advised_by_the_compiler(reference: amp.accelerator_view, pair: Pair) -> None:
+        """The warning is all: the results are right."""
+        made = pair.launch()
+        with pytest.warns(amp.BarrierWarning) as caught:
+            run(reference, pair.faulty, made)
+        (warning,) = caught
+        assert warning.filename == pair.file
+        assert warning.lineno in pair.lines("fault"), f"{warning.message}\ninstead of {pair.marks}"
+        for number, expected in made.expect.items():
+            assert same(np.asarray(made.args[number]), expected)
 
 
 @by_layer("check")
