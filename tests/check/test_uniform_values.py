@@ -91,6 +91,34 @@ class Cell:
         return self.count > limit
 
 
+class Scale:
+    """A functor; its number is a captured one."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    @amp.func
+    def __call__(self, v):
+        return v * self.factor
+
+    @amp.func
+    def meet(self, t):
+        if self.factor > 1:
+            t.barrier.wait()
+        return self.factor
+
+
+SCALE = Scale(3)
+DEBUG = False
+
+
+@amp.func
+def watched(t, v):
+    if DEBUG:
+        t.barrier.wait()
+    return v
+
+
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
@@ -265,6 +293,31 @@ def barrier_by_uniform_short_circuit(t, data, out, n):
         return True
 
     out[t] = 1 if n > 3 or met() else 0
+
+
+@accepted
+def functor_of_a_uniform_value(t, data, out, n):
+    wait_if(t, SCALE(t.tile[0]) > 2)
+    SCALE.meet(t)
+    out[t] = SCALE(t.local[0])
+
+
+@refused("VKA601")
+def functor_of_the_id(t, data, out, n):
+    wait_if(t, SCALE(t.local[0]) > 2)
+    out[t] = 0
+
+
+@refused("VKA605")
+def method_that_waits(t, data, out, n):
+    if t.local[0] > 1:
+        out[t] = SCALE.meet(t)
+
+
+@accepted
+def barrier_that_no_code_remains_of(t, data, out, n):
+    if t.local[0] > 1:
+        out[t] = watched(t, n)
 
 
 # -- memory --------------------------------------------------------------------------------------------------------
@@ -667,6 +720,8 @@ def test_overlapping_views_are_one_memory() -> None:
         (amp.array_view(numbers[6:18]), amp.array_view(numbers[:12])),
         (whole.section(0, 12), whole.section(12, 12)),
         (whole, whole),
+        (amp.array_view(numbers[11::-1]), amp.array_view(numbers[:12])),
+        (whole.reinterpret_as(amp.uint32), whole),
     ):
         with pytest.raises(amp.CompileError) as caught:
             kernel.inspect(domain(), data, out, 3)
