@@ -82,29 +82,27 @@ def decode(words: NDArray[np.uint32], layout: Layout, sites: Sites, where: Where
         not_covered.append(f"{count - RECORDS} further findings: the report holds {RECORDS}")
     if words[EXHAUSTED]:
         not_covered.append("races after very many barriers: the numbers of the barrier intervals ran out")
-    out: dict[object, Finding] = {}
+    # In the order in which they were found, in which causes come before what follows from them.
+    told: list[tuple[int, Finding]] = []
     raced: set[int] = set()
-    unset: list[tuple[int, Finding]] = []
     for record in _records(words, min(count, RECORDS), where):
         if record.cell < layout.unset:
-            found = _value(sites.values[record.cell], record)
+            told.append((0, _value(sites.values[record.cell], record)))
         elif record.cell < layout.static_pairs:
-            unset.append((record.cell - layout.unset, _unset(sites.static, record, layout, where)))
-            continue
+            told.append((record.cell - layout.unset, _unset(sites.static, record, layout, where)))
         elif record.cell < layout.global_pairs:
             pair = divmod(record.cell - layout.static_pairs, layout.static + 1)
             raced.update(pair)
-            found = _race(sites.static, pair, record, where, layout)
+            told.append((0, _race(sites.static, pair, record, where, layout)))
         else:
             pair = divmod(record.cell - layout.global_pairs, layout.global_ + 1)
-            found = _race(sites.global_, pair, record, where, None)
-        out.setdefault(_key(found), found)
-    for site, found in unset:
-        # Which thread is faster does not matter: the race is what is wrong.
-        if site not in raced:
+            told.append((0, _race(sites.global_, pair, record, where, None)))
+    out: dict[object, Finding] = {}
+    for unset, found in told:
+        # A read that races may be too early by chance: the race is what is wrong.
+        if unset not in raced:
             out.setdefault(_key(found), found)
-    ordered = sorted(out.values(), key=lambda f: (f.kind != "race", f.locations[0].line, f.locations[0].column))
-    return ordered, not_covered
+    return list(out.values()), not_covered
 
 
 def _key(found: Finding) -> object:
@@ -135,7 +133,7 @@ def _value(site: ValueSite, record: _Record) -> Finding:
     if site.what == "bounds":
         index = _number(record.a, site.type)
         assert isinstance(index, int)
-        return findings.bounds(site.variable, index, record.b, site.dim, thread, span)
+        return findings.bounds(site.variable, index, record.b, site.dim, thread, span, site.text)
     if site.what == "view_bounds":
         return findings.view_bounds(site.variable, thread, span)
     if site.what == "uninitialised":

@@ -32,7 +32,8 @@ ValueKind = Literal["bounds", "view_bounds", "uninitialised", "division", "shift
 
 @dataclass(frozen=True)
 class ValueSite:
-    """A place where a value can be wrong; ``dim`` of an index, ``kind`` of a variable, ``text`` of an assertion."""
+    """A place where a value can be wrong; ``dim`` of an index, ``kind`` of a variable, ``text`` of an
+    assertion, or what the index is of."""
 
     what: ValueKind
     span: Span

@@ -120,7 +120,16 @@ class Addresses:
         return self._keep(self._value(index), f"{name}_index")
 
     def _bound(
-        self, index: nodes.Expr, kept: nodes.Expr, extent: nodes.Expr, dim: int, rank: int, name: str, span: Span
+        self,
+        index: nodes.Expr,
+        kept: nodes.Expr,
+        extent: nodes.Expr,
+        dim: int,
+        rank: int,
+        name: str,
+        span: Span,
+        *,
+        is_view: bool = False,
     ) -> list[Bound]:
         """The condition that an index lies in its extent, unless it always does."""
         low, high = self._ranges.of(index)
@@ -131,17 +140,18 @@ class Addresses:
         make = Maker(span)
         value, most = make.as_uint(kept), make.as_uint(extent)
         kind = index.type
-        site = ValueSite("bounds", span, name, dim if rank > 1 else None, kind)
+        what = f"a view of {name}" if is_view else ""
+        site = ValueSite("bounds", span, name, dim if rank > 1 else None, kind, what)
         self._sites.values.append(site)
         return [Bound(make.compare("lt", value, most), len(self._sites.values) - 1, value, most)]
 
     def _view(self, place: nodes.ViewElement) -> Address:
-        name, rank = f"a view of {text_of(place.base)}", len(place.indices)
+        name, rank = text_of(place.base), len(place.indices)
         bounds = []
         for dim, (index, size) in enumerate(zip(place.indices, place.extent, strict=True)):
-            kept = self._index(index, text_of(place.base))
-            extent = self._keep(self._value(size), f"{text_of(place.base)}_extent")
-            bounds += self._bound(index, kept, extent, dim, rank, name, place.span)
+            kept = self._index(index, name)
+            extent = self._keep(self._value(size), f"{name}_extent")
+            bounds += self._bound(index, kept, extent, dim, rank, name, place.span, is_view=True)
         address = self.of(place.base)
         address.bounds[:0] = bounds
         return address
