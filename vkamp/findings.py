@@ -30,6 +30,7 @@ __all__ = [
     "ended_without_result",
     "error_of",
     "failed_assert",
+    "in_order",
     "locate",
     "member_text",
     "missed_barrier",
@@ -121,6 +122,15 @@ def error_of(findings: Sequence[Finding], text: str = "") -> CheckError:
     """The error that says what was found: a ``RaceError`` where the first finding is a race."""
     kind = RaceError if findings[0].kind == "race" else CheckError
     return kind(text or "\n\n".join(map(str, findings)), findings=tuple(findings))
+
+
+def in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings in the order of the source."""
+
+    def place(finding: Finding) -> tuple[list[tuple[str, int, int]], str]:
+        return sorted((s.file, s.line, s.column) for s in finding.locations), finding.kind
+
+    return tuple(sorted(found, key=place))
 
 
 # -- the texts -----------------------------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ def instrument(compiled: Compiled, left_out: frozenset[str] = frozenset()) -> tu
     return made, dataclasses.replace(compiled, kernel=made.kernel, access=access(made.kernel))
 
 
-def read_report(words: NDArray[np.uint32], made: Instrumented, where: Where) -> tuple[list[Finding], list[str]]:
+def read_report(words: NDArray[np.uint32], made: Instrumented, where: Where) -> tuple[tuple[Finding, ...], list[str]]:
     """What an instrumented kernel found, and in words what it could not look at."""
     found, not_covered = report.decode(words, made.layout, made.sites, where)
     return found, [*made.not_covered, *not_covered]

@@ -74,7 +74,9 @@ class _Record:
     b: int
 
 
-def decode(words: NDArray[np.uint32], layout: Layout, sites: Sites, where: Where) -> tuple[list[Finding], list[str]]:
+def decode(
+    words: NDArray[np.uint32], layout: Layout, sites: Sites, where: Where
+) -> tuple[tuple[Finding, ...], list[str]]:
     """The findings, each once, and what could not be looked at."""
     count = int(words[COUNT])
     not_covered = []
@@ -82,7 +84,6 @@ def decode(words: NDArray[np.uint32], layout: Layout, sites: Sites, where: Where
         not_covered.append(f"{count - RECORDS} further findings: the report holds {RECORDS}")
     if words[EXHAUSTED]:
         not_covered.append("races after very many barriers: the numbers of the barrier intervals ran out")
-    # In the order in which they were found, in which causes come before what follows from them.
     told: list[tuple[int, Finding]] = []
     raced: set[int] = set()
     for record in _records(words, min(count, RECORDS), where):
@@ -102,11 +103,11 @@ def decode(words: NDArray[np.uint32], layout: Layout, sites: Sites, where: Where
         # A read that races may be too early by chance: the race is what is wrong.
         if unset not in raced:
             out.setdefault(_key(found), found)
-    return list(out.values()), not_covered
+    return findings.in_order(out.values()), not_covered
 
 
 def _key(found: Finding) -> object:
-    return found.kind, found.variable, frozenset(found.locations)
+    return found.kind, frozenset(found.locations)
 
 
 def _records(words: NDArray[np.uint32], count: int, where: Where) -> Iterator[_Record]:

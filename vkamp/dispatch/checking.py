@@ -128,7 +128,7 @@ class _Check:
         where = pipeline.Where(self.domain.shape, self.domain.tile, placed, shadows)
         found, not_covered = pipeline.read_report(read, made, where)
         name, device = self.kernel.name, self.prepared.view.accelerator.description
-        return Report(name, device, tuple(found), (*self.not_covered, *not_covered))
+        return Report(name, device, found, (*self.not_covered, *not_covered))
 
     def _instrumented(self, left_out: frozenset[str]) -> tuple[pipeline.Instrumented, pipeline.Compiled]:
         known = self.prepared.entry.checked

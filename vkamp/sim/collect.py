@@ -11,7 +11,7 @@ from typing import Any, SupportsIndex
 from numpy.typing import NDArray
 
 from vkamp.errors import Span
-from vkamp.findings import Finding
+from vkamp.findings import Finding, in_order
 from vkamp.ir.types import Array
 from vkamp.sim.faults import NOWHERE, BufferLayout, Judge, Thread
 from vkamp.sim.memory import ZEROS, Buffer, KernelArray, Layout, Region, nothing
@@ -34,11 +34,7 @@ class Collected:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What was found, in the order of the source."""
-
-        def place(finding: Finding) -> tuple[list[tuple[str, int, int]], str]:
-            return sorted((s.file, s.line, s.column) for s in finding.locations), finding.kind
-
-        return tuple(sorted(self._found.values(), key=place))
+        return in_order(self._found.values())
 
     @property
     def not_covered(self) -> tuple[str, ...]:

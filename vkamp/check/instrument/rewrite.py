@@ -627,4 +627,7 @@ _STATEMENTS: dict[type[nodes.Stmt], Callable[[Rewriter, nodes.Stmt], None]] = {
     nodes.Call: _R._call,  # type: ignore[dict-item]
     nodes.Assert: _R._assert,  # type: ignore[dict-item]
     nodes.Claim: _R._claim,  # type: ignore[dict-item]
+    # No device takes these two.
+    nodes.Print: _R._plain,
+    nodes.Breakpoint: _R._plain,
 }
