@@ -199,6 +199,21 @@ def private_of_the_last_round(idx, a, b):
     b[idx] = total
 
 
+def box():
+    return amp.array_view(np.ones((4, 6), np.float32)).section(amp.index(0, 2), amp.extent(3, 4)), ints(12)
+
+
+@case(LINE, "bounds", "m", arguments=box)
+def reinterpreted_past_the_end(idx, m, out):
+    out[idx] = m[2].reinterpret_as(amp.int32)[idx[0] % 5]  # fault
+
+
+@case(LINE, "bounds", "m", arguments=box)
+def view_of_a_row(idx, m, out):
+    row = m[1].section(1, 2)
+    out[idx] = int(row[idx[0] % 3])  # fault
+
+
 @amp.func
 def fill(values, count):
     for k in range(count):

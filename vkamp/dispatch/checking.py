@@ -202,8 +202,8 @@ class _Check:
         shadows: dict[str, pipeline.Shadow] = {}
         placed: dict[str, pipeline.Placed] = {}
         end = made.layout.fixed_words
-        words["claims"] = end
-        if "claims" in made.words:
+        words["claim cells"] = end
+        if "claim cells" in made.words:
             end += self.tiles
         starts = dict.fromkeys(descriptors, 0)
         for names, low, high in self._groups(made, descriptors):
@@ -222,7 +222,7 @@ class _Check:
             words[pipeline.buffer_word("words", name)] = high - low
             for dim, stride in enumerate(at.strides):
                 words[pipeline.buffer_word("stride", name, dim)] = _wrapped(stride)
-        words["tile_static"] = end
+        words["tile_static shadows"] = end
         words["checked tiles"] = self._checked_tiles(made, end)
         end += words["checked tiles"] * made.layout.tile_words
         for dim, size in enumerate(self.domain.shape):

@@ -20,7 +20,7 @@ from vkamp.check.instrument.make import NOWHERE, REPORT, THREAD, Maker, uint
 from vkamp.check.instrument.places import buffer_word
 from vkamp.check.instrument.rewrite import Plan, Rewriter
 from vkamp.ir import nodes
-from vkamp.ir.access import Access, typed_access
+from vkamp.ir.access import Access, contiguous, typed_access
 from vkamp.ir.types import INT32, UINT32
 
 __all__ = ["REPORT", "Instrumented", "Layout", "Sites", "buffer_word", "instrument"]
@@ -36,7 +36,7 @@ class Instrumented:
     """An instrumented kernel and how to read its report.
 
     ``shadows``: the words of a group of entries for each container that is judged; ``words``: the launch words that
-    the kernel takes beside its own (:func:`buffer_word`, ``tiles D``, ``claims``, ``tile_static``, ``checked tiles``).
+    the kernel takes beside its own (:func:`buffer_word`, ``tiles D``, ``claim cells``, ``tile_static shadows``, ``checked tiles``).
     ``not_covered``: what the kernel does not look at, in words.
     """
 
@@ -118,7 +118,8 @@ def _plan(
     for variable in kernel.tile_statics:
         first[variable.name] = total
         total += variable.type.size // 4
-    return Plan(kernel, containers, judged_static, only_written, first, tables, _ordered(kernel), near)
+    again = contiguous(kernel)
+    return Plan(kernel, containers, judged_static, only_written, first, tables, again, _ordered(kernel), near)
 
 
 def _ordered(kernel: nodes.Kernel) -> tuple[bool, bool]:
@@ -240,7 +241,7 @@ def _first_statements(kernel: nodes.Kernel, plan: Plan, layout: Layout) -> list[
         first = uint(1 << (bits + layout.thread_bits))
         out.append(make.set(THREAD.in_static, uint(0)))
         out.append(make.set(THREAD.static_at, uint(0)))
-        at = make.add(word("tile_static"), make.mul(tile, layout.tile_words))
+        at = make.add(word("tile_static shadows"), make.mul(tile, layout.tile_words))
         out.append(
             make.when(
                 make.compare("lt", tile, word("checked tiles")),

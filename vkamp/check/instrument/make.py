@@ -32,7 +32,7 @@ class THREAD:
 
     tile = _thread("check tile")
     local = _thread("check local")
-    signature = _thread("signature")
+    signature = _thread("launch signature")
     in_static = _thread("tile_static signature")
     in_global = _thread("global signature")
     static_at = _thread("tile_static shadow")

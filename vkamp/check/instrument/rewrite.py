@@ -34,7 +34,8 @@ class Plan:
     """What is looked at in a kernel, and what was found to look at; shared by its functions.
 
     ``judged``: the containers, ``judged_static``: the tile_static variables that races are looked for in;
-    ``only_written``: of the former, those whose memory is only ever written.  ``static_first``: where each tile_static
+    ``only_written``: of the former, those whose memory is only ever written; ``tables``: their words of a group of
+    entries.  ``reinterpreted``: containers that are read as another type.  ``static_first``: where each tile_static
     variable begins in its tile's words.  ``ordered``: whether separate fences may order global, tile_static memory.
     """
 
@@ -44,17 +45,13 @@ class Plan:
     only_written: frozenset[str]
     static_first: dict[str, int]
     tables: dict[str, int]
+    reinterpreted: frozenset[str]
     ordered: tuple[bool, bool]
     near: bool
     sites: Sites = field(default_factory=Sites)
     helpers: Helpers = field(default_factory=Helpers)
     words: dict[str, None] = field(default_factory=dict)
     partly_set: bool = False
-
-    @property
-    def has_static(self) -> bool:
-        """Whether the kernel has tile_static memory."""
-        return bool(self.kernel.tile_statics)
 
 
 class Rewriter:
@@ -75,7 +72,7 @@ class Rewriter:
             plan.words,
             self.expr,
             self.keep,
-            plan.judged.__contains__,
+            (plan.judged | plan.reinterpreted).__contains__,
         )
         self.ranges = Ranges(function, plan.kernel.tile)
 
@@ -250,7 +247,9 @@ class Rewriter:
         self.out.append(make.set(statement.variable, self.expr(statement.value)))
         own = self.new("claimed", UINT32)
         self.out += self._bits(make.load(statement.variable), own, make)
-        at = make.add(nodes.ScalarValue(statement.span, UINT32, self._launch_word("claims")), make.load(THREAD.tile))
+        at = make.add(
+            nodes.ScalarValue(statement.span, UINT32, self._launch_word("claim cells")), make.load(THREAD.tile)
+        )
         first = self.new("claimed_by_first", UINT32)
         is_first = make.compare("eq", make.load(THREAD.local), uint(0))
         wait = nodes.Barrier(statement.span, FENCES["wait"])
