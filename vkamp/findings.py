@@ -55,7 +55,7 @@ Kind = Literal[
 ]
 AccessKind = Literal["read", "write", "atomic"]
 
-_DONE = {"read": "reads", "write": "writes", "atomic": "updates atomically"}
+_DONE = {"read": "reads", "write": "writes", "atomic": "atomically updates"}
 
 
 @dataclass(frozen=True)

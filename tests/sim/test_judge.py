@@ -337,7 +337,7 @@ def test_fences_of_one_thread_order_nothing() -> None:
             sim.run(made, (2,), {"a": np.zeros(1, np.int32)}, {})
 
 
-READ, WRITE, ATOMIC = "reads", "writes", "updates atomically"
+READ, WRITE, ATOMIC = "reads", "writes", "atomically updates"
 
 
 def access(kind: str, place: ir.Place, line: int) -> ir.Stmt:
