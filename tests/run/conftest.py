@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vkamp.run import devices
+from vkamp.run import devices  # noqa: F401 - for the scripts
 from vkamp.run.engine import DeviceInfo, Dispatch, Queue
 from vkamp.run.kompute import KomputeEngine
 
@@ -152,7 +152,7 @@ class Runner:
 
 def device(name: str) -> DeviceInfo:
     """The device with `name` in its description; a test without it must fail."""
-    return next(d for d in devices.vulkan_devices() if name in d.name.lower())
+    return next(d for d in KomputeEngine().devices() if name in d.name.lower())
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

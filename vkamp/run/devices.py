@@ -14,19 +14,27 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from vkamp.errors import AmpError
 from vkamp.run.engine import DeviceInfo, DeviceKind, Heap, Limits, MemoryType, Step
+from vkamp.run.features import FeatureChain, chain, struct
 
 __all__ = [
+    "as_kompute",
     "browser_patterns",
+    "create_instance",
+    "device_extensions",
     "driver_environment",
     "find_swiftshader",
     "free_memory",
+    "heap_budgets",
+    "load_binding",
+    "loader_version",
+    "physical_devices",
     "rank",
     "steps",
     "vulkan_devices",
@@ -93,21 +101,32 @@ def vulkan_devices(*, search_browsers: bool = False) -> list[DeviceInfo]:
         return list(_state.devices)
 
 
+def as_kompute(info: DeviceInfo) -> DeviceInfo:
+    """The device as the Kompute engine offers it: no feature enabled, and its sizes are 32-bit."""
+    largest = min(info.limits.buffer_bytes, KOMPUTE_BUFFER_BYTES)
+    return replace(info, engine="kompute", limits=replace(info.limits, buffer_bytes=largest))
+
+
 def free_memory(info: DeviceInfo) -> tuple[int, ...] | None:
     """Bytes that each heap of the device would still give this process; None if its driver can't
     say.
     """
     with _lock:
-        binding = _binding()
+        binding = load_binding()
         with _instance(binding) as (instance, _):
-            handles = _handles(binding, instance)[0] if instance is not None else []
+            handles = physical_devices(binding, instance)[0] if instance is not None else []
             if info.index >= len(handles):
                 return None
             device = handles[info.index]
-            if "VK_EXT_memory_budget" not in _extensions(binding, device):
+            if "VK_EXT_memory_budget" not in device_extensions(binding, device):
                 return None
-            heaps, _types = _memory(binding, device, True)
-            return tuple(heap.budget for heap in heaps)
+            return heap_budgets(binding, device)
+
+
+def heap_budgets(binding: Any, device: Any) -> tuple[int, ...]:
+    """Bytes that each heap of a physical device with VK_EXT_memory_budget would still give this process."""
+    heaps, _types = _memory(binding, device, True)
+    return tuple(heap.budget for heap in heaps)
 
 
 def steps() -> list[Step]:
@@ -179,7 +198,7 @@ def _restricted() -> str | None:
 
 
 def _discover() -> list[DeviceInfo]:
-    binding = _binding()
+    binding = load_binding()
     devices, reason = _ask_loader(binding)
     if not devices and _leave_out_broken_manifests():
         devices, reason = _ask_loader(binding)
@@ -203,7 +222,7 @@ def _add_swiftshader(before: list[DeviceInfo]) -> list[DeviceInfo] | None:
     if before and _state.loader_version < _ADD_DRIVER_FILES_SINCE:
         _record("SwiftShader of a browser", "not added: this loader can't add to its drivers", ok=False)
         return None
-    binding = _binding()
+    binding = load_binding()
     for manifest in find_swiftshader():
         _state.added = manifest
         devices, _ = _ask_loader(binding)
@@ -371,7 +390,7 @@ def _driver_package() -> str:
 # -- asking the loader --------------------------------------------------------------------------
 
 
-def _binding() -> Any:
+def load_binding() -> Any:
     """PyPI's ``vulkan``, which opens the loader when it is imported."""
     try:
         import vulkan as binding
@@ -403,27 +422,36 @@ def _version(packed: int) -> tuple[int, int, int]:
 @contextlib.contextmanager
 def _instance(vk: Any) -> Iterator[tuple[Any, int]]:
     """A Vulkan instance as Kompute makes it, or None, and the loader's result."""
+    instance, result = create_instance(vk, _API_1_1)
+    try:
+        yield instance, result
+    finally:
+        if instance is not None:
+            vk.lib.vkDestroyInstance(instance, vk.ffi.NULL)
+
+
+def create_instance(vk: Any, api_version: int) -> tuple[Any, int]:
+    """A Vulkan instance in the environment that discovery found, or None, and the loader's result."""
     ffi, lib = vk.ffi, vk.lib
     # Every struct is held in a variable: the package keeps nothing alive through a pointer.
     application = ffi.new("VkApplicationInfo*")
     application.sType = vk.VK_STRUCTURE_TYPE_APPLICATION_INFO
-    application.apiVersion = _API_1_1
+    application.apiVersion = api_version
     create = ffi.new("VkInstanceCreateInfo*")
     create.sType = vk.VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO
     create.pApplicationInfo = application
     handle = ffi.new("VkInstance*")
     with driver_environment():
         result = lib.vkCreateInstance(create, ffi.NULL, handle)
-    if result != 0:
-        yield None, result
-        return
-    try:
-        yield handle[0], result
-    finally:
-        lib.vkDestroyInstance(handle[0], ffi.NULL)
+    return (handle[0] if result == 0 else None), result
 
 
-def _handles(vk: Any, instance: Any) -> tuple[list[Any], int]:
+def loader_version() -> tuple[int, int, int]:
+    """The loader's version of Vulkan; zeros before it was asked for devices."""
+    return _state.loader_version
+
+
+def physical_devices(vk: Any, instance: Any) -> tuple[list[Any], int]:
     """The physical devices of ``instance``, and the driver's result."""
     ffi, lib = vk.ffi, vk.lib
     count = ffi.new("uint32_t*")
@@ -443,7 +471,7 @@ def _ask_loader(vk: Any) -> tuple[list[DeviceInfo], str]:
                 reason = f"vkCreateInstance failed with {result}"
             _record("an instance", reason, ok=False)
             return [], reason
-        handles, result = _handles(vk, instance)
+        handles, result = physical_devices(vk, instance)
         if not handles:
             reason = "the Vulkan loader has drivers, but they find no device"
             _record("devices", f"{reason} ({result})", ok=False)
@@ -454,49 +482,37 @@ def _ask_loader(vk: Any) -> tuple[list[DeviceInfo], str]:
     return devices, ""
 
 
-def _chain(vk: Any, head: Any, *parts: Any) -> None:
-    """Links Vulkan structs by pNext; the caller holds them all."""
-    for before, after in zip((head, *parts), parts, strict=False):
-        before.pNext = vk.ffi.cast("void*", after)
-
-
-def _struct(vk: Any, name: str, stype: str) -> Any:
-    made = vk.ffi.new(f"{name}*")
-    made.sType = getattr(vk, stype)
-    return made
-
-
 def _describe(vk: Any, device: Any, index: int) -> DeviceInfo:
-    extensions = _extensions(vk, device)
+    extensions = device_extensions(vk, device)
     plain = vk.ffi.new("VkPhysicalDeviceProperties*")
     vk.lib.vkGetPhysicalDeviceProperties(device, plain)
     version = _version(plain.apiVersion)
-    driver = _struct(
+    driver = struct(
         vk,
         "VkPhysicalDeviceDriverProperties",
         "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES",
     )
-    ids = _struct(vk, "VkPhysicalDeviceIDProperties", "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES")
-    subgroup = _struct(
+    ids = struct(vk, "VkPhysicalDeviceIDProperties", "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES")
+    subgroup = struct(
         vk,
         "VkPhysicalDeviceSubgroupProperties",
         "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES",
     )
-    sizes = _struct(
+    sizes = struct(
         vk,
         "VkPhysicalDeviceMaintenance3Properties",
         "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES",
     )
     if version >= (1, 1, 0):
-        head = _struct(vk, "VkPhysicalDeviceProperties2", "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2")
+        head = struct(vk, "VkPhysicalDeviceProperties2", "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2")
         parts = [ids, subgroup, sizes]
         if version >= (1, 2, 0) or "VK_KHR_driver_properties" in extensions:
             parts.append(driver)
-        _chain(vk, head, *parts)
+        chain(vk, head, *parts)
         vk.lib.vkGetPhysicalDeviceProperties2(device, head)
     heaps, types = _memory(vk, device, "VK_EXT_memory_budget" in extensions)
     return DeviceInfo(
-        engine="kompute",
+        engine="vulkan",
         index=index,
         name=_text(vk, plain.deviceName),
         kind=_KINDS.get(plain.deviceType, "other"),
@@ -506,7 +522,7 @@ def _describe(vk: Any, device: Any, index: int) -> DeviceInfo:
         uuid=bytes(vk.ffi.buffer(ids.deviceUUID)).hex(),
         memory_bytes=sum(h.size for h in heaps if h.device_local),
         limits=_limits(plain.limits, subgroup.subgroupSize, sizes.maxMemoryAllocationSize),
-        features=_features(vk, device, version, extensions),
+        features=FeatureChain(vk, device, version, extensions).names(),
         engine_features=frozenset(),
         heaps=heaps,
         memory_types=types,
@@ -524,7 +540,7 @@ def _driver_text(vk: Any, driver: Any, packed: int) -> str:
     return known or ".".join(map(str, _version(packed)))
 
 
-def _extensions(vk: Any, device: Any) -> frozenset[str]:
+def device_extensions(vk: Any, device: Any) -> frozenset[str]:
     ffi, lib = vk.ffi, vk.lib
     count = ffi.new("uint32_t*")
     lib.vkEnumerateDeviceExtensionProperties(device, ffi.NULL, count, ffi.NULL)
@@ -535,7 +551,7 @@ def _extensions(vk: Any, device: Any) -> frozenset[str]:
 
 def _limits(limits: Any, subgroup_size: int, allocation: int) -> Limits:
     size, count = limits.maxComputeWorkGroupSize, limits.maxComputeWorkGroupCount
-    largest = min(limits.maxStorageBufferRange, KOMPUTE_BUFFER_BYTES, allocation or 2**64)
+    largest = min(limits.maxStorageBufferRange, allocation or 2**64)
     return Limits(
         tile_threads=limits.maxComputeWorkGroupInvocations,
         tile_size=(size[0], size[1], size[2]),
@@ -553,18 +569,18 @@ def _limits(limits: Any, subgroup_size: int, allocation: int) -> Limits:
 
 
 def _memory(vk: Any, device: Any, has_budget: bool) -> tuple[tuple[Heap, ...], tuple[MemoryType, ...]]:
-    head = _struct(
+    head = struct(
         vk,
         "VkPhysicalDeviceMemoryProperties2",
         "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2",
     )
-    budget = _struct(
+    budget = struct(
         vk,
         "VkPhysicalDeviceMemoryBudgetPropertiesEXT",
         "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT",
     )
     if has_budget:
-        _chain(vk, head, budget)
+        chain(vk, head, budget)
     vk.lib.vkGetPhysicalDeviceMemoryProperties2(device, head)
     memory = head.memoryProperties
     heaps = []
@@ -581,41 +597,3 @@ def _memory(vk: Any, device: Any, has_budget: bool) -> tuple[tuple[Heap, ...], t
         heap_index = memory.memoryTypes[i].heapIndex
         types.append(MemoryType(heap_index, local, flags & coherent == coherent))
     return tuple(heaps), tuple(types)
-
-
-def _features(vk: Any, device: Any, version: tuple[int, int, int], extensions: frozenset[str]) -> frozenset[str]:
-    """vkamp's names of the optional types that the device computes with and stores in buffers."""
-    plain = vk.ffi.new("VkPhysicalDeviceFeatures*")
-    vk.lib.vkGetPhysicalDeviceFeatures(device, plain)
-    small = _struct(
-        vk,
-        "VkPhysicalDeviceShaderFloat16Int8Features",
-        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES",
-    )
-    store16 = _struct(
-        vk,
-        "VkPhysicalDevice16BitStorageFeatures",
-        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES",
-    )
-    store8 = _struct(
-        vk,
-        "VkPhysicalDevice8BitStorageFeatures",
-        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES",
-    )
-    if version >= (1, 1, 0):
-        head = _struct(vk, "VkPhysicalDeviceFeatures2", "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2")
-        parts = [store16]
-        if version >= (1, 2, 0) or "VK_KHR_8bit_storage" in extensions:
-            parts.append(store8)
-        if version >= (1, 2, 0) or "VK_KHR_shader_float16_int8" in extensions:
-            parts.append(small)
-        _chain(vk, head, *parts)
-        vk.lib.vkGetPhysicalDeviceFeatures2(device, head)
-    rows: dict[str, Callable[[], int]] = {
-        "float64": lambda: plain.shaderFloat64,
-        "int64": lambda: plain.shaderInt64,
-        "int16": lambda: plain.shaderInt16 and store16.storageBuffer16BitAccess,
-        "float16": lambda: small.shaderFloat16 and store16.storageBuffer16BitAccess,
-        "int8": lambda: small.shaderInt8 and store8.storageBuffer8BitAccess,
-    }
-    return frozenset(name for name, has in rows.items() if has())

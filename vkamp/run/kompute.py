@@ -8,13 +8,7 @@ hangs on a :class:`Device`.
 
 from __future__ import annotations
 
-import atexit
-import contextlib
-import ctypes
-import gc
 import logging
-import os
-import sys
 import threading
 import weakref
 from collections import OrderedDict, deque
@@ -26,16 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.artifacts import Executable
-from vkamp.errors import (
-    AcceleratorRemovedError,
-    AmpError,
-    OutOfMemoryError,
-    UnsupportedFeatureError,
-)
+from vkamp.errors import AmpError, OutOfMemoryError
 from vkamp.run import devices
-from vkamp.run.engine import DeviceInfo, Engine, Program, Statistics
+from vkamp.run.device import POOL_CAPACITY, BaseDevice, DeviceProgram
+from vkamp.run.engine import DeviceInfo, Engine, Statistics
+from vkamp.run.lifetime import OpenDevices, refuse_fork
 from vkamp.run.memory import Budget, readable
-from vkamp.run.module import read_module
 from vkamp.run.pool import Pool, size_class
 
 if TYPE_CHECKING:
@@ -45,30 +35,23 @@ __all__ = ["Device", "KomputeEngine", "KomputeProgram", "Pipeline", "Slot"]
 
 _PIPELINES = 256
 _RECORDINGS = 64
-_POOL_CAPACITY = 512 << 20
 _WORD = np.dtype(np.uint32)
 
 _NO_KP = (
     "the Python package kp (Kompute) does not load ({reason}): pip install kp, or use "
     'accelerator("reference"), which needs none'
 )
-_FORKED = (
-    "this process was forked from one that uses a Vulkan device, and drivers do not survive a "
-    'fork: start processes with multiprocessing.get_context("spawn"), or fork before the first use'
-)
 
 
 # -- the library --------------------------------------------------------------------------------
 
 
-class _Library:
-    """What is global: the module ``kp``, the open devices, and whether this is a forked child."""
+class _Library(OpenDevices["Device"]):
+    """What is global: the module ``kp``, and the open devices."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        super().__init__()
         self.kp: Any = None
-        self.devices: dict[tuple[DeviceInfo, bool], Device] = {}
-        self.forked = False
 
     def load(self) -> Any:
         """The module ``kp``, imported at first use."""
@@ -77,9 +60,7 @@ class _Library:
                 self.kp = _import_kp()
                 # Registered after kp's own, so it runs before: kp's takes away what destructors
                 # log to.
-                atexit.register(_close_at_exit)
-                if hasattr(os, "register_at_fork"):
-                    os.register_at_fork(after_in_child=_after_fork)
+                self.watch()
             return self.kp
 
 
@@ -102,31 +83,6 @@ def _import_kp() -> Any:
 _library = _Library()
 
 
-def _after_fork() -> None:
-    """In a forked child: nothing of kp's may be used or destroyed, so all of it is kept for
-    ever.
-    """
-    _library.forked = True
-    _library.lock = threading.RLock()
-    for device in _library.devices.values():
-        device.forked = True
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(device))
-
-
-def _close_at_exit() -> None:
-    if _library.forked:
-        return
-    try:
-        for device in list(_library.devices.values()):
-            device.close()
-    except KeyboardInterrupt:
-        # Ending while a kernel runs crashes in the driver's destructors; the user has asked twice.
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError, ValueError, AttributeError):
-                stream.flush()
-        os._exit(130)
-
-
 class KomputeEngine(Engine):
     """Vulkan devices through Kompute.
 
@@ -142,14 +98,14 @@ class KomputeEngine(Engine):
 
     def devices(self) -> list[DeviceInfo]:
         """The devices in the Vulkan loader's order."""
-        _refuse_fork()
-        return devices.vulkan_devices()
+        refuse_fork()
+        return [devices.as_kompute(info) for info in devices.vulkan_devices()]
 
     def open(self, info: DeviceInfo) -> KomputeQueue:
         """A new queue on the device; the queues of a device share its memory pool and pipelines."""
         from vkamp.run.submission import KomputeQueue
 
-        _refuse_fork()
+        refuse_fork()
         mirrored = self._mirrored
         if mirrored is None:
             shared = info.kind in ("cpu", "integrated")
@@ -160,11 +116,6 @@ class KomputeEngine(Engine):
                 device = Device(_library.load(), info, mirrored=mirrored)
                 _library.devices[info, mirrored] = device
         return KomputeQueue(device)
-
-
-def _refuse_fork() -> None:
-    if _library.forked:
-        raise AmpError(_FORKED)
 
 
 def _open_manager(kp: Any, info: DeviceInfo) -> Any:
@@ -186,48 +137,13 @@ def _open_manager(kp: Any, info: DeviceInfo) -> Any:
 # -- programs and pipelines ---------------------------------------------------------------------
 
 
-class KomputeProgram(Program):
-    """Checked SPIR-V, how often it ran, and how long a tile of it took (``seconds_per_tile``)."""
+class KomputeProgram(DeviceProgram):
+    """A program, how often it ran, and how long a tile of it took (``seconds_per_tile``)."""
 
     def __init__(self, device: Device, executable: Executable) -> None:
-        self._key = executable.key
-        self.device = device
-        self.spirv = executable.spirv
-        self.buffers = executable.buffers
-        self.push_bytes = executable.push_bytes
+        super().__init__(device, executable)
         self.runs = 0
         self.seconds_per_tile: float | None = None
-
-    @property
-    def key(self) -> str:
-        return self._key
-
-
-def _check_program(info: DeviceInfo, executable: Executable) -> None:
-    """Refuses what would crash the driver or silently do nothing."""
-    module = read_module(executable.spirv)
-    missing = sorted(module.features - info.usable_features)
-    if missing:
-        who = "the Kompute engine can't enable" if missing[0] in info.features else "it hasn't"
-        raise UnsupportedFeatureError(f"{info.name}: {who} {', '.join(missing)}")
-    limits = info.limits
-    size = module.local_size or executable.local_size
-    threads = size[0] * size[1] * size[2]
-    if threads > limits.tile_threads or any(s > m for s, m in zip(size, limits.tile_size, strict=True)):
-        raise AmpError(f"{info.name} takes no tile of {size} threads (at most {limits.tile_threads})")
-    if executable.buffers > limits.buffers:
-        raise UnsupportedFeatureError(
-            f"{info.name} takes {limits.buffers} buffers in a kernel, not {executable.buffers}"
-        )
-    if executable.push_bytes > limits.push_bytes or executable.push_bytes % 4:
-        raise AmpError(
-            f"{info.name} takes {limits.push_bytes} bytes of push constants in words, not {executable.push_bytes}"
-        )
-    if module.sets - {0} or any(b >= executable.buffers for b in module.bindings):
-        raise AmpError(
-            f"the program binds {sorted(module.bindings)} of sets {sorted(module.sets)}, "
-            f"not 0 to {executable.buffers - 1} of set 0"
-        )
 
 
 @dataclass(frozen=True)
@@ -273,101 +189,40 @@ class Slot:
         self.stale = False
 
 
-class Device:
-    """A ``kp.Manager`` with everything that was made on it; shared by the queues on the device.
+class Device(BaseDevice[Slot]):
+    """A ``kp.Manager`` with everything that was made on it. The kinds of memory: ``mirrored`` or
+    not.
 
-    ``lock`` guards all of it; a thread that waits for a long kernel gives it up meanwhile
-    (``condition``).
+    ``condition`` wakes the threads that wait for a long kernel.
     """
 
     def __init__(self, kp: Any, info: DeviceInfo, *, mirrored: bool) -> None:
+        super().__init__(info)
         self.kp = kp
-        self.info = info
         self.mirrored = mirrored
-        self.lock = threading.RLock()
         self.condition = threading.Condition(self.lock)
-        self.forked = False
-        self.closed = False
-        self.removed: str | None = None
         self.manager = _open_manager(kp, info)
         # A CPU can't be lost; elsewhere every submission ends with a word that says so.
         self.needs_canary = info.kind != "cpu"
         self.running: dict[int, Submission] = {}
         self.budget = Budget(info, lambda: devices.free_memory(info))
-        self.pool: Pool[Slot] = Pool(min(_POOL_CAPACITY, self.budget.capacity // 4))
-        self._returned: deque[Slot] = deque()
+        self.pool = Pool(min(POOL_CAPACITY, self.budget.capacity // 4))
         self._flags: deque[Slot] = deque()
         self._slots: dict[int, Slot] = {}
         self._pipelines: OrderedDict[Hashable, Pipeline] = OrderedDict()
         self._recordings: OrderedDict[Hashable, _Recording] = OrderedDict()
         self._programs: weakref.WeakValueDictionary[str, KomputeProgram]
         self._programs = weakref.WeakValueDictionary()
-        self._serial = 0
         self._dummy: Slot | None = None
-
-    def check(self) -> None:
-        """Raises unless the device can be used."""
-        if self.forked:
-            raise AmpError(_FORKED)
-        if self.closed:
-            raise AmpError(f"{self.info.name} is closed: the interpreter is ending")
-        if self.removed is not None:
-            raise AcceleratorRemovedError(
-                f"{self.info.name} was lost ({self.removed}); its data are gone",
-                reason=self.removed,
-            )
-
-    def lose(self, reason: str) -> AcceleratorRemovedError:
-        """Marks the device as lost; returns the error to raise."""
-        self.removed = self.removed or reason
-        return AcceleratorRemovedError(
-            f"{self.info.name} was lost ({self.removed}); its data are gone", reason=self.removed
-        )
-
-    def number(self) -> int:
-        """A number never given before."""
-        self._serial += 1
-        return self._serial
 
     # -- memory
 
-    def take(self, nbytes: int, statistics: Statistics, *, mirrored: bool | None = None) -> Slot:
-        """Memory of at least ``nbytes`` bytes; ``OutOfMemoryError`` with the sizes if there is
-        none.
-        """
-        mirrored = self.mirrored if mirrored is None else mirrored
-        largest = self.info.limits.buffer_bytes
-        if nbytes > largest:
-            raise OutOfMemoryError(
-                f"{readable(nbytes)} ({nbytes} bytes) in one piece is more than {self.info.name} "
-                f"takes: {readable(largest)} ({largest} bytes)"
-            )
-        size = size_class(nbytes, largest)
-        self.collect()
-        slot = self.pool.take((size, mirrored))
-        if slot is not None:
-            return slot
-        shortage = self._make_room(size, mirrored)
-        if shortage is not None:
-            raise OutOfMemoryError(
-                f"out of memory on {self.info.name}: {readable(nbytes)} ({nbytes} bytes) asked for, but {shortage}"
-            )
-        statistics.allocations += 1
-        return self._create(size, mirrored=mirrored)
+    def take(self, nbytes: int, statistics: Statistics) -> Slot:
+        """Memory of at least ``nbytes`` bytes; ``OutOfMemoryError`` if there is none."""
+        return self.take_slot(nbytes, self.mirrored, statistics)
 
-    def give_back(self, slot: Slot) -> None:
-        """Returns memory; called from finalizers, at any time and in any thread, so it only notes
-        it.
-        """
-        self._returned.append(slot)
-
-    def collect(self) -> None:
-        """Puts what was returned into the pool."""
-        while self._returned:
-            slot = self._returned.popleft()
-            slot.dirty = slot.stale = False
-            for unfit in self.pool.put(slot):
-                self._destroy(unfit)
+    def _forget(self, slot: Slot) -> None:
+        slot.dirty = slot.stale = False
 
     def take_flag(self) -> Slot:
         """A word that is 1 in the device's memory: copied home, it says that the device got that far.
@@ -376,7 +231,7 @@ class Device:
         """
         self.check()
         if not self._flags:
-            made = [self._create(size_class(4, 256), mirrored=True) for _ in range(2)]
+            made = [self._make(size_class(4, 256), mirrored=True) for _ in range(2)]
             for flag in made:
                 flag.mirror[:] = 1
             upload = self.kp.OpTensorSyncDevice([flag.tensor for flag in made])
@@ -388,28 +243,14 @@ class Device:
         """Returns a flag; called from finalizers."""
         self._flags.append(flag)
 
-    def _make_room(self, size: int, mirrored: bool) -> str | None:
-        """Frees until ``size`` bytes fit; why they don't, otherwise."""
-        shortage = self.budget.shortage(size, mirrored=mirrored)
-        for release in (self._empty_pool, self._release_everything):
-            if shortage is None:
-                break
-            release()
-            shortage = self.budget.shortage(size, mirrored=mirrored)
-        return shortage
+    def _reserve(self, size: int, kind: Hashable, statistics: Statistics) -> str | None:
+        return self.budget.shortage(size, mirrored=bool(kind))
 
-    def _empty_pool(self) -> None:
-        for slot in self.pool.trim():
-            self._destroy(slot)
+    def _create(self, size: int, kind: Hashable, statistics: Statistics) -> Slot:
+        statistics.allocations += 1
+        return self._make(size, mirrored=bool(kind))
 
-    def _release_everything(self) -> None:
-        """Work that is over and garbage in cycles may hold memory that nobody else does."""
-        self.settle_queues()
-        gc.collect()
-        self.collect()
-        self._empty_pool()
-
-    def _create(self, size: int, *, mirrored: bool) -> Slot:
+    def _make(self, size: int, *, mirrored: bool) -> Slot:
         kind = self.kp.TensorTypes.device if mirrored else self.kp.TensorTypes.host
         try:
             tensor = self.manager.tensor_t(np.empty(size // 4, _WORD), kind)
@@ -421,7 +262,6 @@ class Device:
         return slot
 
     def _destroy(self, slot: Slot) -> None:
-        """Frees memory that nothing uses, and first what was made for it."""
         for table in (self._recordings, self._pipelines):
             for key in [k for k, made in table.items() if slot.id in made.slots]:
                 del table[key]
@@ -436,7 +276,6 @@ class Device:
         """The checked program of ``executable``."""
         program = self._programs.get(executable.key)
         if program is None:
-            _check_program(self.info, executable)
             program = KomputeProgram(self, executable)
             self._programs[executable.key] = program
         return program
@@ -496,7 +335,6 @@ class Device:
     # -- the end
 
     def settle_queues(self) -> None:
-        """Waits for all submitted work of all queues."""
         for queue in {id(s.queue): s.queue for s in self.running.values()}.values():
             queue.settle_running()
 

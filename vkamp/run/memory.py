@@ -1,15 +1,15 @@
-"""How much device memory there is to take: Kompute ignores failed allocations and crashes, so they
-are not tried.
+"""How much device memory there is to take: drivers promise more than there is, and Kompute crashes
+where an allocation fails, so what can't be is not tried.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from vkamp.run.engine import DeviceInfo
 
-__all__ = ["Budget", "host_memory_free", "readable"]
+__all__ = ["Budget", "HeapBudget", "host_memory_free", "readable"]
 
 #: Drivers round sizes up; this share of a heap is left to them.
 _MARGIN = 32
@@ -41,11 +41,12 @@ def host_memory_free() -> int | None:
     return free
 
 
-class Budget:
+class HeapBudget:
     """Counts what one device's heaps hold of ours, against what each may hold.
 
     ``ask`` returns the bytes that the driver would still give from each heap, or None if it can't
-    say; it is asked again after every 256 MiB, since other processes allocate too.
+    say; it is asked again after every 256 MiB, since other processes allocate too. A *need* is a
+    heap and the bytes of one allocation from it.
     """
 
     def __init__(self, info: DeviceInfo, ask: Callable[[], tuple[int, ...] | None]) -> None:
@@ -55,33 +56,43 @@ class Budget:
         self._limit = [heap.budget - heap.budget // _MARGIN for heap in info.heaps]
         self._since = 0
         self._count = 0
-        types = list(info.memory_types)
-        # Kompute takes the first memory type with the flags it wants.
-        self._local = next((t.heap for t in types if t.device_local), 0)
-        self._coherent = next((t.heap for t in types if t.host_coherent), 0)
-
-    @property
-    def capacity(self) -> int:
-        """Bytes that the heap of the device's own memory may hold."""
-        return self._limit[self._local] if self._limit else 0
 
     @property
     def used(self) -> int:
         """Bytes taken, over all heaps."""
         return sum(self._used)
 
-    def shortage(self, nbytes: int, *, mirrored: bool) -> str | None:
-        """Why ``nbytes`` more can't be taken, or None; ``mirrored`` memory has a copy that the
-        host sees.
-        """
-        if self._count + 1 + mirrored > self._info.max_allocations:
+    def limit(self, heap: int) -> int:
+        """Bytes that a heap may hold."""
+        return self._limit[heap] if self._limit else 0
+
+    def shortage_of(self, needs: Sequence[tuple[int, int]]) -> str | None:
+        """Why ``needs`` can't be met, or None."""
+        if self._count + len(needs) > self._info.max_allocations:
             return f"the device allows {self._info.max_allocations} allocations"
-        if self._since + nbytes > _ASK_AGAIN_AFTER:
+        if self._since + max(nbytes for _, nbytes in needs) > _ASK_AGAIN_AFTER:
             self._refresh()
-        for heap, need in self._needs(nbytes, mirrored):
-            if self._used[heap] + need > self._limit[heap]:
-                return f"{readable(self._used[heap])} of {readable(self._limit[heap])} are in use"
-        return self._host_shortage(nbytes * (1 + mirrored))
+        if self._limit:
+            wanted: dict[int, int] = {}
+            for heap, nbytes in needs:
+                wanted[heap] = wanted.get(heap, 0) + nbytes
+            for heap, nbytes in wanted.items():
+                if self._used[heap] + nbytes > self._limit[heap]:
+                    return f"{readable(self._used[heap])} of {readable(self._limit[heap])} are in use"
+        return self._host_shortage(sum(nbytes for _, nbytes in needs))
+
+    def count(self, needs: Sequence[tuple[int, int]]) -> None:
+        """Counts allocations."""
+        self._count += len(needs)
+        self._since += max(nbytes for _, nbytes in needs)
+        for heap, nbytes in needs if self._limit else ():
+            self._used[heap] += nbytes
+
+    def uncount(self, needs: Sequence[tuple[int, int]]) -> None:
+        """Counts freed allocations."""
+        self._count -= len(needs)
+        for heap, nbytes in needs if self._limit else ():
+            self._used[heap] -= nbytes
 
     def _host_shortage(self, nbytes: int) -> str | None:
         if self._info.kind != "cpu" or nbytes < _HOST_RESERVE:
@@ -98,24 +109,36 @@ class Budget:
             for heap, amount in enumerate(free[: len(self._limit)]):
                 self._limit[heap] = self._used[heap] + amount - amount // _MARGIN
 
-    def _needs(self, nbytes: int, mirrored: bool) -> list[tuple[int, int]]:
-        if not self._limit:
-            return []
-        if not mirrored:
-            return [(self._coherent, nbytes)]
-        if self._local == self._coherent:
-            return [(self._local, 2 * nbytes)]
-        return [(self._local, nbytes), (self._coherent, nbytes)]
+
+class Budget(HeapBudget):
+    """A budget as Kompute's tensors use it: those that are ``mirrored`` have a copy that the host
+    sees.
+    """
+
+    def __init__(self, info: DeviceInfo, ask: Callable[[], tuple[int, ...] | None]) -> None:
+        super().__init__(info, ask)
+        types = list(info.memory_types)
+        # Kompute takes the first memory type with the flags it wants.
+        self._local = next((t.heap for t in types if t.device_local), 0)
+        self._coherent = next((t.heap for t in types if t.host_coherent), 0)
+
+    @property
+    def capacity(self) -> int:
+        """Bytes that the heap of the device's own memory may hold."""
+        return self.limit(self._local)
+
+    def shortage(self, nbytes: int, *, mirrored: bool) -> str | None:
+        """Why ``nbytes`` more can't be taken, or None."""
+        return self.shortage_of(self._needs(nbytes, mirrored))
 
     def take(self, nbytes: int, *, mirrored: bool) -> None:
         """Counts an allocation."""
-        self._count += 1 + mirrored
-        self._since += nbytes
-        for heap, need in self._needs(nbytes, mirrored):
-            self._used[heap] += need
+        self.count(self._needs(nbytes, mirrored))
 
     def give_back(self, nbytes: int, *, mirrored: bool) -> None:
         """Counts a freed allocation."""
-        self._count -= 1 + mirrored
-        for heap, need in self._needs(nbytes, mirrored):
-            self._used[heap] -= need
+        self.uncount(self._needs(nbytes, mirrored))
+
+    def _needs(self, nbytes: int, mirrored: bool) -> list[tuple[int, int]]:
+        both = [(self._local, nbytes), (self._coherent, nbytes)]
+        return both if mirrored else both[1:]

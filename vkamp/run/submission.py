@@ -9,7 +9,6 @@ word that the device writes at the end.
 
 from __future__ import annotations
 
-import dataclasses
 import time
 import weakref
 from collections.abc import Callable
@@ -21,11 +20,12 @@ from numpy.typing import NDArray
 from vkamp.artifacts import Executable
 from vkamp.errors import AmpError
 from vkamp.lang.region import ByteSet, scatter
-from vkamp.run.engine import Buffer, DeviceInfo, Dispatch, Queue, Statistics
+from vkamp.run.engine import Dispatch
 from vkamp.run.kompute import Device, KomputeProgram, Pipeline, Slot
 from vkamp.run.plan import Access, levels
+from vkamp.run.queue import BaseQueue, DeviceBuffer, moved
 
-__all__ = ["KomputeBuffer", "KomputeQueue", "Submission"]
+__all__ = ["KomputeQueue", "Submission"]
 
 _MAX_PENDING = 64
 _MAX_RUNNING = 32
@@ -37,37 +37,6 @@ _BYTES_PER_SECOND = 4e9
 _FIRST_PAUSE, _LONGEST_PAUSE = 2e-5, 2e-3
 #: A lost device never writes the word that is polled; waiting inside kp then tells (seconds).
 _POLL_LIMIT = 60.0
-
-
-class KomputeBuffer(Buffer):
-    """A piece of a queue's memory."""
-
-    def __init__(self, queue: KomputeQueue, slot: Slot, nbytes: int) -> None:
-        self.queue = queue
-        self.slot = slot
-        self._nbytes = nbytes
-        # Memory may come back in any thread, in the middle of anything; work that uses it holds
-        # the buffer.
-        weakref.finalize(self, queue.device.give_back, slot).atexit = False
-
-    @property
-    def nbytes(self) -> int:
-        return self._nbytes
-
-    def upload(self, offset: int, data: NDArray[np.uint8], where: ByteSet | None = None) -> None:
-        if data.dtype != np.uint8 or data.ndim != 1:
-            raise AmpError(f"upload takes a one-dimensional uint8 array, not {data.ndim}-d {data.dtype}")
-        self._check_range("upload", offset, data.nbytes)
-        whole = where is None and data.nbytes == self._nbytes
-        self.queue.upload(self.slot, offset, data, where, whole=whole)
-
-    def download(self, offset: int, nbytes: int, where: ByteSet | None = None) -> NDArray[np.uint8]:
-        self._check_range("download", offset, nbytes)
-        return self.queue.download(self.slot, offset, nbytes, where)
-
-    def _check_range(self, what: str, offset: int, nbytes: int) -> None:
-        if offset < 0 or nbytes < 0 or offset + nbytes > self._nbytes:
-            raise AmpError(f"{what} of bytes {offset} to {offset + nbytes}: the buffer has {self._nbytes}")
 
 
 class _Pending:
@@ -159,10 +128,6 @@ class Submission:
         return total
 
 
-def _moved(nbytes: int, where: ByteSet | None) -> int:
-    return nbytes if where is None else where.nbytes
-
-
 def _touches(work: Submission | _Pending, slot: Slot) -> bool:
     return slot.id in work.access.writes or slot.id in work.access.reads
 
@@ -187,42 +152,29 @@ def _call(into: list[Any], function: Callable[..., Any], *arguments: Any) -> Non
     into.extend(map(function, *((each,) for each in arguments)))
 
 
-class KomputeQueue(Queue):
+class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
     """One in-order queue of a device."""
 
     def __init__(self, device: Device) -> None:
-        self.device = device
+        super().__init__()
+        self.device: Device = device
         # Submissions in order, then dispatches that are in none yet: one list, so that planning is
         # one assignment.
         self._work: list[Submission | _Pending] = []
-        self._statistics = Statistics()
-        self._closed = False
         with device.lock:
             self._flag = device.take_flag()
         weakref.finalize(self, device.give_back_flag, self._flag).atexit = False
 
-    @property
-    def info(self) -> DeviceInfo:
-        return self.device.info
+    def _take(self, nbytes: int) -> Slot:
+        return self.device.take(nbytes, self._statistics)
 
-    @property
-    def statistics(self) -> Statistics:
-        return dataclasses.replace(self._statistics)
+    def _program(self, executable: Executable) -> KomputeProgram:
+        return self.device.program(executable)
+
+    def _is_program(self, program: object) -> bool:
+        return isinstance(program, KomputeProgram) and program.device is self.device
 
     # -- the interface
-
-    def allocate(self, nbytes: int) -> KomputeBuffer:
-        if nbytes < 1:
-            raise AmpError(f"a buffer has at least 1 byte, not {nbytes}")
-        self._check()
-        with self.device.lock:
-            return KomputeBuffer(self, self.device.take(nbytes, self._statistics), nbytes)
-
-    def program(self, executable: Executable) -> KomputeProgram:
-        self._check()
-        executable.spirv  # noqa: B018 - compiled before the lock is taken
-        with self.device.lock:
-            return self.device.program(executable)
 
     def enqueue(self, dispatch: Dispatch) -> None:
         self._check()
@@ -283,37 +235,14 @@ class KomputeQueue(Queue):
             self._closed = True
             self._work.clear()
 
-    def _check(self) -> None:
-        self.device.check()
-        if self._closed:
-            raise AmpError("this queue is closed")
-
-    def _checked(self, dispatch: Dispatch) -> tuple[KomputeProgram, tuple[Slot, ...]]:
-        """Program and memory of a dispatch that fits: kp and the drivers check nothing of this."""
-        program = dispatch.program
-        if not isinstance(program, KomputeProgram) or program.device is not self.device:
-            raise AmpError("the program was made for another device")
-        if len(dispatch.buffers) != program.buffers or len(dispatch.writes) != program.buffers:
-            raise AmpError(f"the program takes {program.buffers} buffers, not {len(dispatch.buffers)}")
-        if len(dispatch.push) != program.push_bytes:
-            raise AmpError(f"the program takes {program.push_bytes} bytes of push constants, not {len(dispatch.push)}")
-        most = self.device.info.limits.tile_count
-        if not all(1 <= g <= m for g, m in zip(dispatch.groups, most, strict=True)):
-            raise AmpError(f"{self.device.info.name} takes 1 to {most} tiles, not {dispatch.groups}")
-        slots = []
-        for buffer in dispatch.buffers:
-            if not isinstance(buffer, KomputeBuffer) or buffer.queue is not self:
-                raise AmpError("a buffer belongs to another queue")
-            slots.append(buffer.slot)
-        return program, tuple(slots)
-
     # -- host access
 
-    def upload(self, slot: Slot, offset: int, data: NDArray[np.uint8], where: ByteSet | None, *, whole: bool) -> None:
+    def upload(self, buffer: DeviceBuffer[Slot], offset: int, data: NDArray[np.uint8], where: ByteSet | None) -> None:
         """Writes ``data`` into the host's bytes; the device gets them before the next dispatch
         that uses them.
         """
         self._check()
+        slot, whole = buffer.slot, where is None and data.nbytes == buffer.nbytes
         if not data.size:
             return
         with self.device.lock:
@@ -330,15 +259,17 @@ class KomputeQueue(Queue):
             else:
                 scatter(slot.mirror[offset : offset + data.size], data, where, 0)
             self._statistics.uploads += 1
-            self._statistics.uploaded_bytes += _moved(data.size, where)
+            self._statistics.uploaded_bytes += moved(data.size, where)
 
-    def download(self, slot: Slot, offset: int, nbytes: int, where: ByteSet | None = None) -> NDArray[np.uint8]:
-        """A copy of the bytes, after everything enqueued that writes them."""
+    def download(
+        self, buffer: DeviceBuffer[Slot], offset: int, nbytes: int, where: ByteSet | None
+    ) -> NDArray[np.uint8]:
         self._check()
+        slot = buffer.slot
         with self.device.lock:
             self._bring_home(slot)
             self._statistics.downloads += 1
-            self._statistics.downloaded_bytes += _moved(nbytes, where)
+            self._statistics.downloaded_bytes += moved(nbytes, where)
             return slot.mirror[offset : offset + nbytes].copy()
 
     def _bring_home(self, slot: Slot) -> None:

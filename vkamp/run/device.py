@@ -1,0 +1,189 @@
+"""What the devices of all Vulkan engines share: programs that were checked, memory and its pool,
+and the ways to be unusable.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+from vkamp.artifacts import Executable
+from vkamp.errors import AcceleratorRemovedError, AmpError, OutOfMemoryError, UnsupportedFeatureError
+from vkamp.run.engine import DeviceInfo, Program, Statistics
+from vkamp.run.lifetime import FORKED
+from vkamp.run.memory import readable
+from vkamp.run.module import read_module
+from vkamp.run.pool import Block, Pool, size_class
+
+__all__ = ["POOL_CAPACITY", "BaseDevice", "DeviceProgram"]
+
+POOL_CAPACITY = 512 << 20
+
+S = TypeVar("S", bound=Block)
+
+
+class DeviceProgram(Program):
+    """Checked SPIR-V for one device."""
+
+    def __init__(self, device: BaseDevice[S], executable: Executable) -> None:
+        check_program(device.info, executable)
+        self._key = executable.key
+        self.device: object = device
+        self.spirv = executable.spirv
+        self.buffers = executable.buffers
+        self.push_bytes = executable.push_bytes
+
+    @property
+    def key(self) -> str:
+        return self._key
+
+
+def check_program(info: DeviceInfo, executable: Executable) -> None:
+    """Refuses what would crash the driver or silently do nothing."""
+    module = read_module(executable.spirv)
+    missing = sorted(module.features - info.usable_features)
+    if missing:
+        who = f"the {info.engine.capitalize()} engine can't enable" if missing[0] in info.features else "it hasn't"
+        raise UnsupportedFeatureError(f"{info.name}: {who} {', '.join(missing)}")
+    limits = info.limits
+    size = module.local_size or executable.local_size
+    threads = size[0] * size[1] * size[2]
+    if threads > limits.tile_threads or any(s > m for s, m in zip(size, limits.tile_size, strict=True)):
+        raise AmpError(f"{info.name} takes no tile of {size} threads (at most {limits.tile_threads})")
+    if executable.buffers > limits.buffers:
+        raise UnsupportedFeatureError(
+            f"{info.name} takes {limits.buffers} buffers in a kernel, not {executable.buffers}"
+        )
+    if executable.push_bytes > limits.push_bytes or executable.push_bytes % 4:
+        raise AmpError(
+            f"{info.name} takes {limits.push_bytes} bytes of push constants in words, not {executable.push_bytes}"
+        )
+    if module.sets - {0} or any(b >= executable.buffers for b in module.bindings):
+        raise AmpError(
+            f"the program binds {sorted(module.bindings)} of sets {sorted(module.sets)}, "
+            f"not 0 to {executable.buffers - 1} of set 0"
+        )
+
+
+class BaseDevice(ABC, Generic[S]):
+    """A device with everything that was made on it; shared by the queues on the device.
+
+    ``lock`` guards all of it; a thread that waits for a long kernel gives it up meanwhile. Memory
+    comes in slots of a size class and a kind, which say what is interchangeable; ``kind`` is what
+    an engine makes of it.
+    """
+
+    def __init__(self, info: DeviceInfo) -> None:
+        self.info = info
+        self.lock = threading.RLock()
+        self.forked = False
+        self.closed = False
+        self.removed: str | None = None
+        self.pool: Pool[S] = Pool(POOL_CAPACITY)
+        self._returned: deque[S] = deque()
+        self._serial = 0
+
+    def check(self) -> None:
+        """Raises unless the device can be used."""
+        if self.forked:
+            raise AmpError(FORKED)
+        if self.closed:
+            raise AmpError(f"{self.info.name} is closed: the interpreter is ending")
+        if self.removed is not None:
+            raise self.lose(self.removed)
+
+    def lose(self, reason: str) -> AcceleratorRemovedError:
+        """Marks the device as lost; returns the error to raise."""
+        self.removed = self.removed or reason
+        return AcceleratorRemovedError(
+            f"{self.info.name} was lost ({self.removed}); its data are gone", reason=self.removed
+        )
+
+    def number(self) -> int:
+        """A number never given before."""
+        self._serial += 1
+        return self._serial
+
+    # -- memory
+
+    def take_slot(self, nbytes: int, kind: Hashable, statistics: Statistics) -> S:
+        """Memory of at least ``nbytes`` bytes; ``OutOfMemoryError`` with the sizes if there is none."""
+        largest = self.info.limits.buffer_bytes
+        if nbytes > largest:
+            raise OutOfMemoryError(
+                f"{readable(nbytes)} ({nbytes} bytes) in one piece is more than {self.info.name} "
+                f"takes: {readable(largest)} ({largest} bytes)"
+            )
+        size = size_class(nbytes, largest)
+        self.collect()
+        slot = self.pool.take((size, kind))
+        if slot is not None:
+            return slot
+        shortage = self._make_room(size, kind, statistics)
+        if shortage is not None:
+            raise OutOfMemoryError(
+                f"out of memory on {self.info.name}: {readable(nbytes)} ({nbytes} bytes) asked for, but {shortage}"
+            )
+        return self._create(size, kind, statistics)
+
+    def give_back(self, slot: S) -> None:
+        """Returns memory; called from finalizers, at any time and in any thread, so it only notes it."""
+        self._returned.append(slot)
+
+    def collect(self) -> None:
+        """Puts what was returned into the pool."""
+        while self._returned:
+            slot = self._returned.popleft()
+            self._forget(slot)
+            for unfit in self.pool.put(slot):
+                self._destroy(unfit)
+
+    def _make_room(self, size: int, kind: Hashable, statistics: Statistics) -> str | None:
+        """Frees until ``size`` bytes fit; why they don't, otherwise."""
+        shortage = self._reserve(size, kind, statistics)
+        for release in (self._empty_pool, self._release_everything):
+            if shortage is None:
+                break
+            release()
+            shortage = self._reserve(size, kind, statistics)
+        return shortage
+
+    def _empty_pool(self) -> None:
+        for slot in self.pool.trim():
+            self._destroy(slot)
+
+    def _release_everything(self) -> None:
+        """Work that is over and garbage in cycles may hold memory that nobody else does."""
+        self.settle_queues()
+        gc.collect()
+        self.collect()
+        self._empty_pool()
+
+    @abstractmethod
+    def _reserve(self, size: int, kind: Hashable, statistics: Statistics) -> str | None:
+        """Sees to it that ``_create`` has the memory; why there is none, otherwise."""
+
+    @abstractmethod
+    def _create(self, size: int, kind: Hashable, statistics: Statistics) -> S:
+        """A slot of ``size`` bytes, for which ``_reserve`` found room."""
+
+    @abstractmethod
+    def _destroy(self, slot: S) -> None:
+        """Frees memory that nothing uses, and first what was made for it."""
+
+    def _forget(self, slot: S) -> None:
+        """Called with each slot that comes back: what it holds is of no interest any more."""
+
+    # -- the end
+
+    @abstractmethod
+    def settle_queues(self) -> None:
+        """Waits for all submitted work of all queues."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Waits for submitted work, then frees everything."""

@@ -1,0 +1,143 @@
+"""Optional device features: which a Vulkan device has, by vkamp's names, and how a device is made
+with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["FEATURES", "FeatureChain", "chain", "struct"]
+
+_1_1, _1_2, _1_3 = (1, 1, 0), (1, 2, 0), (1, 3, 0)
+
+#: Everything that an engine which enables features can enable.
+FEATURES = frozenset(
+    {
+        "cooperative_matrix",
+        "float16",
+        "float64",
+        "float_atomics",
+        "int16",
+        "int64",
+        "int8",
+        "memory_model",
+        "subgroup_size_control",
+    }
+)
+
+#: Struct, the type number's name, the version of Vulkan that has it, and the extension before that.
+_STRUCTS = {
+    "store16": (
+        "VkPhysicalDevice16BitStorageFeatures",
+        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES",
+        _1_1,
+        "VK_KHR_16bit_storage",
+    ),
+    "store8": (
+        "VkPhysicalDevice8BitStorageFeatures",
+        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES",
+        _1_2,
+        "VK_KHR_8bit_storage",
+    ),
+    "small": (
+        "VkPhysicalDeviceShaderFloat16Int8Features",
+        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES",
+        _1_2,
+        "VK_KHR_shader_float16_int8",
+    ),
+    "model": (
+        "VkPhysicalDeviceVulkanMemoryModelFeatures",
+        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES",
+        _1_2,
+        "VK_KHR_vulkan_memory_model",
+    ),
+    "subgroup": (
+        "VkPhysicalDeviceSubgroupSizeControlFeatures",
+        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES",
+        _1_3,
+        "VK_EXT_subgroup_size_control",
+    ),
+    "atomics": (
+        "VkPhysicalDeviceShaderAtomicFloatFeaturesEXT",
+        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT",
+        None,
+        "VK_EXT_shader_atomic_float",
+    ),
+    "matrix": (
+        "VkPhysicalDeviceCooperativeMatrixFeaturesKHR",
+        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR",
+        None,
+        "VK_KHR_cooperative_matrix",
+    ),
+}
+
+
+def struct(vk: Any, name: str, stype: str) -> Any:
+    """A zeroed Vulkan struct with its type number."""
+    made = vk.ffi.new(f"{name}*")
+    made.sType = getattr(vk, stype)
+    return made
+
+
+def chain(vk: Any, head: Any, *parts: Any) -> None:
+    """Links Vulkan structs by pNext; the caller holds them all."""
+    for before, after in zip((head, *parts), parts, strict=False):
+        before.pNext = vk.ffi.cast("void*", after)
+
+
+class FeatureChain:
+    """The features of a physical device as Vulkan states them: a chain of structs that also is what
+    enables them.
+
+    ``version`` is the version of Vulkan that the device may be used with: the lower one of the
+    device's and the instance's. ``extensions`` are those to enable.
+    """
+
+    def __init__(self, vk: Any, device: Any, version: tuple[int, int, int], extensions: frozenset[str]) -> None:
+        self._vk = vk
+        self.extensions: list[str] = []
+        #: VkPhysicalDeviceFeatures2, the head of the chain.
+        self.head = struct(vk, "VkPhysicalDeviceFeatures2", "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2")
+        self._parts: dict[str, Any] = {}
+        if version < _1_1:
+            vk.lib.vkGetPhysicalDeviceFeatures(device, vk.ffi.addressof(self.head, "features"))
+            return
+        for name, (kind, stype, since, extension) in _STRUCTS.items():
+            is_core = since is not None and version >= since
+            if is_core or extension in extensions:
+                self._parts[name] = struct(vk, kind, stype)
+                if not is_core:
+                    self.extensions.append(extension)
+        chain(vk, self.head, *self._parts.values())
+        vk.lib.vkGetPhysicalDeviceFeatures2(device, self.head)
+        self._keep_only_what_is_used()
+
+    def _keep_only_what_is_used(self) -> None:
+        """Features that cost something, as bounds checks do, stay off."""
+        plain = self.head.features
+        wanted = ("shaderFloat64", "shaderInt64", "shaderInt16")
+        for field in dir(plain):
+            if field not in wanted:
+                setattr(plain, field, 0)
+
+    def _has(self, part: str, field: str) -> bool:
+        found = self._parts.get(part)
+        return found is not None and bool(getattr(found, field))
+
+    def names(self) -> frozenset[str]:
+        """vkamp's names of what the device has: of types, that it computes with them and stores them in buffers."""
+        plain = self.head.features
+        in16 = self._has("store16", "storageBuffer16BitAccess")
+        rows: dict[str, Callable[[], Any]] = {
+            "float64": lambda: plain.shaderFloat64,
+            "int64": lambda: plain.shaderInt64,
+            "int16": lambda: plain.shaderInt16 and in16,
+            "float16": lambda: in16 and self._has("small", "shaderFloat16"),
+            "int8": lambda: self._has("small", "shaderInt8") and self._has("store8", "storageBuffer8BitAccess"),
+            "memory_model": lambda: self._has("model", "vulkanMemoryModel"),
+            "subgroup_size_control": lambda: self._has("subgroup", "subgroupSizeControl"),
+            "float_atomics": lambda: self._has("atomics", "shaderBufferFloat32AtomicAdd"),
+            "cooperative_matrix": lambda: self._has("matrix", "cooperativeMatrix"),
+        }
+        return frozenset(name for name, has in rows.items() if has())

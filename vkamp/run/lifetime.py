@@ -1,0 +1,89 @@
+"""The end of a process and its forks, as an engine's open devices see them."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import os
+import sys
+import threading
+from collections.abc import Hashable
+from typing import Generic, Protocol, TypeVar
+
+from vkamp.errors import AmpError
+
+__all__ = ["FORKED", "Closable", "OpenDevices", "refuse_fork"]
+
+FORKED = (
+    "this process was forked from one that uses a Vulkan device, and drivers do not survive a "
+    'fork: start processes with multiprocessing.get_context("spawn"), or fork before the first use'
+)
+
+
+class Closable(Protocol):
+    """A device that can be closed; ``forked`` is set in a forked child, where it is never used again."""
+
+    forked: bool
+
+    def close(self) -> None:
+        """Waits for its work and frees everything."""
+
+
+D = TypeVar("D", bound=Closable)
+
+
+class _Process:
+    """Whether this process was forked from one that had a device open, with whatever engine."""
+
+    forked = False
+
+
+def refuse_fork() -> None:
+    """Raises in a process that was forked from one with an open device."""
+    if _Process.forked:
+        raise AmpError(FORKED)
+
+
+class OpenDevices(Generic[D]):
+    """The devices that an engine has open in this process; they stay open until it ends.
+
+    ``forked``: this is a forked child of the process that opened them.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.devices: dict[Hashable, D] = {}
+        self.forked = False
+        self._watched = False
+
+    def watch(self) -> None:
+        """From now on, closes the devices when the process ends. Handlers registered later run earlier."""
+        if self._watched:
+            return
+        self._watched = True
+        atexit.register(self._close_at_exit)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork)
+
+    def _after_fork(self) -> None:
+        """In a forked child nothing of the parent's may be used or destroyed: all of it is kept for ever."""
+        self.forked = bool(self.devices)
+        _Process.forked |= self.forked
+        self.lock = threading.RLock()
+        for device in self.devices.values():
+            device.forked = True
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(device))
+
+    def _close_at_exit(self) -> None:
+        if self.forked:
+            return
+        try:
+            for device in list(self.devices.values()):
+                device.close()
+        except KeyboardInterrupt:
+            # Ending while a kernel runs crashes in the driver's destructors; the user has asked twice.
+            for stream in (sys.stdout, sys.stderr):
+                with contextlib.suppress(OSError, ValueError, AttributeError):
+                    stream.flush()
+            os._exit(130)

@@ -1,0 +1,133 @@
+"""What the queues of all Vulkan engines share: buffers, and the checks before a dispatch."""
+
+from __future__ import annotations
+
+import dataclasses
+import weakref
+from abc import abstractmethod
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vkamp.artifacts import Executable
+from vkamp.errors import AmpError
+from vkamp.lang.region import ByteSet
+from vkamp.run.device import BaseDevice, DeviceProgram
+from vkamp.run.engine import Buffer, DeviceInfo, Dispatch, Queue, Statistics
+from vkamp.run.pool import Block
+
+__all__ = ["BaseQueue", "DeviceBuffer", "moved"]
+
+S = TypeVar("S", bound=Block)
+P = TypeVar("P", bound=DeviceProgram)
+
+
+def moved(nbytes: int, where: ByteSet | None) -> int:
+    """How many bytes a transfer is asked to move."""
+    return nbytes if where is None else where.nbytes
+
+
+class DeviceBuffer(Buffer, Generic[S]):
+    """A piece of a queue's memory."""
+
+    def __init__(self, queue: BaseQueue[S, Any], slot: S, nbytes: int) -> None:
+        self.queue = queue
+        self.slot = slot
+        self._nbytes = nbytes
+        # Memory may come back in any thread, in the middle of anything; work that uses it holds
+        # the buffer.
+        weakref.finalize(self, queue.device.give_back, slot).atexit = False
+
+    @property
+    def nbytes(self) -> int:
+        return self._nbytes
+
+    def upload(self, offset: int, data: NDArray[np.uint8], where: ByteSet | None = None) -> None:
+        if data.dtype != np.uint8 or data.ndim != 1:
+            raise AmpError(f"upload takes a one-dimensional uint8 array, not {data.ndim}-d {data.dtype}")
+        self._check_range("upload", offset, data.nbytes)
+        self.queue.upload(self, offset, data, where)
+
+    def download(self, offset: int, nbytes: int, where: ByteSet | None = None) -> NDArray[np.uint8]:
+        self._check_range("download", offset, nbytes)
+        return self.queue.download(self, offset, nbytes, where)
+
+    def _check_range(self, what: str, offset: int, nbytes: int) -> None:
+        if offset < 0 or nbytes < 0 or offset + nbytes > self._nbytes:
+            raise AmpError(f"{what} of bytes {offset} to {offset + nbytes}: the buffer has {self._nbytes}")
+
+
+class BaseQueue(Queue, Generic[S, P]):
+    """One in-order queue of a device."""
+
+    device: BaseDevice[S]
+
+    def __init__(self) -> None:
+        self._statistics = Statistics()
+        self._closed = False
+
+    @property
+    def info(self) -> DeviceInfo:
+        return self.device.info
+
+    @property
+    def statistics(self) -> Statistics:
+        return dataclasses.replace(self._statistics)
+
+    def allocate(self, nbytes: int) -> DeviceBuffer[S]:
+        if nbytes < 1:
+            raise AmpError(f"a buffer has at least 1 byte, not {nbytes}")
+        self._check()
+        with self.device.lock:
+            return DeviceBuffer(self, self._take(nbytes), nbytes)
+
+    def program(self, executable: Executable) -> P:
+        self._check()
+        executable.spirv  # noqa: B018 - compiled before the lock is taken
+        with self.device.lock:
+            return self._program(executable)
+
+    @abstractmethod
+    def upload(self, buffer: DeviceBuffer[S], offset: int, data: NDArray[np.uint8], where: ByteSet | None) -> None:
+        """As ``Buffer.upload``, of a range that the buffer has."""
+
+    @abstractmethod
+    def download(self, buffer: DeviceBuffer[S], offset: int, nbytes: int, where: ByteSet | None) -> NDArray[np.uint8]:
+        """As ``Buffer.download``, of a range that the buffer has."""
+
+    @abstractmethod
+    def _take(self, nbytes: int) -> S:
+        """Memory for a buffer."""
+
+    @abstractmethod
+    def _program(self, executable: Executable) -> P:
+        """The device's program of ``executable``."""
+
+    @abstractmethod
+    def _is_program(self, program: object) -> bool:
+        """Whether it is a program of this device."""
+
+    def _check(self) -> None:
+        self.device.check()
+        if self._closed:
+            raise AmpError("this queue is closed")
+
+    def _checked(self, dispatch: Dispatch) -> tuple[P, tuple[S, ...]]:
+        """Program and memory of a dispatch that fits: drivers check nothing of this."""
+        program: Any = dispatch.program
+        if not self._is_program(program):
+            raise AmpError("the program was made for another device")
+        if len(dispatch.buffers) != program.buffers or len(dispatch.writes) != program.buffers:
+            raise AmpError(f"the program takes {program.buffers} buffers, not {len(dispatch.buffers)}")
+        if len(dispatch.push) != program.push_bytes:
+            raise AmpError(f"the program takes {program.push_bytes} bytes of push constants, not {len(dispatch.push)}")
+        most = self.device.info.limits.tile_count
+        if not all(1 <= g <= m for g, m in zip(dispatch.groups, most, strict=True)):
+            raise AmpError(f"{self.device.info.name} takes 1 to {most} tiles, not {dispatch.groups}")
+        slots = []
+        for buffer in dispatch.buffers:
+            if not isinstance(buffer, DeviceBuffer) or buffer.queue is not self:
+                raise AmpError("a buffer belongs to another queue")
+            slots.append(buffer.slot)
+        return program, tuple(slots)
