@@ -18,8 +18,9 @@ import numpy as np
 import pytest
 
 from vkamp.run import devices  # noqa: F401 - for the scripts
-from vkamp.run.engine import DeviceInfo, Dispatch, Queue
+from vkamp.run.engine import DeviceInfo, Dispatch, Engine, Queue
 from vkamp.run.kompute import KomputeEngine
+from vkamp.run.vulkan.engine import VulkanEngine
 
 #: Accelerators that no driver stands behind.
 WITHOUT_DRIVER = ("reference", "cpu")
@@ -150,45 +151,69 @@ class Runner:
         self.queue.enqueue(Dispatch(program, tuple(buffers), words(*push), groups, writes))
 
 
-def device(name: str) -> DeviceInfo:
-    """The device with `name` in its description; a test without it must fail."""
-    return next(d for d in KomputeEngine().devices() if name in d.name.lower())
+#: The engines, with each kind of memory: what the host sees, and what it has copies of.
+ENGINES = {
+    "kompute-shared": "KomputeEngine(mirrored=False)",
+    "kompute-mirrored": "KomputeEngine(mirrored=True)",
+    "vulkan-shared": "VulkanEngine(staged=False)",
+    "vulkan-staged": "VulkanEngine(staged=True)",
+}
+
+
+def device(name: str, engine: Engine | None = None) -> DeviceInfo:
+    """The engine's (Kompute's) device with `name` in its description; a test without it must fail."""
+    found = (engine or KomputeEngine()).devices()
+    return next(d for d in found if name.partition("@")[0] in d.name.lower())
+
+
+def runner_on(engine: Engine, name: str) -> Runner:
+    """A fresh queue of an engine on the device with `name` in its description."""
+    return Runner(engine.open(device(name, engine)))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    names = [n.strip() for n in metafunc.config.getoption("--vkamp-accelerators").split(",")]
+    names = [n.strip().partition("@")[0] for n in metafunc.config.getoption("--vkamp-accelerators").split(",")]
     marker = metafunc.definition.get_closest_marker("accelerators")
-    drivers = [n for n in names if n not in WITHOUT_DRIVER and (marker is None or n in marker.args)]
+    drivers = [n for n in dict.fromkeys(names) if n not in WITHOUT_DRIVER and (marker is None or n in marker.args)]
     if "info" in metafunc.fixturenames:
-        metafunc.parametrize("info", drivers, indirect=True, scope="session")
+        metafunc.parametrize("info", drivers, indirect=True)
     if "driver" in metafunc.fixturenames:
         metafunc.parametrize("driver", drivers)
 
 
-@pytest.fixture(scope="session")
-def info(request) -> DeviceInfo:
-    """Each driver that the session runs on, in turn."""
-    return device(request.param)
-
-
-@pytest.fixture(params=[False, True], ids=["shared", "mirrored"])
-def engine(request) -> KomputeEngine:
-    """The engine with memory that the host sees, and with memory that it has a copy of."""
-    return KomputeEngine(mirrored=request.param)
+@pytest.fixture(params=ENGINES)
+def expression(request) -> str:
+    """Each engine with each kind of memory, in Python."""
+    return ENGINES[request.param]
 
 
 @pytest.fixture
-def runner(info, engine):
+def engine(expression) -> Engine:
+    """Each engine with each kind of memory."""
+    return eval(expression)
+
+
+@pytest.fixture
+def info(request) -> DeviceInfo:
+    """Each driver that the session runs on, in turn, as the test's engine knows it."""
+    engine = request.getfixturevalue("engine") if "engine" in request.fixturenames else None
+    return device(request.param, engine)
+
+
+@pytest.fixture
+def runner(engine, info):
     """A fresh queue on each device with each kind of memory."""
     queue = engine.open(info)
     yield Runner(queue)
     queue.close()
 
 
-@pytest.fixture
-def card(info):
+@pytest.fixture(params=[KomputeEngine, VulkanEngine])
+def card(request, driver):
     """A fresh queue on each device as if it were a graphics card, which can be lost."""
-    queue = KomputeEngine().open(dataclasses.replace(info, kind="discrete", uuid="a card"))
+    engine = request.param()
+    made_up = dataclasses.replace(device(driver, engine), kind="discrete", uuid="a card")
+    queue = engine.open(made_up)
     yield Runner(queue)
     queue.close()
 

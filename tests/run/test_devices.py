@@ -57,7 +57,7 @@ def test_importing_asks_nothing(script):
     done = script(
         """
         import sys
-        import vkamp.run.accelerators, vkamp.run.kompute, vkamp.run.submission
+        import vkamp.run.accelerators, vkamp.run.kompute, vkamp.run.submission, vkamp.run.vulkan.queue
         print(sorted({"kp", "vulkan"} & set(sys.modules)))
         """
     )

@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from tests.run.conftest import ENGINES, Runner, device
 from vkamp.errors import AmpError, OutOfMemoryError
 from vkamp.run.engine import Heap
 from vkamp.run.kompute import KomputeEngine
@@ -94,8 +95,8 @@ def test_a_budget_counts_allocations(info):
     assert "3 allocations" in budget.shortage(4, mirrored=True)
 
 
-def test_out_of_memory_says_the_sizes_and_leaves_all_usable(info, mirrored_engine_and_factor):
-    engine, factor = mirrored_engine_and_factor
+def test_out_of_memory_says_the_sizes_and_leaves_all_usable(info, engine, expression):
+    factor = 2 if "mirrored=True" in expression else 1
     queue = engine.open(_with_heap(info, 16 * MIB))
     held = [queue.allocate(MIB) for _ in range(12 // factor)]
     with pytest.raises(OutOfMemoryError, match=r"out of memory on .*\(6291456 bytes\) asked for"):
@@ -107,32 +108,32 @@ def test_out_of_memory_says_the_sizes_and_leaves_all_usable(info, mirrored_engin
     queue.close()
 
 
-@pytest.fixture(params=[1, 2], ids=["shared", "mirrored"])
-def mirrored_engine_and_factor(request):
-    return KomputeEngine(mirrored=request.param == 2), request.param
+@pytest.fixture(params=["kompute-shared", "vulkan-shared", "vulkan-staged"])
+def expression(request):
+    """The engines that need no second copy of everything."""
+    return ENGINES[request.param]
 
 
-def test_the_pool_is_emptied_before_memory_runs_out(info):
-    queue = KomputeEngine(mirrored=False).open(_with_heap(info, 16 * MIB))
+def test_the_pool_is_emptied_before_memory_runs_out(info, engine):
+    queue = engine.open(_with_heap(info, 16 * MIB))
     for size in (2, 3, 4, 5, 6, 7, 8, 9):
         queue.allocate(size * MIB)
     assert queue.device.budget.used <= 16 * MIB
     queue.close()
 
 
-def test_memory_of_finished_work_is_freed_before_memory_runs_out(info, runner):
-    queue = KomputeEngine(mirrored=False).open(_with_heap(info, 15 * MIB))
-    runner = type(runner)(queue)
+def test_memory_of_finished_work_is_freed_before_memory_runs_out(info, engine):
+    queue = engine.open(_with_heap(info, 15 * MIB))
     a = queue.allocate(10 * MIB)
-    runner.launch("add", [a], [1], groups=(3, 1, 1))
+    Runner(queue).launch("add", [a], [1], groups=(3, 1, 1))
     queue.flush()
     del a
     assert queue.allocate(11 * MIB).nbytes == 11 * MIB
     queue.close()
 
 
-def test_cycles_are_collected_before_memory_runs_out(info):
-    queue = KomputeEngine(mirrored=False).open(_with_heap(info, 15 * MIB))
+def test_cycles_are_collected_before_memory_runs_out(info, engine):
+    queue = engine.open(_with_heap(info, 15 * MIB))
     a = queue.allocate(10 * MIB)
     a.me = a
     del a
@@ -156,15 +157,16 @@ def test_a_buffer_of_no_bytes(runner, nbytes):
         runner.queue.allocate(nbytes)
 
 
-def test_freed_memory_takes_its_pipelines_with_it(info, runner):
+def test_freed_memory_takes_its_pipelines_with_it(driver):
+    info = device(driver)
     queue = KomputeEngine(mirrored=False).open(_with_heap(info, 15 * MIB))
-    runner = type(runner)(queue)
-    device = queue.device
+    runner = Runner(queue)
+    manager = queue.device
     for size in (9, 10, 11, 12):
         a = queue.allocate(size * MIB)
         runner.launch("add", [a], [1], groups=(3, 1, 1))
         queue.wait()
-        assert len(device._pipelines) == 1
-        assert len(device._recordings) <= 1
+        assert len(manager._pipelines) == 1
+        assert len(manager._recordings) <= 1
         del a
     queue.close()

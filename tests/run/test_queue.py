@@ -219,14 +219,13 @@ def test_buffers_dropped_with_work_pending(runner):
 def test_a_launch_that_does_not_fit_is_refused(runner, change, message):
     a = runner.buffer(np.zeros(8))
     good = {
-        "program": None,
+        "program": runner.queue.program(runner.executable("add")),
         "buffers": (a,),
         "push": b"\0" * 8,
         "groups": (1, 1, 1),
         "writes": (True,),
     }
     runner.launch("add", [a], [1])
-    good["program"] = runner.queue._work[-1].dispatch.program
     with pytest.raises(AmpError, match=message):
         runner.queue.enqueue(Dispatch(**{**good, **change}))
     assert set(runner.read(a).tolist()) == {1}

@@ -72,8 +72,8 @@ def test_random_work_is_valid(validated):
         from conftest import *
         from test_random_work import _work
         from vkamp.run import submission
-        info = device("llvmpipe")
-        for engine in (KomputeEngine(mirrored=False), KomputeEngine(mirrored=True)):
+        for engine in map(eval, ENGINES.values()):
+            info = device("llvmpipe", engine)
             for short in (submission._SHORT, -1.0):
                 submission._SHORT = short
                 for seed in range(3):

@@ -15,7 +15,7 @@ from tests.spirv.shaders import shader
 from vkamp import spirv
 from vkamp.errors import AmpError
 from vkamp.spirv import glslang
-from vkamp.spirv.cache import DiskCache, default_cache
+from vkamp.cache import DiskCache, default_cache
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_a_full_disk(cache: Path, runs: list[str], monkeypatch: pytest.MonkeyPat
     def full(source: object, target: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("vkamp.spirv.cache.os.replace", full)
+    monkeypatch.setattr("vkamp.cache.os.replace", full)
     with pytest.warns(RuntimeWarning, match="No space left on device"):
         spirv.compile(shader(1))
     assert list(cache.iterdir()) == []

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.artifacts import Executable
+from vkamp.errors import UnsupportedFeatureError
 from vkamp.lang.region import ByteSet
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Queue",
     "Statistics",
     "Step",
+    "Timing",
 ]
 
 DeviceKind = Literal["discrete", "integrated", "virtual", "cpu", "reference", "other"]
@@ -119,8 +121,9 @@ class Statistics:
     ``uploaded_bytes`` and ``downloaded_bytes`` are what callers asked to move, ``synced_bytes``
     what the device copied between its memory and the host's for that (whole buffers, where the two
     have memories of their own: Kompute copies no parts). ``submissions`` counts calls
-    of the driver's submit, ``dispatches`` programs run, ``pipelines`` compilations by the driver,
-    ``allocations`` buffers that the pool did not have.
+    of the driver's submit, ``barriers`` those recorded between work whose order matters,
+    ``dispatches`` programs run, ``pipelines`` compilations by the driver, ``allocations`` pieces of
+    memory that the driver was asked for.
     """
 
     uploads: int = 0
@@ -132,6 +135,18 @@ class Statistics:
     dispatches: int = 0
     pipelines: int = 0
     allocations: int = 0
+    barriers: int = 0
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How long a dispatch took on the device: its program's key, when it began by the device's
+    clock, and its duration, in seconds.
+    """
+
+    key: str
+    started: float
+    seconds: float
 
 
 class Buffer(ABC):
@@ -255,6 +270,15 @@ class Queue(ABC):
     @abstractmethod
     def mark(self) -> Callable[[], None]:
         """Submits everything enqueued; what it returns waits until just that is done."""
+
+    def profile(self, sink: Callable[[Timing], None] | None) -> None:
+        """From now on has ``sink`` called with every dispatch's time when it is known to be over, at
+        the latest by :meth:`wait`; None ends that. Timed dispatches don't overlap.
+
+        Raises ``UnsupportedFeatureError`` if the engine or the device can't.
+        """
+        if sink is not None:
+            raise UnsupportedFeatureError(f"{self.info.name}: the {self.info.engine} engine takes no times")
 
     @abstractmethod
     def close(self) -> None:

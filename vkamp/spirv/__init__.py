@@ -10,7 +10,7 @@ import hashlib
 import os
 from collections.abc import Callable, Sequence
 
-from vkamp.spirv.cache import DiskCache, default_cache
+from vkamp.cache import DiskCache, default_cache
 from vkamp.spirv.glslang import OPTIONS, Compiler, GlslError, GlslMessage, find_compiler, run
 
 __all__ = ["GlslError", "GlslMessage", "compile", "compile_many"]

@@ -1,7 +1,7 @@
 """A cache on disk that many processes share: one file per key, checked when read, bounded in size.
 
 It never hurts: a bad entry is a miss, a folder that cannot be used means compiling each time, and nothing is deleted
-because it could not be read.
+because it could not be read. ``VKAMP_CACHE_DIR`` names the folder, ``VKAMP_CACHE_SIZE`` the bound in MiB.
 """
 
 from __future__ import annotations
@@ -129,26 +129,28 @@ def _header(data: bytes) -> bytes:
     return _HEADER.pack(_MAGIC, len(data), hashlib.sha256(data).digest())
 
 
-def default_cache() -> DiskCache:
-    """The cache that the environment asks for; AmpError if ``VKAMP_CACHE_SIZE`` is no number of MiB."""
+def default_cache(kind: str = "spirv") -> DiskCache:
+    """The cache that the environment asks for, of one kind of data; AmpError if ``VKAMP_CACHE_SIZE`` is no number of
+    MiB.
+    """
     text = os.environ.get("VKAMP_CACHE_SIZE", "").strip()
     try:
         size = float(text) if text else _DEFAULT_MIB
         limit = int(size * (1 << 20))
     except (ValueError, OverflowError):
         raise AmpError(f"VKAMP_CACHE_SIZE is {text!r}, which is no number of MiB") from None
-    return DiskCache(_folder(), limit)
+    return DiskCache(_folder(kind), limit)
 
 
-def _folder() -> Path | None:
+def _folder(kind: str) -> Path | None:
     named = os.environ.get("VKAMP_CACHE_DIR")
     if named:
-        return Path(named, "spirv")
+        return Path(named, kind)
     # Imported here: most processes that import vkamp compile nothing.
     import platformdirs
 
     try:
-        return Path(platformdirs.user_cache_dir("vkamp", appauthor=False), "spirv")
+        return Path(platformdirs.user_cache_dir("vkamp", appauthor=False), kind)
     except (OSError, RuntimeError):
         # No home directory.
         return None

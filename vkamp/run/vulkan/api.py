@@ -1,0 +1,232 @@
+"""Vulkan's functions for one logical device: instance, device, queues, and results as exceptions.
+
+The package ``vulkan`` gives the declarations (cffi). It keeps nothing alive through a pointer, so
+every struct that another points to is held in a variable until the call is over. Calls give up the
+interpreter's lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from vkamp.errors import AmpError
+from vkamp.run import devices
+from vkamp.run.engine import DeviceInfo
+from vkamp.run.features import FeatureChain, struct
+
+__all__ = ["LOST", "NEWEST", "Api", "VulkanError"]
+
+#: The newest version of Vulkan that is asked for.
+NEWEST = (1, 3, 0)
+#: VK_ERROR_DEVICE_LOST
+LOST = -4
+_QUEUES = 4
+_FUNCTIONS = (
+    "vkAllocateCommandBuffers",
+    "vkAllocateDescriptorSets",
+    "vkAllocateMemory",
+    "vkBeginCommandBuffer",
+    "vkBindBufferMemory",
+    "vkCmdBindDescriptorSets",
+    "vkCmdBindPipeline",
+    "vkCmdCopyBuffer",
+    "vkCmdDispatch",
+    "vkCmdPipelineBarrier",
+    "vkCmdPushConstants",
+    "vkCmdResetQueryPool",
+    "vkCmdWriteTimestamp",
+    "vkCreateBuffer",
+    "vkCreateCommandPool",
+    "vkCreateComputePipelines",
+    "vkCreateDescriptorPool",
+    "vkCreateDescriptorSetLayout",
+    "vkCreateFence",
+    "vkCreatePipelineCache",
+    "vkCreatePipelineLayout",
+    "vkCreateQueryPool",
+    "vkCreateShaderModule",
+    "vkDestroyBuffer",
+    "vkDestroyCommandPool",
+    "vkDestroyDescriptorPool",
+    "vkDestroyDescriptorSetLayout",
+    "vkDestroyFence",
+    "vkDestroyPipeline",
+    "vkDestroyPipelineCache",
+    "vkDestroyPipelineLayout",
+    "vkDestroyQueryPool",
+    "vkDestroyShaderModule",
+    "vkDeviceWaitIdle",
+    "vkEndCommandBuffer",
+    "vkFreeMemory",
+    "vkGetBufferMemoryRequirements",
+    "vkGetDeviceQueue",
+    "vkGetFenceStatus",
+    "vkGetPipelineCacheData",
+    "vkGetQueryPoolResults",
+    "vkMapMemory",
+    "vkMergePipelineCaches",
+    "vkQueueSubmit",
+    "vkResetFences",
+    "vkUpdateDescriptorSets",
+    "vkWaitForFences",
+)
+
+
+class VulkanError(Exception):
+    """A Vulkan function's result that is an error."""
+
+    def __init__(self, function: str, code: int, name: str) -> None:
+        super().__init__(f"{function} gave {name}")
+        self.code = code
+        self.name = name
+
+    @property
+    def is_lost(self) -> bool:
+        """VK_ERROR_DEVICE_LOST."""
+        return self.code == LOST
+
+    @property
+    def is_out_of_memory(self) -> bool:
+        """VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY."""
+        return self.code in (-1, -2)
+
+
+@cache
+def _error_names(vk: Any) -> dict[int, str]:
+    names = (n for n in dir(vk) if n.startswith("VK_ERROR_"))
+    return {v: n for n in sorted(names, reverse=True) if isinstance(v := getattr(vk, n), int)}
+
+
+class Api:
+    """An instance, and a logical device of it with its functions as attributes without ``vk``.
+
+    ``families``: the queue family, and the queues of it. ``has_budget``: the device can say what
+    memory is left.
+    """
+
+    def __init__(self, info: DeviceInfo) -> None:
+        self.vk: Any = devices.load_binding()
+        self.ffi: Any = self.vk.ffi
+        self.null: Any = self.ffi.NULL
+        self.instance: Any = None
+        self.device: Any = None
+        version = min(NEWEST, info.api_version, devices.loader_version() or NEWEST)
+        with self._undone_on_error():
+            packed = (version[0] << 22) | (version[1] << 12)
+            self.instance, result = devices.create_instance(self.vk, packed)
+            self.check("vkCreateInstance", result)
+            self.physical = self._find(info)
+            extensions = devices.device_extensions(self.vk, self.physical)
+            self.has_budget = "VK_EXT_memory_budget" in extensions
+            self.features = FeatureChain(self.vk, self.physical, version, extensions)
+            self.properties = self.ffi.new("VkPhysicalDeviceProperties*")
+            self.vk.lib.vkGetPhysicalDeviceProperties(self.physical, self.properties)
+            self.family, count, self.timestamp_bits = self._choose_family()
+            self.device = self._create_device(extensions, count)
+            get = self.vk.lib.vkGetDeviceProcAddr
+            for name in _FUNCTIONS:
+                address = get(self.device, name.encode())
+                if address == self.null:
+                    raise AmpError(f"{info.name}: its driver has no {name}")
+                setattr(self, name.removeprefix("vk"), self.ffi.cast(f"PFN_{name}", address))
+            self.queues = [self.handle("VkQueue", self.GetDeviceQueue, self.family, i) for i in range(count)]
+
+    def __getattr__(self, name: str) -> Any:
+        """The functions; here for the type checker, since they are attributes."""
+        raise AttributeError(name)
+
+    @contextlib.contextmanager
+    def _undone_on_error(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
+
+    def _find(self, info: DeviceInfo) -> Any:
+        """The physical device that discovery called ``info``."""
+        handles, result = devices.physical_devices(self.vk, self.instance)
+        self.check("vkEnumeratePhysicalDevices", result)
+        properties = self.ffi.new("VkPhysicalDeviceProperties*")
+        same = []
+        for index, handle in enumerate(handles):
+            self.vk.lib.vkGetPhysicalDeviceProperties(handle, properties)
+            name = self.ffi.string(properties.deviceName).decode("utf-8", errors="replace")
+            if name == info.name:
+                same.append((abs(index - info.index), index, handle))
+        if not same:
+            raise AmpError(f"{info.name} is not there any more")
+        return min(same, key=lambda row: row[:2])[2]
+
+    def _choose_family(self) -> tuple[int, int, int]:
+        """The first family of queues that compute: its number, how many queues to make, bits of its timestamps."""
+        count = self.ffi.new("uint32_t*")
+        ask = self.vk.lib.vkGetPhysicalDeviceQueueFamilyProperties
+        ask(self.physical, count, self.null)
+        rows = self.ffi.new("VkQueueFamilyProperties[]", max(1, count[0]))
+        ask(self.physical, count, rows)
+        for number in range(count[0]):
+            if rows[number].queueFlags & self.vk.VK_QUEUE_COMPUTE_BIT:
+                return number, min(rows[number].queueCount, _QUEUES), rows[number].timestampValidBits
+        raise AmpError("the device has no queue that computes")
+
+    def _create_device(self, extensions: frozenset[str], queues: int) -> Any:
+        ffi, vk = self.ffi, self.vk
+        names = [n for n in self.features.extensions if n in extensions]
+        if self.has_budget:
+            names.append("VK_EXT_memory_budget")
+        if "VK_KHR_portability_subset" in extensions:  # has to be enabled where it is
+            names.append("VK_KHR_portability_subset")
+        texts = [ffi.new("char[]", name.encode()) for name in names]
+        texts_array = ffi.new("char*[]", texts)
+        priorities = ffi.new("float[]", [1.0] * queues)
+        queue = struct(vk, "VkDeviceQueueCreateInfo", "VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO")
+        queue.queueFamilyIndex = self.family
+        queue.queueCount = queues
+        queue.pQueuePriorities = priorities
+        create = struct(vk, "VkDeviceCreateInfo", "VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO")
+        create.queueCreateInfoCount = 1
+        create.pQueueCreateInfos = queue
+        create.enabledExtensionCount = len(names)
+        create.ppEnabledExtensionNames = texts_array
+        create.pNext = ffi.cast("void*", self.features.head)
+        handle = ffi.new("VkDevice*")
+        self.check("vkCreateDevice", vk.lib.vkCreateDevice(self.physical, create, self.null, handle))
+        return handle[0]
+
+    # -- helpers
+
+    def check(self, function: str, result: int) -> int:
+        """The result, unless it is an error: then :class:`VulkanError`."""
+        if result < 0:
+            raise VulkanError(function, result, _error_names(self.vk).get(result, f"the error {result}"))
+        return result
+
+    def struct(self, name: str, stype: str) -> Any:
+        """A zeroed struct; ``stype`` without ``VK_STRUCTURE_TYPE_``."""
+        return struct(self.vk, name, f"VK_STRUCTURE_TYPE_{stype}")
+
+    def handle(self, kind: str, function: Any, *arguments: Any) -> Any:
+        """What a function of the device stores through its last argument."""
+        made = self.ffi.new(f"{kind}*")
+        result = function(self.device, *arguments, made)
+        if result is not None:
+            self.check(f"making a {kind}", result)
+        return made[0]
+
+    def create(self, kind: str, create_info: Any) -> Any:
+        """A new object by its create info."""
+        function = getattr(self, f"Create{kind.removeprefix('Vk')}")
+        return self.handle(kind, function, create_info, self.null)
+
+    def close(self) -> None:
+        """Destroys device and instance."""
+        if self.device is not None:
+            self.vk.lib.vkDestroyDevice(self.device, self.null)
+            self.device = None
+        if self.instance is not None:
+            self.vk.lib.vkDestroyInstance(self.instance, self.null)
+            self.instance = None

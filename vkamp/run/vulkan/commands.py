@@ -1,0 +1,209 @@
+"""Work as commands: dispatches and copies, and the barriers between those whose order matters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vkamp.run.engine import Dispatch
+from vkamp.run.plan import Access, levels
+from vkamp.run.queue import DeviceBuffer
+from vkamp.run.vulkan.api import Api
+from vkamp.run.vulkan.memory import Slot
+from vkamp.run.vulkan.pipelines import DescriptorSet, VulkanProgram
+
+__all__ = ["CopyWork", "DispatchWork", "Hazards", "Recorder", "Work"]
+
+#: Regions that one copy command takes at a time.
+_REGIONS = 1 << 16
+
+
+class DispatchWork:
+    """A checked dispatch. It keeps its buffers alive."""
+
+    __slots__ = ("access", "dispatch", "program", "sets")
+
+    def __init__(
+        self, dispatch: Dispatch, program: VulkanProgram, slots: tuple[Slot, ...], sets: DescriptorSet | None
+    ) -> None:
+        self.dispatch = dispatch
+        self.program = program
+        self.sets = sets
+        pairs = list(zip(slots, dispatch.writes, strict=True))
+        writes = frozenset([slot.id for slot, written in pairs if written])
+        self.access = Access(frozenset([slot.id for slot, _ in pairs]) - writes, writes)
+
+
+class CopyWork:
+    """A copy between two buffers, which it keeps alive. ``regions``: rows of the positions in source and target, and
+    the size, all in bytes.
+    """
+
+    __slots__ = ("access", "buffers", "nbytes", "regions")
+
+    def __init__(self, source: DeviceBuffer[Slot], target: DeviceBuffer[Slot], regions: NDArray[np.uint64]) -> None:
+        self.buffers = (source, target)
+        self.access = Access(frozenset((source.slot.id,)), frozenset((target.slot.id,)))
+        self.nbytes = int(regions[:, 2].sum())
+        self.regions = regions + np.array([source.slot.offset, target.slot.offset, 0], np.uint64)
+
+
+Work = DispatchWork | CopyWork
+
+
+class Hazards(NamedTuple):
+    """What was accessed since the last barrier, by which stages of the pipeline."""
+
+    access: Access = Access(frozenset(), frozenset())
+    computes: bool = False
+    copies: bool = False
+
+    def and_then(self, access: Access, computes: bool, copies: bool) -> Hazards:
+        """With more accesses."""
+        joint = Access(self.access.reads | access.reads, self.access.writes | access.writes)
+        return Hazards(joint, self.computes or computes, self.copies or copies)
+
+
+def joint_access(work: Sequence[Work]) -> Access:
+    """What several pieces of work read and write together."""
+    if len(work) == 1:
+        return work[0].access
+    return Access(
+        frozenset().union(*(each.access.reads for each in work)),
+        frozenset().union(*(each.access.writes for each in work)),
+    )
+
+
+class Recorder:
+    """Writes work into command buffers.
+
+    Everything that is independent runs side by side; a barrier stands only before work that touches
+    what was written, or writes what was touched, since the last one. A queue runs its command
+    buffers in order, so that this holds across them, too: the caller keeps the :class:`Hazards`.
+    """
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        vk = api.vk
+        self._compute = vk.VK_PIPELINE_BIND_POINT_COMPUTE
+        self._stages = vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, vk.VK_PIPELINE_STAGE_TRANSFER_BIT
+        self._writes = vk.VK_ACCESS_SHADER_WRITE_BIT, vk.VK_ACCESS_TRANSFER_WRITE_BIT
+        any_access = vk.VK_ACCESS_SHADER_READ_BIT | vk.VK_ACCESS_TRANSFER_READ_BIT | sum(self._writes)
+        self._barriers = {
+            (computes, copies): self._memory_barrier(computes, copies, any_access)
+            for computes in (False, True)
+            for copies in (False, True)
+        }
+        self._to_host = self._memory_barrier(True, True, vk.VK_ACCESS_HOST_READ_BIT)
+
+    def _memory_barrier(self, computes: bool, copies: bool, access: int) -> Any:
+        made = self._api.struct("VkMemoryBarrier", "MEMORY_BARRIER")
+        made.srcAccessMask = computes * self._writes[0] | copies * self._writes[1]
+        made.dstAccessMask = access
+        return made
+
+    def record(
+        self, commands: Any, work: Sequence[Work], hazards: Hazards, stamp: Stamps | None
+    ) -> tuple[Hazards, int]:
+        """Records ``work`` so that its effect is that of its order; the hazards after it, and how many barriers it
+        took.
+
+        With ``stamp``, dispatches don't overlap, and each is between two timestamps.
+        """
+        bound = _Bound()
+        barriers = 0
+        for group in levels([each.access for each in work]):
+            for part in [group] if stamp is None else [[at] for at in group]:
+                these = [work[at] for at in part]
+                access = joint_access(these)
+                if hazards.access.conflicts(access) or (stamp is not None and (hazards.computes or hazards.copies)):
+                    self._barrier(commands, hazards)
+                    barriers += 1
+                    hazards = Hazards()
+                for each in these:
+                    if isinstance(each, CopyWork):
+                        self._copy(commands, each)
+                    else:
+                        self._dispatch(commands, each, bound, stamp)
+                copies = sum(isinstance(each, CopyWork) for each in these)
+                hazards = hazards.and_then(access, copies < len(these), copies > 0)
+        return hazards, barriers
+
+    def _barrier(self, commands: Any, hazards: Hazards) -> None:
+        compute, transfer = self._stages
+        before = hazards.computes * compute | hazards.copies * transfer
+        barrier = self._barriers[hazards.computes, hazards.copies]
+        self._api.CmdPipelineBarrier(
+            commands, before, compute | transfer, 0, 1, barrier, 0, self._api.null, 0, self._api.null
+        )
+
+    def show_to_host(self, commands: Any) -> None:
+        """Makes what was written visible to the host, when it has waited for the fence."""
+        before = self._stages[0] | self._stages[1]
+        host = self._api.vk.VK_PIPELINE_STAGE_HOST_BIT
+        null = self._api.null
+        self._api.CmdPipelineBarrier(commands, before, host, 0, 1, self._to_host, 0, null, 0, null)
+
+    def _copy(self, commands: Any, work: CopyWork) -> None:
+        api = self._api
+        source, target = (buffer.slot.block.buffer for buffer in work.buffers)
+        for first in range(0, len(work.regions), _REGIONS):
+            rows = np.ascontiguousarray(work.regions[first : first + _REGIONS])
+            regions = api.ffi.from_buffer("VkBufferCopy[]", rows)
+            api.CmdCopyBuffer(commands, source, target, len(rows), regions)
+
+    def _dispatch(self, commands: Any, work: DispatchWork, bound: _Bound, stamp: Stamps | None) -> None:
+        api, program, push = self._api, work.program, work.dispatch.push
+        layout = program.layout
+        assert layout is not None
+        if program is not bound.program:
+            api.CmdBindPipeline(commands, self._compute, program.pipeline)
+            bound.program = program
+        if layout is not bound.layout:
+            # Sets and push constants of another layout may not hold for this one.
+            bound.layout, bound.sets, bound.push = layout, None, None
+        if work.sets is not None and work.sets is not bound.sets:
+            api.CmdBindDescriptorSets(commands, self._compute, layout.handle, 0, 1, work.sets.handles, 0, api.null)
+            bound.sets = work.sets
+        if push and push != bound.push:
+            words = api.ffi.from_buffer(push)
+            api.CmdPushConstants(commands, layout.handle, api.vk.VK_SHADER_STAGE_COMPUTE_BIT, 0, len(push), words)
+            bound.push = push
+        if stamp is not None:
+            stamp.write(commands, work)
+        api.CmdDispatch(commands, *work.dispatch.groups)
+        if stamp is not None:
+            stamp.write(commands)
+
+
+class _Bound:
+    """What a command buffer has bound."""
+
+    __slots__ = ("layout", "program", "push", "sets")
+
+    def __init__(self) -> None:
+        self.program: VulkanProgram | None = None
+        self.layout: object = None
+        self.sets: DescriptorSet | None = None
+        self.push: bytes | None = None
+
+
+class Stamps:
+    """Timestamps around dispatches, in a pool of queries."""
+
+    def __init__(self, api: Api, pool: Any) -> None:
+        self._api = api
+        self._pool = pool
+        self.count = 0
+        self.keys: list[str] = []
+
+    def write(self, commands: Any, work: DispatchWork | None = None) -> None:
+        """The time when everything before is done; with ``work``, it is the one that begins now."""
+        if work is not None:
+            self.keys.append(work.program.key)
+        stage = self._api.vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT
+        self._api.CmdWriteTimestamp(commands, stage, self._pool, self.count)
+        self.count += 1

@@ -1,0 +1,138 @@
+"""A Vulkan device with everything that was made on it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any, cast
+
+from vkamp.artifacts import Executable
+from vkamp.errors import AmpError, OutOfMemoryError
+from vkamp.run.device import POOL_CAPACITY, BaseDevice
+from vkamp.run.engine import DeviceInfo, Statistics
+from vkamp.run.pool import Pool
+from vkamp.run.vulkan.api import Api, VulkanError
+from vkamp.run.vulkan.frames import Frames
+from vkamp.run.vulkan.memory import Kind, Memory, Slot
+from vkamp.run.vulkan.pipelines import DescriptorSets, Layouts, Pipelines, VulkanProgram
+
+if TYPE_CHECKING:
+    from vkamp.run.vulkan.queue import VulkanQueue
+
+__all__ = ["VulkanDevice"]
+
+
+class VulkanDevice(BaseDevice[Slot]):
+    """A logical device; shared by the queues on the device. ``staged``: the host does not see the
+    memory that kernels use.
+    """
+
+    def __init__(self, info: DeviceInfo, *, staged: bool) -> None:
+        super().__init__(info)
+        self.staged = staged
+        try:
+            self.api = Api(info)
+        except VulkanError as error:
+            raise AmpError(f"the Vulkan engine can't open {info.name}: {error}") from error
+        self.kind: Kind = "device" if staged else "shared"
+        try:
+            self.memory = Memory(self.api, info)
+            self.layouts = Layouts(self.api)
+            self.pipelines = Pipelines(self.api, info, self.layouts)
+        except BaseException:
+            self.api.close()
+            raise
+        self.pool = Pool(min(POOL_CAPACITY, self.memory.capacity(self.kind) // 4))
+        self.sets = DescriptorSets(self.api, self.layouts)
+        #: Queues with submitted work; what holds them until it is over.
+        self.busy: dict[int, VulkanQueue] = {}
+        self._frames: list[Frames] = []
+        self._spare_frames: list[Frames] = []
+        self._queues = 0
+
+    @property
+    def budget(self) -> Any:
+        """What the heaps hold of ours."""
+        return self.memory.budget
+
+    def failed(self, error: VulkanError) -> Exception:
+        """The error to raise for a failed call."""
+        if error.is_lost:
+            return self.lose(str(error))
+        if error.is_out_of_memory:
+            return OutOfMemoryError(f"out of memory on {self.info.name}: {error}")
+        return AmpError(f"{self.info.name}: {error}")
+
+    # -- memory
+
+    def take(self, nbytes: int, kind: Kind, statistics: Statistics) -> Slot:
+        """Memory of at least ``nbytes`` bytes; ``OutOfMemoryError`` if there is none."""
+        return self.take_slot(nbytes, kind, statistics)
+
+    def _reserve(self, size: int, kind: Hashable, statistics: Statistics) -> str | None:
+        return self.memory.reserve(size, cast(Kind, kind), statistics)
+
+    def _create(self, size: int, kind: Hashable, statistics: Statistics) -> Slot:
+        return self.memory.create(self.number(), size)
+
+    def _destroy(self, slot: Slot) -> None:
+        empty = self.memory.destroy(slot)
+        if empty is not None:
+            self.sets.forget_block(empty.serial)
+            self.memory.free(empty)
+
+    # -- programs
+
+    def program(self, executable: Executable) -> VulkanProgram:
+        """The checked program of ``executable``; the driver compiles it when it is launched."""
+        program = self.pipelines.get(executable.key)
+        if program is None:
+            program = VulkanProgram(self, executable)
+            self.pipelines.add(program)
+        return program
+
+    # -- queues
+
+    def take_frames(self) -> Frames:
+        """Command buffers and fences for one queue, and which of the device's queues it is to use."""
+        if self._spare_frames:
+            return self._spare_frames.pop()
+        made = Frames(self.api, self.api.queues[len(self._frames) % len(self.api.queues)])
+        self._frames.append(made)
+        return made
+
+    def give_back_frames(self, frames: Frames) -> None:
+        """Returns the frames of a queue that is gone; called from finalizers. None of them runs: running work holds
+        its queue.
+        """
+        self._spare_frames.append(frames)
+
+    def settle_queues(self) -> None:
+        for queue in list(self.busy.values()):
+            queue.settle_running()
+
+    def collect(self) -> None:
+        """Puts into the pool what was returned, that of work included which ended unnoticed."""
+        for queue in list(self.busy.values()):
+            queue.retire()
+        super().collect()
+
+    def close(self) -> None:
+        with self.lock:
+            if self.closed:
+                return
+            if self.removed is None:
+                self.settle_queues()
+            self.closed = True
+            self.busy.clear()
+            api = self.api
+            if self.removed is None:
+                api.DeviceWaitIdle(api.device)
+                self.pipelines.cache.save()
+            for frames in self._frames:
+                frames.destroy()
+            self.pipelines.destroy()
+            self.sets.destroy()
+            self.layouts.destroy()
+            for block in list(self.memory.blocks.values()):
+                self.memory.free(block)
+            api.close()

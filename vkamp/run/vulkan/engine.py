@@ -1,0 +1,49 @@
+"""The direct engine."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from vkamp.run import devices
+from vkamp.run.engine import DeviceInfo, Engine
+from vkamp.run.features import FEATURES
+from vkamp.run.lifetime import OpenDevices, refuse_fork
+from vkamp.run.vulkan.device import VulkanDevice
+from vkamp.run.vulkan.queue import VulkanQueue
+
+__all__ = ["VulkanEngine"]
+
+_open: OpenDevices[VulkanDevice] = OpenDevices()
+
+
+class VulkanEngine(Engine):
+    """Vulkan devices, spoken to directly.
+
+    ``staged`` chooses the kind of memory: the device's own, which the host reaches by copies (True),
+    memory that both see (False), or by the device's kind (None): CPU drivers and integrated devices
+    need no copies.
+    """
+
+    name = "vulkan"
+
+    def __init__(self, *, staged: bool | None = None) -> None:
+        self._staged = staged
+
+    def devices(self) -> list[DeviceInfo]:
+        """The devices in the Vulkan loader's order."""
+        refuse_fork()
+        return [dataclasses.replace(info, engine_features=FEATURES) for info in devices.vulkan_devices()]
+
+    def open(self, info: DeviceInfo) -> VulkanQueue:
+        """A new queue on the device; the queues of a device share its memory pool and pipelines."""
+        refuse_fork()
+        staged = self._staged
+        if staged is None:
+            staged = not (info.kind in ("cpu", "integrated") and any(t.host_coherent for t in info.memory_types))
+        with _open.lock:
+            device = _open.devices.get((info, staged))
+            if device is None:
+                device = VulkanDevice(info, staged=staged)
+                _open.devices[info, staged] = device
+                _open.watch()
+        return VulkanQueue(device)

@@ -1,0 +1,148 @@
+"""Command buffers with their fences, recycled: what is submitted at a time is a frame."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from vkamp.run.vulkan.api import LOST, Api
+
+__all__ = ["Frame", "Frames"]
+
+#: A wait inside Vulkan lasts at most so long at a time (ns), so that Ctrl-C is noticed.
+_SLICE = 50_000_000
+_TIMEOUT = 2
+
+
+class Frame:
+    """A command buffer, the fence that says when it is done, and places for timestamps."""
+
+    __slots__ = ("commands", "fence", "queries", "results", "submit", "waiters")
+
+    def __init__(self, commands: Any, fence: Any, submit: Any) -> None:
+        self.commands = commands
+        self.fence = fence
+        #: The arguments of vkQueueSubmit, and what they point to.
+        self.submit = submit
+        #: What vkQueueSubmit returned; empty before.
+        self.results: list[int] = []
+        #: Threads that wait for the fence without the device's lock: it must not be reset meanwhile.
+        self.waiters = 0
+        self.queries: Any = None
+
+
+class Frames:
+    """The frames of one queue. ``queue`` is Vulkan's."""
+
+    def __init__(self, api: Api, queue: Any) -> None:
+        self._api = api
+        self.queue = queue
+        create = api.struct("VkCommandPoolCreateInfo", "COMMAND_POOL_CREATE_INFO")
+        create.flags = api.vk.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT
+        create.queueFamilyIndex = api.family
+        self._pool = api.create("VkCommandPool", create)
+        self._made: list[Frame] = []
+        self._spare: list[Frame] = []
+        self._begin = api.struct("VkCommandBufferBeginInfo", "COMMAND_BUFFER_BEGIN_INFO")
+        self._begin.flags = api.vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT
+
+    def begin(self) -> Frame:
+        """A frame whose command buffer records."""
+        api = self._api
+        at = next((i for i, frame in enumerate(self._spare) if not frame.waiters), None)
+        frame = self._make() if at is None else self._spare.pop(at)
+        if frame.results:
+            fence = api.ffi.new("VkFence[]", [frame.fence])
+            api.check("vkResetFences", api.ResetFences(api.device, 1, fence))
+            frame.results = []
+        api.check("vkBeginCommandBuffer", api.BeginCommandBuffer(frame.commands, self._begin))
+        return frame
+
+    def give_back(self, frame: Frame) -> None:
+        """Takes a frame that is done, or was never submitted."""
+        self._spare.append(frame)
+
+    def _make(self) -> Frame:
+        api = self._api
+        allocate = api.struct("VkCommandBufferAllocateInfo", "COMMAND_BUFFER_ALLOCATE_INFO")
+        allocate.commandPool = self._pool
+        allocate.level = api.vk.VK_COMMAND_BUFFER_LEVEL_PRIMARY
+        allocate.commandBufferCount = 1
+        commands = api.ffi.new("VkCommandBuffer[]", 1)
+        api.check("vkAllocateCommandBuffers", api.AllocateCommandBuffers(api.device, allocate, commands))
+        fence = api.create("VkFence", api.struct("VkFenceCreateInfo", "FENCE_CREATE_INFO"))
+        info = api.struct("VkSubmitInfo", "SUBMIT_INFO")
+        info.commandBufferCount = 1
+        info.pCommandBuffers = commands
+        frame = Frame(commands[0], fence, (info, commands))
+        self._made.append(frame)
+        return frame
+
+    def submit(self, frame: Frame) -> None:
+        """Hands a recorded frame to the device; does nothing the second time."""
+        if not frame.results:
+            # No place for a KeyboardInterrupt between the call and the note that it was made.
+            frame.results.extend(
+                map(self._api.QueueSubmit, (self.queue,), (1,), (frame.submit[0],), (frame.fence,)),
+            )
+        result = frame.results[0]
+        if result < 0 and result != LOST:
+            frame.results = []  # nothing was submitted: to be tried again
+        self._api.check("vkQueueSubmit", result)
+
+    def is_done(self, frame: Frame) -> bool:
+        """Whether a submitted frame has ended."""
+        api = self._api
+        return bool(api.check("vkGetFenceStatus", api.GetFenceStatus(api.device, frame.fence)) == 0)
+
+    def wait(self, frame: Frame, poll: float, check: Callable[[], None]) -> None:
+        """Waits for a submitted frame: first ``poll`` seconds awake, since to be woken costs more than a short
+        kernel. ``check`` is called now and then.
+        """
+        api = self._api
+        if self.is_done(frame):
+            return
+        if poll > 0:
+            until = time.perf_counter() + poll
+            while time.perf_counter() < until:
+                if self.is_done(frame):
+                    return
+        fence = api.ffi.new("VkFence[]", [frame.fence])
+        while api.check("vkWaitForFences", api.WaitForFences(api.device, 1, fence, 1, _SLICE)) == _TIMEOUT:
+            check()
+
+    def queries(self, frame: Frame, count: int) -> Any:
+        """The query pool of a frame, for ``count`` timestamps, reset by its commands."""
+        api = self._api
+        if frame.queries is None or frame.queries[1] < count:
+            if frame.queries is not None:
+                api.DestroyQueryPool(api.device, frame.queries[0], api.null)
+                frame.queries = None
+            create = api.struct("VkQueryPoolCreateInfo", "QUERY_POOL_CREATE_INFO")
+            create.queryType = api.vk.VK_QUERY_TYPE_TIMESTAMP
+            create.queryCount = count
+            frame.queries = (api.create("VkQueryPool", create), count)
+        api.CmdResetQueryPool(frame.commands, frame.queries[0], 0, count)
+        return frame.queries[0]
+
+    def ticks(self, frame: Frame, count: int) -> list[int]:
+        """The timestamps of a frame that is done."""
+        api = self._api
+        data = api.ffi.new("uint64_t[]", count)
+        flags = api.vk.VK_QUERY_RESULT_64_BIT
+        pool = frame.queries[0]
+        result = api.GetQueryPoolResults(api.device, pool, 0, count, 8 * count, data, 8, flags)
+        api.check("vkGetQueryPoolResults", result)
+        return list(data)
+
+    def destroy(self) -> None:
+        """Destroys all of them; none runs any more."""
+        api = self._api
+        for frame in self._made:
+            api.DestroyFence(api.device, frame.fence, api.null)
+            if frame.queries is not None:
+                api.DestroyQueryPool(api.device, frame.queries[0], api.null)
+        self._made.clear()
+        self._spare.clear()
+        api.DestroyCommandPool(api.device, self._pool, api.null)

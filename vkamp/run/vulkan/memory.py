@@ -1,0 +1,245 @@
+"""Device memory in large blocks, each one buffer, out of which slots are given."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vkamp.run import devices
+from vkamp.run.engine import DeviceInfo, Statistics
+from vkamp.run.memory import HeapBudget, readable
+from vkamp.run.vulkan.api import Api, VulkanError
+from vkamp.run.vulkan.free_list import FreeList
+
+__all__ = ["Block", "Kind", "Memory", "Slot"]
+
+#: ``shared``: what kernels use, where the host sees it too. ``device``: what kernels use, where it
+#: doesn't. ``upload`` and ``readback``: the host's, which copies go through.
+Kind = Literal["shared", "device", "upload", "readback"]
+
+#: Slots begin at multiples of this at least, so that no two share a cache line anywhere.
+_ALIGNMENT = 256
+#: Memory types that need features which are not enabled: VK_MEMORY_PROPERTY_PROTECTED_BIT,
+#: VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD with VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD.
+_PROTECTED, _UNCACHED_AMD = 0x20, 0xC0
+_SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 20, 64 << 20
+
+
+class Block:
+    """One allocation of the driver's with the buffer that fills it; ``mapped`` are the host's bytes of it, if any."""
+
+    __slots__ = ("buffer", "kind", "mapped", "memory", "need", "places", "serial")
+
+    def __init__(self, serial: int, kind: Kind, size: int, need: tuple[int, int]) -> None:
+        self.serial = serial
+        self.kind = kind
+        self.need = need
+        self.places = FreeList(size)
+        self.buffer: Any = None
+        self.memory: Any = None
+        self.mapped: NDArray[np.uint8] | None = None
+
+
+class Slot:
+    """A range of a block. ``place``: what a descriptor says of it."""
+
+    __slots__ = ("block", "group", "id", "mapped", "nbytes", "offset", "place")
+
+    def __init__(self, number: int, block: Block, offset: int, nbytes: int) -> None:
+        self.id = number
+        self.block = block
+        self.offset = offset
+        self.nbytes = nbytes
+        self.group: Hashable = (nbytes, block.kind)
+        self.place = (block.serial, offset, nbytes)
+        self.mapped = None if block.mapped is None else block.mapped[offset : offset + nbytes]
+
+
+class Memory:
+    """The blocks of a device, by kind."""
+
+    def __init__(self, api: Api, info: DeviceInfo) -> None:
+        self._api = api
+        self._info = info
+        self.budget = HeapBudget(info, self._ask)
+        self._properties = api.ffi.new("VkPhysicalDeviceMemoryProperties*")
+        api.vk.lib.vkGetPhysicalDeviceMemoryProperties(api.physical, self._properties)
+        self.alignment: int = max(_ALIGNMENT, api.properties.limits.minStorageBufferOffsetAlignment)
+        self.blocks: dict[int, Block] = {}
+        self._serial = 0
+        self._place: tuple[Block, int, int] | None = None
+
+    def capacity(self, kind: Kind) -> int:
+        """Bytes that the heap of this kind may hold."""
+        return self.budget.limit(self._heap(self._types(kind)[0]))
+
+    def _ask(self) -> tuple[int, ...] | None:
+        return devices.heap_budgets(self._api.vk, self._api.physical) if self._api.has_budget else None
+
+    # -- slots
+
+    def reserve(self, size: int, kind: Kind, statistics: Statistics) -> str | None:
+        """Sees to it that ``create`` has a place; why there is none, otherwise."""
+        if self._place is not None:  # an interrupted call's
+            self._give_back(*self._place)
+        length = self._length(size)
+        for block in self.blocks.values():
+            if block.kind == kind:
+                offset = block.places.take(length, self.alignment)
+                if offset is not None:
+                    self._place = (block, offset, length)
+                    return None
+        made = self._make_block(size, kind)
+        if isinstance(made, str):
+            return made
+        statistics.allocations += 1
+        self.blocks[made.serial] = made
+        offset = made.places.take(min(length, made.places.size), self.alignment)
+        assert offset is not None
+        self._place = (made, offset, min(length, made.places.size))
+        return None
+
+    def create(self, number: int, size: int) -> Slot:
+        """The slot for which there is a place."""
+        assert self._place is not None
+        slot = Slot(number, *self._place[:2], size)
+        self._place = None
+        return slot
+
+    def destroy(self, slot: Slot) -> Block | None:
+        """Gives a slot's place back; the block, if it is empty now."""
+        slot.mapped = None
+        block = slot.block
+        self._give_back(block, slot.offset, min(self._length(slot.nbytes), block.places.size))
+        return block if block.places.is_empty else None
+
+    def _give_back(self, block: Block, offset: int, length: int) -> None:
+        block.places.give_back(offset, length)
+        self._place = None
+
+    def _length(self, size: int) -> int:
+        return -(-size // self.alignment) * self.alignment
+
+    # -- blocks
+
+    def _make_block(self, size: int, kind: Kind) -> Block | str:
+        """A block with room for ``size`` bytes; large requests get one of their own. Text if there is no memory."""
+        largest = _LARGEST_BLOCK if kind in ("shared", "device") else _LARGEST_BLOCK // 4
+        usual = max(_SMALLEST_BLOCK, min(largest, self.capacity(kind) // 64))
+        sizes = [usual, size] if size <= usual // 2 else [size]
+        problem = ""
+        for wanted in sizes:
+            found = self._try_block(wanted, kind)
+            if isinstance(found, Block):
+                return found
+            problem = found
+        return problem
+
+    def _try_block(self, size: int, kind: Kind) -> Block | str:
+        api = self._api
+        create = api.struct("VkBufferCreateInfo", "BUFFER_CREATE_INFO")
+        create.size = size
+        create.usage = (
+            api.vk.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT
+            | api.vk.VK_BUFFER_USAGE_TRANSFER_SRC_BIT
+            | api.vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT
+        )
+        buffer = api.create("VkBuffer", create)
+        block = None
+        try:
+            requirements = api.ffi.new("VkMemoryRequirements*")
+            api.GetBufferMemoryRequirements(api.device, buffer, requirements)
+            types = [t for t in self._types(kind) if requirements.memoryTypeBits >> t & 1]
+            if not types:
+                return f"no memory type of the device is for {kind}"
+            shortage = f"the device gives no {readable(size)}"
+            for number in types:
+                need = (self._heap(number), requirements.size)
+                problem = self.budget.shortage_of([need])
+                if problem is None:
+                    block = self._allocate(size, kind, need, number)
+                    if block is not None:
+                        break
+                shortage = problem or shortage
+            else:
+                return shortage
+            assert block is not None
+            api.check("vkBindBufferMemory", api.BindBufferMemory(api.device, buffer, block.memory, 0))
+            block.buffer, buffer = buffer, None
+            return block
+        except VulkanError as error:
+            if block is not None:
+                self._free(block)
+            if error.is_out_of_memory:
+                return f"the device gives no {readable(size)} ({error.name})"
+            raise
+        finally:
+            if buffer is not None:
+                api.DestroyBuffer(api.device, buffer, api.null)
+
+    def _allocate(self, size: int, kind: Kind, need: tuple[int, int], number: int) -> Block | None:
+        """Memory of a type, mapped if the host uses it; None if the driver has none left."""
+        api = self._api
+        create = api.struct("VkMemoryAllocateInfo", "MEMORY_ALLOCATE_INFO")
+        create.allocationSize = need[1]
+        create.memoryTypeIndex = number
+        memory = api.ffi.new("VkDeviceMemory*")
+        result = api.AllocateMemory(api.device, create, api.null, memory)
+        if result < 0:
+            if VulkanError("", result, "").is_out_of_memory:
+                return None
+            api.check("vkAllocateMemory", result)
+        self._serial += 1
+        block = Block(self._serial, kind, size, need)
+        block.memory = memory[0]
+        self.budget.count([need])
+        if kind != "device":
+            try:
+                address = api.ffi.new("void**")
+                api.check("vkMapMemory", api.MapMemory(api.device, block.memory, 0, need[1], 0, address))
+            except BaseException:
+                self._free(block)
+                raise
+            block.mapped = np.frombuffer(api.ffi.buffer(address[0], size), np.uint8)
+        return block
+
+    def free(self, block: Block) -> None:
+        """Gives a block, of which nothing is used, back to the driver."""
+        self.blocks.pop(block.serial, None)
+        block.mapped = None
+        self._api.DestroyBuffer(self._api.device, block.buffer, self._api.null)
+        self._free(block)
+
+    def _free(self, block: Block) -> None:
+        self._api.FreeMemory(self._api.device, block.memory, self._api.null)  # unmaps it, too
+        self.budget.uncount([block.need])
+
+    # -- memory types
+
+    def _heap(self, number: int) -> int:
+        return self._info.memory_types[number].heap
+
+    def _types(self, kind: Kind) -> list[int]:
+        """The memory types that are fit for a kind, the best first."""
+        vk = self._api.vk
+        local, cached = vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, vk.VK_MEMORY_PROPERTY_HOST_CACHED_BIT
+        visible = vk.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT
+        # Memory that needs flushes is left out, as is what only some commands may use.
+        needed = local if kind == "device" else visible | vk.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
+        unfit = vk.VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | _PROTECTED | _UNCACHED_AMD
+        weights: dict[Kind, list[tuple[int, bool]]] = {
+            "shared": [(cached, True), (local, True)],
+            "device": [(local, True), (visible, False)],
+            "upload": [(local, False), (cached, False)],
+            "readback": [(cached, True), (local, False)],
+        }
+        rows = []
+        for number in range(self._properties.memoryTypeCount):
+            flags = self._properties.memoryTypes[number].propertyFlags
+            if flags & needed == needed and not flags & unfit:
+                score = tuple(bool(flags & flag) != wanted for flag, wanted in weights[kind])
+                rows.append((score, number))
+        return [number for _, number in sorted(rows)]

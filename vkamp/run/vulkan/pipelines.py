@@ -1,0 +1,365 @@
+"""Programs as pipelines, what binds memory to them, and the driver's pipeline cache."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import weakref
+from collections import OrderedDict, deque
+from typing import Any
+
+from vkamp.cache import default_cache
+from vkamp.errors import AmpError
+from vkamp.run.device import DeviceProgram
+from vkamp.run.engine import DeviceInfo
+from vkamp.run.vulkan.api import Api, VulkanError
+from vkamp.run.vulkan.memory import Slot
+
+__all__ = ["DescriptorSets", "Layouts", "PipelineCache", "Pipelines", "VulkanProgram", "cache_header"]
+
+#: Pipelines and descriptor sets kept; the ones unused longest go first.
+_PIPELINES = 512
+_SETS = 4096
+_SETS_IN_POOL = 64
+#: So many new pipelines are written to the disk at once, lest a crash loses many.
+_SAVE_EVERY = 32
+_HEADER = struct.Struct("<IIII16s")
+
+
+class VulkanProgram(DeviceProgram):
+    """A program, and its pipeline once it was launched. Work that is not over holds it."""
+
+    def __init__(self, device: Any, executable: Any) -> None:
+        super().__init__(device, executable)
+        self.pipeline: Any = None
+        self.layout: Layout | None = None
+
+
+class Layout:
+    """How programs of so many buffers and so many bytes of push constants are bound."""
+
+    def __init__(self, api: Api, sets: Any, buffers: int, push_bytes: int) -> None:
+        self.buffers = buffers
+        self.push_bytes = push_bytes
+        create = api.struct("VkPipelineLayoutCreateInfo", "PIPELINE_LAYOUT_CREATE_INFO")
+        handles = api.ffi.new("VkDescriptorSetLayout[]", [sets] if buffers else [])
+        create.setLayoutCount = len(handles)
+        create.pSetLayouts = handles
+        ranges = api.ffi.new("VkPushConstantRange*")
+        ranges.stageFlags = api.vk.VK_SHADER_STAGE_COMPUTE_BIT
+        ranges.size = push_bytes
+        create.pushConstantRangeCount = 1 if push_bytes else 0
+        create.pPushConstantRanges = ranges
+        self.handle = api.create("VkPipelineLayout", create)
+
+
+class Layouts:
+    """The layouts of a device, made as they are needed and kept."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._sets: dict[int, Any] = {}
+        self._layouts: dict[tuple[int, int], Layout] = {}
+
+    def set_layout(self, buffers: int) -> Any:
+        """The descriptor set layout of ``buffers`` storage buffers, bound at 0, 1, ..."""
+        found = self._sets.get(buffers)
+        if found is None:
+            vk, api = self._api.vk, self._api
+            rows = api.ffi.new("VkDescriptorSetLayoutBinding[]", max(1, buffers))
+            for number in range(buffers):
+                rows[number].binding = number
+                rows[number].descriptorType = vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+                rows[number].descriptorCount = 1
+                rows[number].stageFlags = vk.VK_SHADER_STAGE_COMPUTE_BIT
+            create = api.struct("VkDescriptorSetLayoutCreateInfo", "DESCRIPTOR_SET_LAYOUT_CREATE_INFO")
+            create.bindingCount = buffers
+            create.pBindings = rows
+            found = self._sets[buffers] = api.create("VkDescriptorSetLayout", create)
+        return found
+
+    def layout(self, buffers: int, push_bytes: int) -> Layout:
+        """The layout of programs with these."""
+        found = self._layouts.get((buffers, push_bytes))
+        if found is None:
+            sets = self.set_layout(buffers) if buffers else None
+            found = self._layouts[buffers, push_bytes] = Layout(self._api, sets, buffers, push_bytes)
+        return found
+
+    def destroy(self) -> None:
+        """Destroys all of them."""
+        api = self._api
+        for layout in self._layouts.values():
+            api.DestroyPipelineLayout(api.device, layout.handle, api.null)
+        for made in self._sets.values():
+            api.DestroyDescriptorSetLayout(api.device, made, api.null)
+        self._layouts.clear()
+        self._sets.clear()
+
+
+class Pipelines:
+    """The programs of a device by key, with their pipelines."""
+
+    def __init__(self, api: Api, info: DeviceInfo, layouts: Layouts) -> None:
+        self._api = api
+        self._info = info
+        self._layouts = layouts
+        self._programs: OrderedDict[str, VulkanProgram] = OrderedDict()
+        self._handles: set[Any] = set()
+        self._dead: deque[Any] = deque()
+        self.cache = PipelineCache(api, info)
+
+    def get(self, key: str) -> VulkanProgram | None:
+        """The program of ``key``, which counts as a use."""
+        found = self._programs.get(key)
+        if found is not None:
+            self._programs.move_to_end(key)
+        return found
+
+    def add(self, program: VulkanProgram) -> None:
+        """Takes a program in; the one that was not used for longest goes."""
+        self._programs[program.key] = program
+        if len(self._programs) > _PIPELINES:
+            self._programs.popitem(last=False)
+        while self._dead:
+            self._destroy(self._dead.popleft())
+
+    def build(self, program: VulkanProgram) -> None:
+        """Has the driver compile a program."""
+        api, vk = self._api, self._api.vk
+        layout = self._layouts.layout(program.buffers, program.push_bytes)
+        module_info = api.struct("VkShaderModuleCreateInfo", "SHADER_MODULE_CREATE_INFO")
+        code = api.ffi.new("uint32_t[]", len(program.spirv) // 4)
+        api.ffi.memmove(code, program.spirv, len(program.spirv))
+        module_info.codeSize = len(program.spirv)
+        module_info.pCode = code
+        module = None
+        try:
+            module = api.create("VkShaderModule", module_info)
+            entry = api.ffi.new("char[]", b"main")
+            create = api.struct("VkComputePipelineCreateInfo", "COMPUTE_PIPELINE_CREATE_INFO")
+            create.stage.sType = vk.VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO
+            create.stage.stage = vk.VK_SHADER_STAGE_COMPUTE_BIT
+            create.stage.module = module
+            create.stage.pName = entry
+            create.layout = layout.handle
+            made = api.ffi.new("VkPipeline*")
+            cache = self.cache.handle
+            result = api.CreateComputePipelines(api.device, cache, 1, create, api.null, made)
+            api.check("vkCreateComputePipelines", result)
+        except VulkanError as error:
+            if error.is_lost:
+                raise
+            raise AmpError(f"{self._info.name} can't compile the program: {error}") from error
+        finally:
+            if module is not None:
+                api.DestroyShaderModule(api.device, module, api.null)
+        program.layout = layout
+        program.pipeline = made[0]
+        self._handles.add(made[0])
+        weakref.finalize(program, self._dead.append, made[0]).atexit = False
+        self.cache.note_new()
+
+    def _destroy(self, pipeline: Any) -> None:
+        self._handles.discard(pipeline)
+        self._api.DestroyPipeline(self._api.device, pipeline, self._api.null)
+
+    def destroy(self) -> None:
+        """Destroys everything; what is new in the cache was saved before, or is lost."""
+        for pipeline in list(self._handles):
+            self._destroy(pipeline)
+        self._programs.clear()
+        self.cache.destroy()
+
+
+# -- descriptor sets ----------------------------------------------------------------------------
+
+
+class DescriptorSet:
+    """A descriptor set that is written; ``handles`` points to it. Work that is not over holds it."""
+
+    __slots__ = ("__weakref__", "handles")
+
+    def __init__(self, handles: Any) -> None:
+        self.handles = handles
+
+
+_Key = tuple[tuple[int, int, int], ...]
+
+
+class DescriptorSets:
+    """Descriptor sets by the memory that they name; written once, used again, recycled."""
+
+    def __init__(self, api: Api, layouts: Layouts) -> None:
+        self._api = api
+        self._layouts = layouts
+        self._pools: list[Any] = []
+        self._sets: OrderedDict[_Key, DescriptorSet] = OrderedDict()
+        self._by_block: dict[int, set[_Key]] = {}
+        self._spare: dict[int, deque[Any]] = {}
+
+    def __len__(self) -> int:
+        return len(self._sets)
+
+    def get(self, slots: tuple[Slot, ...]) -> DescriptorSet:
+        """The set that binds ``slots`` at 0, 1, ..."""
+        key = tuple([slot.place for slot in slots])
+        found = self._sets.get(key)
+        if found is not None:
+            self._sets.move_to_end(key)
+            return found
+        if len(self._sets) >= _SETS:
+            self._forget(next(iter(self._sets)))
+        made = self._spare_set(len(slots))
+        self._write(made.handles[0], slots)
+        self._sets[key] = made
+        for slot in slots:
+            self._by_block.setdefault(slot.block.serial, set()).add(key)
+        return made
+
+    def forget_block(self, serial: int) -> None:
+        """Gives up the sets that name a block."""
+        for key in self._by_block.pop(serial, ()):
+            self._forget(key)
+
+    def _forget(self, key: _Key) -> None:
+        if self._sets.pop(key, None) is not None:
+            for serial, *_ in key:
+                self._by_block.get(serial, set()).discard(key)
+
+    def _spare_set(self, buffers: int) -> DescriptorSet:
+        """A set that no work uses: an old one, or one of a new pool."""
+        spare = self._spare.setdefault(buffers, deque())
+        if not spare:
+            spare.extend(self._make(buffers))
+        handle = spare.popleft()
+        made = DescriptorSet(self._api.ffi.new("VkDescriptorSet[]", [handle]))
+        # Spare again when neither this table nor any work has it.
+        weakref.finalize(made, spare.append, handle).atexit = False
+        return made
+
+    def _make(self, buffers: int) -> list[Any]:
+        api, vk = self._api, self._api.vk
+        size = api.ffi.new("VkDescriptorPoolSize*")
+        size.type = vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+        size.descriptorCount = buffers * _SETS_IN_POOL
+        create = api.struct("VkDescriptorPoolCreateInfo", "DESCRIPTOR_POOL_CREATE_INFO")
+        create.maxSets = _SETS_IN_POOL
+        create.poolSizeCount = 1
+        create.pPoolSizes = size
+        pool = api.create("VkDescriptorPool", create)
+        self._pools.append(pool)
+        layouts = api.ffi.new("VkDescriptorSetLayout[]", [self._layouts.set_layout(buffers)] * _SETS_IN_POOL)
+        allocate = api.struct("VkDescriptorSetAllocateInfo", "DESCRIPTOR_SET_ALLOCATE_INFO")
+        allocate.descriptorPool = pool
+        allocate.descriptorSetCount = _SETS_IN_POOL
+        allocate.pSetLayouts = layouts
+        made = api.ffi.new("VkDescriptorSet[]", _SETS_IN_POOL)
+        api.check("vkAllocateDescriptorSets", api.AllocateDescriptorSets(api.device, allocate, made))
+        return list(made)
+
+    def _write(self, handle: Any, slots: tuple[Slot, ...]) -> None:
+        api, vk = self._api, self._api.vk
+        rows = api.ffi.new("VkDescriptorBufferInfo[]", len(slots))
+        for number, slot in enumerate(slots):
+            rows[number].buffer = slot.block.buffer
+            rows[number].offset = slot.offset
+            rows[number].range = slot.nbytes
+        write = api.struct("VkWriteDescriptorSet", "WRITE_DESCRIPTOR_SET")
+        write.dstSet = handle
+        write.descriptorCount = len(slots)
+        write.descriptorType = vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+        write.pBufferInfo = rows
+        api.UpdateDescriptorSets(api.device, 1, write, 0, api.null)
+
+    def destroy(self) -> None:
+        """Destroys all of them."""
+        for pool in self._pools:
+            self._api.DestroyDescriptorPool(self._api.device, pool, self._api.null)
+        self._pools.clear()
+        self._sets.clear()
+        self._by_block.clear()
+        self._spare.clear()
+
+
+# -- the driver's pipeline cache ----------------------------------------------------------------
+
+
+def cache_header(vendor: int, device: int, uuid: bytes) -> bytes:
+    """What the data of a pipeline cache begin with, by the Vulkan specification."""
+    return _HEADER.pack(_HEADER.size, 1, vendor, device, uuid)
+
+
+class PipelineCache:
+    """A VkPipelineCache with a file beside the SPIR-V cache, shared by many processes.
+
+    Data that are damaged, or another driver's, are never given to the driver: it starts empty then.
+    """
+
+    def __init__(self, api: Api, info: DeviceInfo) -> None:
+        self._api = api
+        plain = api.properties
+        uuid = bytes(api.ffi.buffer(plain.pipelineCacheUUID))
+        self.header = cache_header(plain.vendorID, plain.deviceID, uuid)
+        text = f"{info.driver} {plain.driverVersion}"
+        self.key = hashlib.sha256(self.header + text.encode()).hexdigest()
+        self.store = default_cache("pipelines")
+        self._kept = self._read()
+        self._new = 0
+        self.handle = self._make(self._kept)
+
+    def _read(self) -> bytes:
+        """What the file holds, if it is this driver's."""
+        data = self.store.get(self.key) or b""
+        return data if data.startswith(self.header) else b""
+
+    def _make(self, data: bytes) -> Any:
+        api = self._api
+        create = api.struct("VkPipelineCacheCreateInfo", "PIPELINE_CACHE_CREATE_INFO")
+        held = api.ffi.from_buffer(data)
+        create.initialDataSize = len(data)
+        create.pInitialData = held if data else api.null
+        return api.create("VkPipelineCache", create)
+
+    def note_new(self) -> None:
+        """Counts a pipeline that was made."""
+        self._new += 1
+        if self._new >= _SAVE_EVERY:
+            self.save()
+
+    def save(self) -> None:
+        """Writes the cache, with what other processes wrote meanwhile, if there is anything new."""
+        if not self._new or self.store.folder is None:
+            return
+        self._new = 0
+        theirs = self._read()
+        try:
+            if theirs and theirs != self._kept:
+                self._merge(theirs)
+            data = self._data()
+        except VulkanError:
+            return  # nothing is lost but the time to compile again; a lost device shows elsewhere
+        if data.startswith(self.header) and data != theirs:
+            self.store.put(self.key, data)
+            self._kept = data
+
+    def _merge(self, data: bytes) -> None:
+        api = self._api
+        other = self._make(data)
+        try:
+            sources = api.ffi.new("VkPipelineCache[]", [other])
+            api.check("vkMergePipelineCaches", api.MergePipelineCaches(api.device, self.handle, 1, sources))
+        finally:
+            api.DestroyPipelineCache(api.device, other, api.null)
+
+    def _data(self) -> bytes:
+        api = self._api
+        size = api.ffi.new("size_t*")
+        api.check("vkGetPipelineCacheData", api.GetPipelineCacheData(api.device, self.handle, size, api.null))
+        held = api.ffi.new("char[]", max(1, size[0]))
+        api.check("vkGetPipelineCacheData", api.GetPipelineCacheData(api.device, self.handle, size, held))
+        return bytes(api.ffi.buffer(held, size[0]))
+
+    def destroy(self) -> None:
+        """Destroys it."""
+        self._api.DestroyPipelineCache(self._api.device, self.handle, self._api.null)

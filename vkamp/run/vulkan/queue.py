@@ -1,0 +1,456 @@
+"""What runs when on a Vulkan device: queues and submissions.
+
+Work is collected, recorded with the barriers that it needs, and submitted without a wait; only what
+the host reads is waited for. Where the host does not see the memory that kernels use, data go
+through memory that it sees, by copies that are work as any other.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vkamp.artifacts import Executable
+from vkamp.errors import UnsupportedFeatureError
+from vkamp.lang.region import ByteSet, scatter
+from vkamp.run.engine import Dispatch, Timing
+from vkamp.run.plan import Access
+from vkamp.run.queue import BaseQueue, DeviceBuffer, moved
+from vkamp.run.vulkan.api import VulkanError
+from vkamp.run.vulkan.commands import CopyWork, DispatchWork, Hazards, Recorder, Stamps, Work, joint_access
+from vkamp.run.vulkan.device import VulkanDevice
+from vkamp.run.vulkan.frames import Frame
+from vkamp.run.vulkan.memory import Kind, Slot
+from vkamp.run.vulkan.pipelines import VulkanProgram
+
+__all__ = ["VulkanQueue"]
+
+_MAX_PENDING = 64
+#: Pieces of submitted work that hold memory.
+_MAX_RUNNING = 256
+#: A copy of more is cut, so that the host fills or empties one piece while the device copies another.
+_CHUNK = 8 << 20
+#: Bytes on their way to or from the device at a time.
+_IN_FLIGHT = 64 << 20
+#: Larger uploads to memory that the host sees wait for the work that uses it, smaller ones are copied
+#: by the device when it is there.
+_SMALL = 256 << 10
+#: More pieces are not copied one by one.
+_MAX_PIECES = 1024
+#: How long a wait stays awake on a GPU (seconds); a CPU driver needs the processor itself.
+_POLL = 1e-4
+
+
+class _Submission:
+    """Work that was recorded; it is held until the device is done with it."""
+
+    __slots__ = ("access", "frame", "is_over", "sink", "staged", "stamps", "work")
+
+    def __init__(self, work: list[Work], frame: Frame, stamps: Stamps | None, sink: Sink | None) -> None:
+        self.work = work
+        self.frame = frame
+        self.access = joint_access(work)
+        self.staged = sum(each.nbytes for each in work if isinstance(each, CopyWork))
+        self.stamps = stamps
+        self.sink = sink
+        self.is_over = False
+
+
+class _State(NamedTuple):
+    """What a queue has to do: one value, so that every change is one assignment."""
+
+    pending: list[Work]
+    running: list[_Submission]
+    hazards: Hazards
+
+
+Sink = Callable[[Timing], None]
+Buffer = DeviceBuffer[Slot]
+
+
+class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
+    """One in-order queue of a device."""
+
+    def __init__(self, device: VulkanDevice) -> None:
+        super().__init__()
+        self.device: VulkanDevice = device
+        self._state = _State([], [], Hazards())
+        self._sink: Sink | None = None
+        self._recorder = Recorder(device.api)
+        self._poll = 0.0 if device.info.kind == "cpu" else _POLL
+        with device.lock:
+            self._frames = device.take_frames()
+        weakref.finalize(self, device.give_back_frames, self._frames).atexit = False
+
+    def _take(self, nbytes: int) -> Slot:
+        return self.device.take(nbytes, self.device.kind, self._statistics)
+
+    def _program(self, executable: Executable) -> VulkanProgram:
+        return self.device.program(executable)
+
+    def _is_program(self, program: object) -> bool:
+        return isinstance(program, VulkanProgram) and program.device is self.device
+
+    # -- the interface
+
+    def enqueue(self, dispatch: Dispatch) -> None:
+        self._check()
+        program, slots = self._checked(dispatch)
+        device = self.device
+        oldest = None
+        with device.lock:
+            try:
+                if program.pipeline is None:
+                    # Made here, so that what the driver can't compile is refused before it is in the queue.
+                    device.pipelines.build(program)
+                    self._statistics.pipelines += 1
+                sets = device.sets.get(slots) if slots else None
+            except VulkanError as error:
+                raise device.failed(error) from error
+            self._state.pending.append(DispatchWork(dispatch, program, slots, sets))
+            if self.immediate or len(self._state.pending) >= _MAX_PENDING:
+                self._submit()
+                oldest = self._excess()
+        if oldest is not None:
+            self._await(oldest)
+
+    def flush(self) -> None:
+        self._check()
+        with self.device.lock:
+            self._submit()
+
+    def wait(self) -> None:
+        self.mark()()
+
+    def mark(self) -> Callable[[], None]:
+        self._check()
+        with self.device.lock:
+            self._submit()
+            last = self._state.running[-1] if self._state.running else None
+
+        def wait() -> None:
+            self._check()
+            if last is not None:
+                self._await(last)
+
+        return wait
+
+    def profile(self, sink: Sink | None) -> None:
+        if sink is not None and not self.device.api.timestamp_bits:
+            raise UnsupportedFeatureError(f"{self.info.name} has no timestamps")
+        self._check()
+        with self.device.lock:
+            self._submit()
+            self._sink = sink
+
+    def close(self) -> None:
+        if self._closed or self.device.forked or self.device.closed:
+            return
+        with self.device.lock:
+            if self.device.removed is None:
+                self.settle_running()
+            self._closed = True
+            self._state = _State([], [], Hazards())
+
+    # -- host access
+
+    def upload(self, buffer: Buffer, offset: int, data: NDArray[np.uint8], where: ByteSet | None) -> None:
+        self._check()
+        if not data.size or (where is not None and not where):
+            return
+        if self.device.staged:
+            self._upload_staged(buffer, offset, data, where)
+        else:
+            self._upload_shared(buffer, offset, data, where)
+        self._statistics.uploads += 1
+        self._statistics.uploaded_bytes += moved(data.size, where)
+
+    def _upload_shared(self, buffer: Buffer, offset: int, data: NDArray[np.uint8], where: ByteSet | None) -> None:
+        mapped = buffer.slot.mapped
+        assert mapped is not None
+        while True:
+            with self.device.lock:
+                is_used = self._is_used(buffer.slot, writes_only=False)
+                if not is_used:
+                    if where is None:
+                        mapped[offset : offset + data.size] = data
+                    else:
+                        scatter(mapped[offset : offset + data.size], data, where, 0)
+                    return
+                if data.size <= _SMALL and (where is None or where.count <= _MAX_PIECES):
+                    self._stage(buffer, offset, data, where, "shared")
+                    return
+                blocker = self._last_use(buffer.slot, writes_only=False)
+            self._await(blocker)
+
+    def _upload_staged(self, buffer: Buffer, offset: int, data: NDArray[np.uint8], where: ByteSet | None) -> None:
+        with self.device.lock:
+            if where is not None and where.count > _MAX_PIECES:
+                # The host puts the pieces into what is there now; nobody else comes between.
+                low, high = where.start, where.stop
+                whole = self._read_staged(buffer, offset + low, high - low, None)
+                scatter(whole, data[low:high], where, low)
+                offset, data, where = offset + low, whole, None
+            self._stage(buffer, offset, data, where, "upload")
+
+    def _stage(self, buffer: Buffer, offset: int, data: NDArray[np.uint8], where: ByteSet | None, kind: Kind) -> None:
+        """Has the device copy ``data`` into a buffer, out of memory that the host fills now."""
+        first, last = (0, data.size) if where is None else (where.start, where.stop)
+        for start, stop in _chunks(first, last):
+            part = ByteSet.interval(start, stop)
+            part = part if where is None else where & part
+            if not part:
+                continue
+            staging = self._staging(stop - start, kind)
+            assert staging.slot.mapped is not None
+            staging.slot.mapped[: stop - start] = data[start:stop]
+            regions = _regions(part, -start, offset)
+            self._state.pending.append(CopyWork(staging, buffer, regions))
+            self._statistics.synced_bytes += part.nbytes
+            if stop - start == _CHUNK or len(self._state.pending) >= _MAX_PENDING:
+                self._submit()
+
+    def _staging(self, nbytes: int, kind: Kind) -> Buffer:
+        """Memory that the host sees, when not too much of it is in use."""
+        waiting = sum(each.nbytes for each in self._state.pending if isinstance(each, CopyWork))
+        if waiting > _CHUNK:
+            self._submit()
+        while True:
+            self.retire()
+            running = [each for each in self._state.running if each.staged]
+            if sum(each.staged for each in running) + nbytes <= _IN_FLIGHT or not running:
+                break
+            self._await(running[0])
+        return DeviceBuffer(self, self.device.take(nbytes, kind, self._statistics), nbytes)
+
+    def download(self, buffer: Buffer, offset: int, nbytes: int, where: ByteSet | None) -> NDArray[np.uint8]:
+        self._check()
+        if self.device.staged:
+            found = self._read_staged(buffer, offset, nbytes, where)
+        else:
+            found = self._read_shared(buffer, offset, nbytes)
+        self._statistics.downloads += 1
+        self._statistics.downloaded_bytes += moved(nbytes, where)
+        return found
+
+    def _read_shared(self, buffer: Buffer, offset: int, nbytes: int) -> NDArray[np.uint8]:
+        mapped = buffer.slot.mapped
+        assert mapped is not None
+        while True:
+            with self.device.lock:
+                if not self._is_used(buffer.slot, writes_only=True):
+                    return mapped[offset : offset + nbytes].copy()
+                blocker = self._last_use(buffer.slot, writes_only=True)
+            self._await(blocker)
+
+    def _read_staged(self, buffer: Buffer, offset: int, nbytes: int, where: ByteSet | None) -> NDArray[np.uint8]:
+        out = np.empty(nbytes, np.uint8)
+        first, last = 0, nbytes
+        if where is not None:
+            if not where:
+                return out
+            first, last = where.start, where.stop
+            where = None if where.count > _MAX_PIECES else where
+        if last - first <= _IN_FLIGHT:
+            with self.device.lock:
+                parts = self._start_reading(buffer, offset, first, last, where)
+            self._finish_reading(out, parts)
+            return out
+        with self.device.lock:  # nobody changes it between two pieces
+            for start in range(first, last, _IN_FLIGHT):
+                stop = min(start + _IN_FLIGHT, last)
+                self._finish_reading(out, self._start_reading(buffer, offset, start, stop, where))
+        return out
+
+    def _start_reading(
+        self, buffer: Buffer, offset: int, first: int, last: int, where: ByteSet | None
+    ) -> list[tuple[_Submission, Buffer, int, int, ByteSet]]:
+        """Submits copies to memory that the host sees: what to wait for, and what is then where."""
+        parts = []
+        for start, stop in _chunks(first, last):
+            part = ByteSet.interval(start, stop)
+            part = part if where is None else where & part
+            if part:
+                staging = self._staging(stop - start, "readback")
+                copy = CopyWork(buffer, staging, _regions(part, offset, -start))
+                self._state.pending.append(copy)
+                self._statistics.synced_bytes += part.nbytes
+                self._submit(copy.access)
+                parts.append((self._state.running[-1], staging, start, stop, part))
+        return parts
+
+    def _finish_reading(
+        self, out: NDArray[np.uint8], parts: list[tuple[_Submission, Buffer, int, int, ByteSet]]
+    ) -> None:
+        for submission, staging, start, stop, part in parts:
+            self._await(submission)
+            assert staging.slot.mapped is not None
+            scatter(out[start:stop], staging.slot.mapped[: stop - start], part, start)
+
+    # -- what is used by what
+
+    def _is_used(self, slot: Slot, *, writes_only: bool) -> bool:
+        """Whether work that is not over uses or writes a slot."""
+        if not self._uses(slot, writes_only):
+            return False
+        self.retire()
+        return self._uses(slot, writes_only)
+
+    def _uses(self, slot: Slot, writes_only: bool) -> bool:
+        state = self._state
+        return any(_touches(each.access, slot, writes_only) for each in (*state.running, *state.pending))
+
+    def _last_use(self, slot: Slot, *, writes_only: bool) -> _Submission:
+        """The submission after which a slot, that is used, is not used any more; pending work is submitted for it."""
+        ids = frozenset((slot.id,))
+        self._submit(Access(ids, frozenset()) if writes_only else Access(frozenset(), ids))
+        return next(s for s in reversed(self._state.running) if _touches(s.access, slot, writes_only))
+
+    def _excess(self) -> _Submission | None:
+        """The last submission that has to be over before more is submitted: what runs holds its memory."""
+        held = sum(len(each.work) for each in self._state.running)
+        found = None
+        for each in self._state.running:
+            if held <= _MAX_RUNNING:
+                break
+            held -= len(each.work)
+            found = each
+        return found
+
+    # -- running
+
+    def _submit(self, needed: Access | None = None) -> None:
+        """Records pending work and hands it to the device; with ``needed``, only what has to be over before that."""
+        device = self.device
+        now, later = _split(self._state.pending, needed)
+        try:
+            if now:
+                submission, hazards, barriers = self._record(now)
+                device.busy[id(self)] = self
+                # From here on the work is submitted, sooner or later, and is not recorded again.
+                self._state = _State(later, [*self._state.running, submission], hazards)
+                self._statistics.submissions += 1
+                self._statistics.barriers += barriers
+                self._statistics.dispatches += sum(isinstance(each, DispatchWork) for each in now)
+        except VulkanError as error:
+            raise device.failed(error) from error
+        self._submit_recorded()
+
+    def _submit_recorded(self) -> None:
+        """Hands to the device what is recorded: usually nothing, unless Ctrl-C came between."""
+        try:
+            for each in self._state.running:
+                self._frames.submit(each.frame)
+        except VulkanError as error:
+            raise self.device.failed(error) from error
+
+    def _record(self, work: list[Work]) -> tuple[_Submission, Hazards, int]:
+        frame = self._frames.begin()
+        stamps = None
+        if self._sink is not None:
+            count = 2 * sum(isinstance(each, DispatchWork) for each in work)
+            stamps = Stamps(self.device.api, self._frames.queries(frame, count)) if count else None
+        hazards, barriers = self._recorder.record(frame.commands, work, self._state.hazards, stamps)
+        if not self.device.staged or any(_is_readback(each) for each in work):
+            self._recorder.show_to_host(frame.commands)
+        api = self.device.api
+        api.check("vkEndCommandBuffer", api.EndCommandBuffer(frame.commands))
+        return _Submission(work, frame, stamps, self._sink), hazards, barriers
+
+    def _await(self, submission: _Submission) -> None:
+        """Waits until a submission is over, with the lock given up unless a caller has it."""
+        device, frame = self.device, submission.frame
+        with device.lock:
+            if submission.is_over:
+                return
+            self._submit_recorded()
+            frame.waiters += 1
+        try:
+            self._frames.wait(frame, self._poll, device.check)
+        except VulkanError as error:
+            raise device.failed(error) from error
+        finally:
+            with device.lock:
+                frame.waiters -= 1
+        with device.lock:
+            self.retire()
+
+    def settle_running(self) -> None:
+        """Waits for everything handed to the device, and for nothing else."""
+        submitted = [each for each in self._state.running if each.frame.results]
+        if submitted:
+            self._await(submitted[-1])
+
+    def retire(self) -> None:
+        """Lets go of work that is over."""
+        state = self._state
+        done = 0
+        try:
+            for each in state.running:
+                if not each.frame.results or not self._frames.is_done(each.frame):
+                    break
+                done += 1
+        except VulkanError as error:
+            raise self.device.failed(error) from error
+        if not done:
+            return
+        for each in state.running[:done]:
+            each.is_over = True
+        self._state = state._replace(running=state.running[done:])
+        if not self._state.running:
+            self.device.busy.pop(id(self), None)
+        for each in state.running[:done]:
+            if each.stamps is not None and each.sink is not None:
+                self._report(each, each.stamps, each.sink)
+            self._frames.give_back(each.frame)
+
+    def _report(self, submission: _Submission, stamps: Stamps, sink: Sink) -> None:
+        """Tells how long the dispatches of a submission took."""
+        api = self.device.api
+        mask = (1 << api.timestamp_bits) - 1
+        seconds = api.properties.limits.timestampPeriod * 1e-9
+        ticks = self._frames.ticks(submission.frame, stamps.count)
+        for number, key in enumerate(stamps.keys):
+            begin, end = ticks[2 * number], ticks[2 * number + 1]
+            sink(Timing(key, begin * seconds, ((end - begin) & mask) * seconds))
+
+
+def _touches(access: Access, slot: Slot, writes_only: bool) -> bool:
+    return slot.id in access.writes or (not writes_only and slot.id in access.reads)
+
+
+def _split(pending: list[Work], needed: Access | None) -> tuple[list[Work], list[Work]]:
+    """Pending work that has to run before something with the access ``needed``, and the rest, which may run later."""
+    if needed is None:
+        return list(pending), []
+    now: list[Work] = []
+    later: list[Work] = []
+    reads, writes = needed
+    for each in reversed(pending):
+        if each.access.conflicts(Access(reads, writes)):
+            now.append(each)
+            reads, writes = reads | each.access.reads, writes | each.access.writes
+        else:
+            later.append(each)
+    return now[::-1], later[::-1]
+
+
+def _is_readback(work: Work) -> bool:
+    return isinstance(work, CopyWork) and work.buffers[1].slot.block.kind == "readback"
+
+
+def _chunks(first: int, last: int) -> Iterator[tuple[int, int]]:
+    return ((start, min(start + _CHUNK, last)) for start in range(first, last, _CHUNK))
+
+
+def _regions(part: ByteSet, source: int, target: int) -> NDArray[np.uint64]:
+    """Rows of a copy of ``part``, whose positions are moved by ``source`` and ``target``."""
+    rows = np.array(list(part.intervals()), np.int64)
+    sizes = rows[:, 1] - rows[:, 0]
+    regions: NDArray[np.uint64]
+    regions = np.stack([rows[:, 0] + source, rows[:, 0] + target, sizes], axis=1).astype(np.uint64)
+    return regions
