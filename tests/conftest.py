@@ -27,7 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--vkamp-accelerators",
         default=",".join(DEFAULT_ACCELERATORS),
         metavar="A,B|all",
-        help="the accelerators to run on, each named as VKAMP_ACCELERATOR names one; "
+        help="the accelerators to run on, each named as VKAMP_ACCELERATOR names one, with the engine behind an @ "
+        "(swiftshader@vulkan) unless it is that of VKAMP_ENGINE; "
         "'all': the default ones and every further device of this machine (default: %(default)s)",
     )
     parser.addoption(
@@ -80,7 +81,8 @@ def _names_for(marker: pytest.Mark | None, config: pytest.Config) -> list[str]:
         return list(selected)
     if "drivers" in marker.args:
         return [name for name in selected if name != "reference"]
-    return [name for name in selected if name in marker.args]
+    # The engine behind an @ does not change which device it is.
+    return [name for name in selected if name.partition("@")[0] in marker.args]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

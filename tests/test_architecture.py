@@ -18,13 +18,14 @@ PACKAGE = ROOT / "vkamp"
 
 # The package itself as a user sees it, `vkamp`, stands here under the name PUBLIC.
 PUBLIC = "vkamp"
-MIDDLE = {"errors", "artifacts", "ir", "findings", "edit", "front", "check", "emit", "sim", "spirv"}
+MIDDLE = {"errors", "artifacts", "cache", "ir", "findings", "edit", "front", "check", "emit", "sim", "spirv"}
 CORE = MIDDLE | {"lang", "run", "pipeline", "dispatch"}
 LIBRARIES = {"algorithms", "blas", "fft", "rng"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "artifacts": {"errors"},
+    "cache": {"errors"},
     "ir": {"errors"},
     "findings": {"errors", "ir"},
     "edit": {"errors"},
@@ -33,8 +34,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "check": {"errors", "ir", "findings", "artifacts"},
     "emit": {"errors", "ir", "artifacts"},
     "sim": {"errors", "ir", "findings", "artifacts"},
-    "spirv": {"errors", "artifacts"},
-    "run": {"errors", "artifacts", "lang"},
+    "spirv": {"errors", "artifacts", "cache"},
+    "run": {"errors", "artifacts", "cache", "lang"},
     "pipeline": MIDDLE,
     "dispatch": {"errors", "artifacts", "findings", "lang", "pipeline", "run", "sim"},
     PUBLIC: CORE,
@@ -46,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 
 ONLY_ROOMS_WITH_VULKAN = {"run"}
 ONLY_ROOMS_WITH_PROCESSES = {"spirv"}
-ONLY_ROOMS_THAT_WRITE = {"edit", "spirv", "cli"}
+ONLY_ROOMS_THAT_WRITE = {"edit", "cache", "spirv", "cli"}
 ROOMS_WITH_COMPUTED_IMPORTS = {PUBLIC, "cli", "testing"}
 
 STARTS_PROCESSES = re.compile(

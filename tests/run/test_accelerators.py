@@ -36,6 +36,135 @@ def test_an_accelerator_is_found_by_index(info):
     assert accelerator(f"vulkan:{info.index}").description == info.name
 
 
+@pytest.mark.parametrize("named", ["kompute", "vulkan", "VULKAN "])
+def test_an_accelerator_of_an_engine(info, named):
+    found = accelerator(info.name, engine=named)
+    name = named.strip().lower()
+    assert found.engine == name
+    assert found.description == info.name
+    assert found == accelerator(f"{info.name}@{name}") == accelerator(f"vulkan:{info.index}@{name}")
+    assert accelerator(found.device_path) == found
+    assert accelerator(found, engine=name) is not found
+    assert accelerator(found, engine=name) == found
+    assert found in accelerator.get_all(named)
+    assert accelerator(engine=name).engine == name
+
+
+def test_engines_make_other_accelerators_of_one_device(info):
+    one, other = (accelerator(info.name, engine=engine) for engine in ("kompute", "vulkan"))
+    assert one != other
+    assert accelerator(one, engine="vulkan") == other
+    assert one.default_view != other.default_view
+    assert one.device_path.partition("@")[0] == other.device_path.partition("@")[0]
+    a = amp.array(amp.extent(5), amp.int32, np.arange(5, dtype=np.int32), accelerator_view=one.default_view)
+    b = amp.array(a, accelerator_view=other.default_view)
+    view = amp.array_view(np.zeros(5, np.int32))
+
+    @amp.kernel
+    def add(idx, source, target):
+        target[idx] += source[idx]
+
+    amp.parallel_for_each(one.default_view, a.extent, add, a, view)
+    amp.parallel_for_each(other.default_view, b.extent, add, b, view)
+    assert np.asarray(view).tolist() == [0, 2, 4, 6, 8]
+    assert one.default_view.statistics.dispatches == other.default_view.statistics.dispatches == 1
+
+
+@pytest.mark.parametrize("wrong", ["metal", "", "reference"])
+def test_an_unknown_engine_lists_what_there_is(wrong):
+    text = f"engine={wrong!r} names no engine: there are 'kompute' and 'vulkan'"
+    with pytest.raises(amp.AmpError, match=text):
+        accelerator(engine=wrong)
+    with pytest.raises(amp.AmpError, match=text):
+        accelerator.get_all(wrong)
+
+
+def test_two_engines_at_once_are_refused():
+    with pytest.raises(amp.AmpError, match="is of the engine 'vulkan', not 'kompute'"):
+        accelerator("0@vulkan", engine="kompute")
+    with pytest.raises(amp.AmpError, match="names no accelerator"):
+        accelerator("reference", engine="vulkan")
+    with pytest.raises(amp.AmpError, match="names no accelerator"):
+        accelerator("0@metal")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, ["kompute", "vulkan:0", "vulkan:0@vulkan"]),
+        ("", ["kompute", "vulkan:0", "vulkan:0@vulkan"]),
+        ("kompute", ["kompute", "vulkan:0", "vulkan:0@vulkan"]),
+        (" Vulkan", ["vulkan", "vulkan:0@kompute", "vulkan:0"]),
+    ],
+)
+def test_the_variable_names_the_engine(script, value, expected):
+    done = script(
+        """
+        import vkamp as amp
+        paths = [amp.accelerator("0", engine=engine).device_path for engine in ("kompute", "vulkan")]
+        a = amp.array(amp.extent(3), amp.int32)
+        print([amp.accelerator().engine, *paths], a.accelerator_view.accelerator.engine)
+        print(sorted({each.engine for each in amp.accelerator.get_all()}))
+        """,
+        VKAMP_ENGINE=value,
+        VKAMP_ACCELERATOR=None,
+    )
+    assert done.stdout == f"{expected} {expected[0]}\n{sorted(['cpu', 'reference', expected[0]])}\n"
+
+
+def test_a_wrong_engine_variable_lists_what_there_is(script):
+    done = script(
+        """
+        import vkamp as amp
+        for use in (amp.accelerator, amp.accelerator.get_all, lambda: amp.accelerator("swiftshader")):
+            try:
+                use()
+            except amp.AmpError as error:
+                print(error)
+        """,
+        VKAMP_ENGINE="cuda",
+    )
+    assert done.stdout == 3 * "VKAMP_ENGINE=cuda names no engine: there are 'kompute' and 'vulkan'\n"
+
+
+def test_the_direct_engine_without_its_package(script):
+    done = script(
+        """
+        import sys
+        sys.modules["vulkan"] = None
+        import vkamp as amp
+        try:
+            amp.accelerator("swiftshader")
+        except amp.AmpError as error:
+            print(error)
+        """,
+        VKAMP_ENGINE="vulkan",
+    )
+    assert "pip install vulkan" in done.stdout
+
+
+def test_the_direct_engine_needs_no_kompute(script):
+    done = script(
+        """
+        import sys
+        sys.modules["kp"] = None
+        import numpy as np
+        import vkamp as amp
+        a = amp.array(amp.extent(4), amp.int32, np.arange(4, dtype=np.int32))
+
+        @amp.kernel
+        def double(idx, a):
+            a[idx] *= 2
+
+        amp.parallel_for_each(a.extent, double, a)
+        print(np.asarray(a), amp.accelerator().engine)
+        """,
+        VKAMP_ENGINE="vulkan",
+        VKAMP_ACCELERATOR=None,
+    )
+    assert done.stdout == "[0 2 4 6] vulkan\n"
+
+
 def test_get_all_has_every_kind():
     found = accelerator.get_all()
     paths = [a.device_path for a in found]
@@ -73,7 +202,7 @@ def test_properties(info):
     assert not found.has_display
     assert found.version >> 16 == 1
     assert (found.dedicated_memory == 0) == found.is_emulated
-    assert not found.supports_double_precision  # not while Kompute enables no features
+    assert not found.supports_double_precision  # not while the kernel language has no float64
     assert not found.supports_limited_double_precision
     assert found.supports_cpu_shared_memory == (info.kind in ("cpu", "integrated"))
     assert found.limits == info.limits

@@ -13,9 +13,9 @@ import pytest
 
 from tests.spirv.shaders import shader
 from vkamp import spirv
+from vkamp.cache import DiskCache, default_cache
 from vkamp.errors import AmpError
 from vkamp.spirv import glslang
-from vkamp.cache import DiskCache, default_cache
 
 
 @pytest.fixture

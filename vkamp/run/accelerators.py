@@ -1,8 +1,8 @@
 """Accelerators and their views: what users see of devices (AMP: ``accelerator``,
 ``accelerator_view``).
 
-Importing this module asks no driver; the first use of a device does. Engines other than Kompute's
-are added by :func:`register_engine`.
+Importing this module asks no driver; the first use of a device does. Two engines lead to Vulkan
+devices, Kompute's and the direct one; others are added by :func:`register_engine`.
 """
 
 from __future__ import annotations
@@ -33,10 +33,17 @@ __all__ = [
 ]
 
 _VARIABLE = "VKAMP_ACCELERATOR"
+_ENGINE_VARIABLE = "VKAMP_ENGINE"
+_KOMPUTE, _DIRECT = "kompute", "vulkan"
+_VULKAN_ENGINES = (_KOMPUTE, _DIRECT)
 _CPU = "cpu"
 _DEFAULT = "default"
 #: major in the high 16 bits: the device model is AMP 1.2's.
 _VERSION = (1 << 16) | 2
+
+
+#: Features that kernels can use so far.
+_IN_KERNELS: frozenset[str] = frozenset()
 
 
 class queuing_mode(enum.Enum):
@@ -66,6 +73,16 @@ class _Engines:
         with self.lock:
             self.engines[engine.name] = engine
 
+    def to_vulkan(self, name: str) -> Engine:
+        """One of the engines that lead to Vulkan devices."""
+        with self.lock:
+            if name not in self.engines:
+                # Imported here: few processes use it.
+                from vkamp.run.vulkan.engine import VulkanEngine
+
+                self.engines[name] = VulkanEngine()
+            return self.engines[name]
+
 
 _engines = _Engines()
 _engines.add(KomputeEngine())
@@ -79,47 +96,62 @@ def register_engine(engine: Engine) -> None:
 # -- finding devices ----------------------------------------------------------------------------
 
 
-def _vulkan_devices(*, search_browsers: bool = False) -> list[DeviceInfo]:
+def _engine_name(wanted: str | None) -> str:
+    """The engine that is asked for, else the variable's, else Kompute."""
+    given = os.environ.get(_ENGINE_VARIABLE, "") if wanted is None else wanted
+    name = given.strip().lower() or (_KOMPUTE if wanted is None else "")
+    if name not in _VULKAN_ENGINES:
+        asked = f"{_ENGINE_VARIABLE}={given}" if wanted is None else f"engine={given!r}"
+        raise AmpError(f"{asked} names no engine: there are {' and '.join(map(repr, _VULKAN_ENGINES))}")
+    return name
+
+
+def _vulkan_devices(engine: str | None = None, *, search_browsers: bool = False) -> list[DeviceInfo]:
+    name = _engine_name(engine)
     if search_browsers:
         devices.vulkan_devices(search_browsers=True)
-    return _engines.engines["kompute"].devices()
+    return _engines.to_vulkan(name).devices()
 
 
 def _other_devices() -> list[DeviceInfo]:
-    others = [e for e in _engines.engines.values() if e.name != "kompute"]
+    others = [e for e in _engines.engines.values() if e.name not in _VULKAN_ENGINES]
     return [info for engine in others for info in engine.devices()]
 
 
 def _path(info: DeviceInfo) -> str:
-    """``vulkan:0``, or the engine's name for what is no Vulkan device (``reference``)."""
-    if info.engine == "kompute":
-        return f"vulkan:{info.index}"
+    """``vulkan:0``, with the engine unless it is the default one (``vulkan:0@kompute``), or the engine's name for what
+    is no Vulkan device (``reference``).
+    """
+    if info.engine in _VULKAN_ENGINES:
+        return f"vulkan:{info.index}" + ("" if info.engine == _engine_name(None) else f"@{info.engine}")
     return info.engine if info.index == 0 else f"{info.engine}:{info.index}"
 
 
 def _listing(found: list[DeviceInfo]) -> str:
-    rows = [f"  {info.index}  {info.name}" for info in found if info.engine == "kompute"]
-    rows += [f'  "{_path(info)}"  {info.name}' for info in found if info.engine != "kompute"]
+    rows = [f"  {info.index}  {info.name}" for info in found if info.engine in _VULKAN_ENGINES]
+    rows += [f'  "{_path(info)}"  {info.name}' for info in found if info.engine not in _VULKAN_ENGINES]
     return "\n".join([*rows, f'  "{_CPU}"  stores data, runs no kernel'])
 
 
-def _named(name: str, asked: str) -> DeviceInfo | str:
+def _named(name: str, asked: str, engine: str | None = None) -> DeviceInfo | str:
     """The device that ``name`` stands for; ``"cpu"`` for the accelerator that only stores.
 
-    A name is ``cpu``, a device path, an index, or part of a description, whichever fits first.
-    ``asked`` says in errors where the name was given.
+    A name is ``cpu``, a device path, an index, or part of a description, whichever fits first; all
+    but ``cpu`` may end in ``@`` and an engine, as ``engine`` says it otherwise. ``asked`` says in
+    errors where the name was given.
     """
-    wanted = name.strip().lower()
-    if wanted == _CPU:
-        return _CPU
-    others = _other_devices()
-    exact = [info for info in others if wanted == _path(info).lower()]
-    if exact:
-        return exact[0]
-    found = _vulkan_devices()
+    wanted, engine = _without_engine(name.strip().lower(), engine)
+    others = _other_devices() if engine is None else []
+    if engine is None:
+        if wanted == _CPU:
+            return _CPU
+        exact = [info for info in others if wanted == _path(info).lower()]
+        if exact:
+            return exact[0]
+    found = _vulkan_devices(engine)
     matches = _matches(wanted, found)
     if not matches and wanted and wanted in "swiftshader":
-        found = _vulkan_devices(search_browsers=True)
+        found = _vulkan_devices(engine, search_browsers=True)
         matches = _matches(wanted, found)
     if len({info.name for info in matches}) == 1:
         return matches[0]
@@ -129,8 +161,18 @@ def _named(name: str, asked: str) -> DeviceInfo | str:
     )
 
 
+def _without_engine(name: str, engine: str | None) -> tuple[str, str | None]:
+    """A name and the engine that is asked for, in it (``nvidia@vulkan``) or beside it."""
+    start, _, end = name.rpartition("@")
+    if end not in _VULKAN_ENGINES:
+        return name, engine if engine is None else _engine_name(engine)
+    if engine is not None and _engine_name(engine) != end:
+        raise AmpError(f"{name!r} is of the engine {end!r}, not {engine!r}")
+    return start, end
+
+
 def _matches(wanted: str, found: list[DeviceInfo]) -> list[DeviceInfo]:
-    exact = [i for i in found if wanted in (_path(i), str(i.index))]
+    exact = [i for i in found if wanted in (f"vulkan:{i.index}", str(i.index))]
     if exact or not wanted or wanted.isdigit():
         return exact
     return [i for i in found if wanted in i.name.lower()]
@@ -143,6 +185,7 @@ def _default_device() -> DeviceInfo | str:
         return _named(name, f"{_VARIABLE}={name}")
     if _engines.chosen is not None:
         return _engines.chosen
+    _engine_name(None)  # a wrong one is an error everywhere
     try:
         return min(_vulkan_devices(), key=devices.rank)
     except AmpError:
@@ -163,6 +206,10 @@ class accelerator:
     ``"default"``. Raises ``AmpError`` that lists the accelerators if ``path`` names none or
     several. Without any Vulkan device ``accelerator()`` is ``"cpu"``, and a launch says what to
     install.
+
+    ``engine`` chooses the way to a Vulkan device: ``"kompute"`` or ``"vulkan"`` (directly), by
+    default what the environment variable ``VKAMP_ENGINE`` says, else ``"kompute"``. The path may
+    say it, too: ``"nvidia@vulkan"``. The same device by another engine is another accelerator.
     """
 
     __slots__ = ("_info",)
@@ -170,17 +217,21 @@ class accelerator:
     default_accelerator = _DEFAULT
     cpu_accelerator = _CPU
 
-    def __init__(self, path: str | accelerator = _DEFAULT) -> None:
+    def __init__(self, path: str | accelerator = _DEFAULT, *, engine: str | None = None) -> None:
         self._info: DeviceInfo | None
         if isinstance(path, accelerator):
-            self._info = path._info
-            return
+            if engine is None or path.engine == _engine_name(engine):
+                self._info = path._info
+                return
+            path = path.device_path.partition("@")[0]
         if not isinstance(path, str):
             raise TypeError(f"accelerator takes a path, not {type(path).__name__}")
-        if path.strip().lower() == _DEFAULT:
+        if path.strip().lower() != _DEFAULT:
+            found = _named(path, f"accelerator({path!r})", engine)
+        elif engine is None:
             found = _default_device()
         else:
-            found = _named(path, f"accelerator({path!r})")
+            found = min(_vulkan_devices(engine), key=devices.rank)
         self._info = None if isinstance(found, str) else found
 
     @classmethod
@@ -190,14 +241,16 @@ class accelerator:
         return made
 
     @classmethod
-    def get_all(cls) -> list[accelerator]:
+    def get_all(cls, engine: str | None = None) -> list[accelerator]:
         """Every accelerator: the Vulkan devices, the reference accelerator, ``"cpu"`` (AMP:
         ``get_all``).
 
-        A machine without Vulkan has the others.
+        A machine without Vulkan has the others. The Vulkan devices are those of one engine, the
+        default one if none is given.
         """
+        _engine_name(engine)
         try:
-            found = _vulkan_devices()
+            found = _vulkan_devices(engine)
         except AmpError:
             found = []
         return [cls._of(info) for info in (*found, *_other_devices(), None)]
@@ -225,8 +278,8 @@ class accelerator:
 
     @property
     def device_path(self) -> str:
-        """The name by which ``accelerator(path)`` finds it: ``"vulkan:0"``, ``"reference"``,
-        ``"cpu"``.
+        """The name by which ``accelerator(path)`` finds it: ``"vulkan:0"``, ``"vulkan:0@vulkan"``
+        where the engine is not the default one, ``"reference"``, ``"cpu"``.
         """
         return _CPU if self._info is None else _path(self._info)
 
@@ -234,6 +287,11 @@ class accelerator:
     def description(self) -> str:
         """The device's name."""
         return "CPU accelerator" if self._info is None else self._info.name
+
+    @property
+    def engine(self) -> str:
+        """The way to the device: ``"kompute"``, ``"vulkan"``, ``"reference"``, ``"cpu"``."""
+        return _CPU if self._info is None else self._info.engine
 
     @property
     def version(self) -> int:
@@ -264,10 +322,10 @@ class accelerator:
 
     @property
     def supports_double_precision(self) -> bool:
-        """Whether kernels may use float64 there now: the device has it and the engine can enable
-        it.
+        """Whether kernels may use float64 there now: the device has it, the engine can enable it, and
+        the kernel language knows it, which it does not yet.
         """
-        return self._info is not None and "float64" in self._info.usable_features
+        return self._info is not None and "float64" in self._info.usable_features & _IN_KERNELS
 
     @property
     def supports_limited_double_precision(self) -> bool:
