@@ -119,7 +119,7 @@ class Pipelines:
     def add(self, program: VulkanProgram) -> None:
         """Takes a program in; the one that was not used for longest goes."""
         self._programs[program.key] = program
-        if len(self._programs) > _PIPELINES:
+        while len(self._programs) > _PIPELINES:
             self._programs.popitem(last=False)
         while self._dead:
             self._destroy(self._dead.popleft())
@@ -339,8 +339,9 @@ class PipelineCache:
             data = self._data()
         except VulkanError:
             return  # nothing is lost but the time to compile again; a lost device shows elsewhere
-        if data.startswith(self.header) and data != theirs:
-            self.store.put(self.key, data)
+        if data.startswith(self.header):
+            if data != theirs:
+                self.store.put(self.key, data)
             self._kept = data
 
     def _merge(self, data: bytes) -> None:
