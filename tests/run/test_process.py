@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.run.conftest import ENGINES
 from vkamp.errors import AcceleratorRemovedError
 from vkamp.run import kompute
 from vkamp.run.engine import Dispatch
@@ -140,6 +141,7 @@ def test_ctrl_c_during_a_long_kernel(name, outer, tiles, expression, tmp_path):
     assert (rest, child.returncode) == ("[5, 6, 7]\n[2, 3]\nearly\n", 0), errors
 
 
+@pytest.mark.parametrize("engine", [*list(ENGINES.values())[:2], "VulkanEngine(staged=True)"])
 @pytest.mark.parametrize(
     "ending",
     [
@@ -152,12 +154,12 @@ def test_ctrl_c_during_a_long_kernel(name, outer, tiles, expression, tmp_path):
         "import gc; gc.disable(); runner.queue.flush(); del runner.queue",
     ],
 )
-def test_exit_with_work_pending(script, driver, expression, ending):
+def test_exit_with_work_pending(script, driver, engine, ending):
     done = script(
         f"""
         import sys
         from conftest import *
-        runner = runner_on({expression}, {driver!r})
+        runner = runner_on({engine}, {driver!r})
         a, b = runner.buffer([1] * 999), runner.buffer([2] * 999)
         runner.launch("long", [a], [100, 50_000], groups=(1, 1, 1))
         runner.launch("scale", [a, b], [1])

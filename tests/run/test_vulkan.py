@@ -495,7 +495,7 @@ def test_the_pipeline_cache_is_kept_on_disk(found_cache):
 
 @pytest.mark.accelerators("swiftshader")
 def test_a_damaged_pipeline_cache_is_ignored(found_cache):
-    found, path = found_cache()
+    _, path = found_cache()
     good = path.read_bytes()
     for damaged in (b"", good[:20], good[:-1], good[:60] + bytes([good[60] ^ 1]) + good[61:], b"x" * len(good)):
         path.write_bytes(damaged)
