@@ -18,7 +18,7 @@ from vkamp.errors import Span
 #: Whether the compiler finds races on tile_static memory; until then, the reference accelerator answers for it.
 STATIC_RACES = False
 #: Whether check mode runs on devices.
-CHECK_MODE = False
+CHECK_MODE = True
 
 #: Schedules of the reference accelerator beside its own.
 SCHEDULES = (("reversed", 0), ("adversarial", 0), ("random", 1), ("random", 2))
