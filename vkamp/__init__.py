@@ -13,6 +13,7 @@ from vkamp.dispatch import check, follow, parallel_for_each, reference_schedule
 from vkamp.errors import (
     AcceleratorRemovedError,
     AmpError,
+    BarrierWarning,
     CheckError,
     CheckWarning,
     CompileError,
@@ -121,6 +122,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AcceleratorRemovedError",
     "AmpError",
+    "BarrierWarning",
     "CheckError",
     "CheckWarning",
     "CompileError",

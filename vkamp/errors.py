@@ -15,6 +15,7 @@ __all__ = [
     "MESSAGES",
     "AcceleratorRemovedError",
     "AmpError",
+    "BarrierWarning",
     "CheckError",
     "CheckWarning",
     "CompileError",
@@ -147,6 +148,10 @@ class CheckWarning(UserWarning):
 
 class RaceWarning(UserWarning):
     """All threads of a tile store to one element: the last one wins, whichever that is."""
+
+
+class BarrierWarning(UserWarning):
+    """A barrier orders nothing, and costs time."""
 
 
 # -- rendering ---------------------------------------------------------------------------------------------------
@@ -585,6 +590,22 @@ MESSAGES.update(
             _C,
             "{threads} store to this one element of `{name}`: which value stays is not defined",
             "let one thread store it: {single}",
+        ),
+        "VKA630": Message(
+            _C,
+            "{element} is {done} here by thread {now}{when} and {did} thread {before}, "
+            "and no barrier that orders {space} memory stands between: a race",
+            "{advice}",
+        ),
+        "VKA631": Message(
+            _C,
+            "{element} is written here by the threads {first} and {second} at once: a race",
+            "let each thread write an element of its own, or use an atomic",
+        ),
+        "VKA640": Message(
+            _C,
+            "this barrier orders nothing: no access of {memory} memory stands on one side of it",
+            "leave it out",
         ),
     }
 )

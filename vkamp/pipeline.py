@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from vkamp import emit, front, spirv
 from vkamp.artifacts import Executable, Target
 from vkamp.check import report
+from vkamp.check.conflicts import RaceVerdicts, judge_races
 from vkamp.check.instrument import REPORT, Instrumented, buffer_word
 from vkamp.check.instrument import instrument as _instrument
 from vkamp.check.races import check_certain_races
@@ -26,7 +27,7 @@ from vkamp.check.report import Placed, Shadow, Where
 from vkamp.check.uniformity import check_uniformity
 from vkamp.emit import choose_target, grid, tile_counts
 from vkamp.emit.arrays import bind_arrays
-from vkamp.errors import RaceWarning
+from vkamp.errors import BarrierWarning, RaceWarning
 from vkamp.findings import Finding
 from vkamp.front import Arguments, Request, collect, make_request
 from vkamp.front.context import Guard
@@ -71,10 +72,11 @@ class Compiled:
     contiguous: frozenset[str]
     guards: tuple[Guard, ...]
     constants: Mapping[str, Any]
+    races: RaceVerdicts
 
 
 def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
-    """Runs the front end and the checks; raises their errors, warns of stores that race."""
+    """Runs the front end and the checks; raises their errors, warns of stores that race and of barriers without use."""
     lowered = front.lower(request, captured)
     kernel = lowered.kernel
     if os.environ.get("VKAMP_VERIFY"):
@@ -83,7 +85,10 @@ def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
     # Races are judged by what is uniform, so that a single thread's update passes.
     for finding in check_certain_races(kernel, uniformity):
         warnings.warn_explicit(finding.text, RaceWarning, finding.span.file, finding.span.line)
-    return Compiled(kernel, access(kernel), contiguous(kernel), lowered.guards, lowered.constants)
+    races = judge_races(kernel, uniformity)
+    for finding in races.advice:
+        warnings.warn_explicit(finding.text, BarrierWarning, finding.span.file, finding.span.line)
+    return Compiled(kernel, access(kernel), contiguous(kernel), lowered.guards, lowered.constants, races)
 
 
 def instrument(compiled: Compiled, left_out: frozenset[str] = frozenset()) -> tuple[Instrumented, Compiled]:

@@ -78,7 +78,9 @@ def calls(idx, i, f, g):
 @compiles(F.extent.tile(4), F)
 @amp.kernel
 def barrier_in_a_function(t_idx, a):
-    a[t_idx] = shared(t_idx, a[t_idx]) + shared(t_idx, 2.0)
+    first = shared(t_idx, a[t_idx])
+    t_idx.barrier.wait()
+    a[t_idx] = first + shared(t_idx, 2.0)
 
 
 def closure():

@@ -1,0 +1,188 @@
+"""Races between the threads of a tile, judged by the compiler: proved absent, found, or unknown.
+
+A kernel is run for all threads of one tile at once (``lockstep``). *Proved* covers every access that any launch of
+the kernel can make inside bounds; *found* is certain wherever the code around both accesses is reached. Everything
+else is left to check mode.
+
+C++ AMP's model: docs/conformance.md, section 12.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from vkamp.check.evaluation import Budget, Found, statements_of
+from vkamp.check.intervals import Access, Conflict, Step
+from vkamp.check.lockstep import Lockstep
+from vkamp.check.races import RaceFinding
+from vkamp.check.uniformity import Uniformity
+from vkamp.errors import MESSAGES, CompileError, Note, Span, UnsupportedFeatureError, diagnostic, render
+from vkamp.ir import nodes
+from vkamp.ir.access import access
+
+__all__ = ["RaceVerdicts", "judge_races"]
+
+
+@dataclass(frozen=True)
+class RaceVerdicts:
+    """What is known of races on each tile_static variable and each container that the kernel changes, by name.
+
+    In ``proved`` ones no two threads conflict, as long as no index is out of bounds; of ``unknown`` ones the compiler
+    cannot tell. ``advice``: barriers that order nothing.
+    """
+
+    proved: frozenset[str] = frozenset()
+    unknown: frozenset[str] = frozenset()
+    advice: tuple[RaceFinding, ...] = ()
+
+
+def judge_races(kernel: nodes.Kernel, uniformity: Uniformity) -> RaceVerdicts:
+    """Prove the tile_static variables and changed containers free of races, or find one.
+
+    Raises:
+        CompileError: two threads of a tile certainly conflict on an element (VKA630, VKA631).
+    """
+    changed = [name for name, what in access(kernel).items() if what.changes]
+    names = frozenset([*(v.name for v in kernel.tile_statics), *changed])
+    waits = any(isinstance(s, nodes.Barrier) for s in statements_of(kernel))
+    if not names and not waits:
+        return RaceVerdicts()
+    run = Lockstep(kernel, uniformity)
+    try:
+        run.run()
+    except Found as found:
+        raise _error(kernel, uniformity, found.conflict) from None
+    except Budget:
+        return RaceVerdicts(unknown=names)
+    lost = {name for _, name in run.unknown} | {name for name in changed if not _apart(kernel, run, name)}
+    return RaceVerdicts(names - lost, names & lost, tuple(_advice(kernel, run)))
+
+
+def _apart(kernel: nodes.Kernel, run: Lockstep, name: str) -> bool:
+    """Whether no two tiles, and no other parameter, get to one element of a container."""
+    buffer, kinds = kernel.buffer(name), access(kernel)
+    sharing = [b.name for b in kernel.buffers if b.storage == buffer.storage]
+    if not any(kinds[other].writes for other in sharing):
+        return True
+    return sharing == [name] and buffer.dense and run.spreads[name].apart
+
+
+# -- the error -----------------------------------------------------------------------------------------------------
+
+_DONE = {"read": "read", "write": "written", "atomic": "updated atomically"}
+
+
+def _error(kernel: nodes.Kernel, uniformity: Uniformity, found: Conflict) -> CompileError | UnsupportedFeatureError:
+    """The error that shows both accesses, and how to order them."""
+    later, earlier = found.later, found.earlier
+    element = _element(later, found.now)
+    now, before = _thread(kernel, found.now), _thread(kernel, found.before)
+    if later.path == earlier.path and later.kind == earlier.kind == "write":
+        first, second = (_thread(kernel, n) for n in sorted((found.now, found.before)))
+        return diagnostic("VKA631", later.span, element=element, first=first, second=second)
+    space = later.root[0]
+    note = f"{_DONE[earlier.kind]} here by thread {before}"
+    mine, _ = _parting(later, earlier)
+    when = " in the next iteration" if mine is not None and _turned(later, earlier) else ""
+    return diagnostic(
+        "VKA630",
+        later.span,
+        notes=(Note(replace(earlier.span, caller=None), note),),
+        element=element,
+        done=_DONE[later.kind],
+        did=f"{_DONE[earlier.kind]} by" if earlier.kind != later.kind else "by",
+        when=when,
+        space=space,
+        advice=_ordering(kernel, uniformity, later, earlier),
+        now=now,
+        before=before,
+    )
+
+
+def _element(made: Access, thread: int) -> str:
+    """The element in a message: its index where that is known."""
+    name = made.root[1]
+    numbers = []
+    for index in made.index:
+        assert index is not None
+        if not index.known:
+            return f"an element of `{name}`"
+        numbers.append(str(index.lane if isinstance(index.lane, int) else int(index.lane[thread])))
+    return f"`{name}[{', '.join(numbers)}]`" if numbers else f"`{name}`"
+
+
+def _thread(kernel: nodes.Kernel, number: int) -> str:
+    """A thread by its index in the tile."""
+    assert kernel.tile is not None
+    return f"({', '.join(str(int(i)) for i in np.unravel_index(number, kernel.tile))})"
+
+
+def _parting(later: Access, earlier: Access) -> tuple[Step | None, Step | None]:
+    """The first steps in which the ways to two accesses differ."""
+    for mine, other in zip(later.path, earlier.path, strict=False):
+        if mine != other:
+            return mine, other
+    return None, None
+
+
+def _turned(later: Access, earlier: Access) -> bool:
+    """Whether the later access is of another iteration of one loop."""
+    mine, other = _parting(later, earlier)
+    return mine is not None and other is not None and mine[0] is other[0]
+
+
+def _ordering(kernel: nodes.Kernel, uniformity: Uniformity, later: Access, earlier: Access) -> str:
+    """Where which barrier belongs."""
+    space = later.root[0]
+    fence = f"wait_with_{space}_memory_fence()"
+    around = [step[0] for step, other in zip(later.path, earlier.path, strict=False) if step == other]
+    inside = any(isinstance(s, nodes.Call) for s in around)
+    barrier = f"`{fence}`" if inside else f"`{kernel.index_name}.barrier.{fence}`"
+    mine, other = _parting(later, earlier)
+    uneven = next((s for s in around if uniformity.divergence(s) is not None), None)
+    if mine is None or other is None:
+        return f"read what you need into a variable, wait at {barrier}, and write then"
+    if uneven is not None:
+        what = "`if`" if isinstance(uneven, nodes.If) else "loop"
+        return (
+            f"end the {what} of line {uneven.span.line} between the two, wait there at {barrier} "
+            f"with all threads, and go on in another {what}"
+        )
+    if mine[0] is other[0]:
+        if uniformity.divergence(mine[0]) is None:
+            return f"wait at the end of the loop's body, too: {barrier}"
+        return "let each iteration have elements of its own, or use atomics"
+    parent = around[-1] if around else None
+    if isinstance(parent, nodes.If) and _side(parent, mine[0]) != _side(parent, other[0]):
+        return f"write two `if`s instead of `else`, and wait between them at {barrier}"
+    line = mine[0].span.line
+    if line == other[0].span.line:
+        return f"write line {line} as two statements, and wait between them at {barrier}"
+    return f"wait before line {line}: {barrier}"
+
+
+def _side(parent: nodes.If, statement: nodes.Stmt) -> bool:
+    return any(s is statement for s in parent.orelse)
+
+
+# -- barriers that order nothing -----------------------------------------------------------------------------------
+
+
+def _advice(kernel: nodes.Kernel, run: Lockstep) -> list[RaceFinding]:
+    """The barriers that no access before them and none after them needs, on any way through the kernel."""
+    if kernel.tile is None:
+        return []
+    found = []
+    row = MESSAGES["VKA640"]
+    for key, (statement, frame) in run.visited.items():
+        if key in run.useful:
+            continue
+        fence = statement.fence
+        kinds = [k for k, o in (("tile_static", fence.orders_tile_static), ("global", fence.orders_global)) if o]
+        fields = {"memory": " or ".join(kinds)}
+        span: Span = replace(statement.span, caller=frame.call)
+        text = render(f"VKA640: {row.text.format(**fields)}", span, (), row.help.format(**fields))
+        found.append(RaceFinding("VKA640", text, span))
+    return found
