@@ -16,7 +16,7 @@ from tests.corpus.registry import CATEGORIES, PAIRS, Launch, Pair
 from vkamp.errors import Span
 
 #: Whether the compiler finds races on tile_static memory; until then, the reference accelerator answers for it.
-STATIC_RACES = False
+STATIC_RACES = True
 #: Whether check mode runs on devices.
 CHECK_MODE = True
 

@@ -13,6 +13,7 @@ import numpy as np
 from vkamp.check.facts import Facts
 from vkamp.check.intervals import Access, Conflict, Pending, Root, Space, Step, conflict
 from vkamp.check.lanes import (
+    DATA,
     FALSE,
     TRUE,
     Anything,
@@ -34,7 +35,7 @@ from vkamp.errors import Span
 from vkamp.ir import nodes
 from vkamp.ir.types import BOOL, INT32, Array, Scalar, Struct, Type, Vector
 
-__all__ = ["LIMIT", "Budget", "Evaluator", "Found", "Frame", "Guards", "State", "Way", "statements_of"]
+__all__ = ["LIMIT", "TRACKED", "Budget", "Evaluator", "Found", "Frame", "Guards", "State", "Way", "statements_of"]
 
 Guards = frozenset[tuple[int, bool]]
 
@@ -64,11 +65,14 @@ class State:
     must: Mask
     guards: Guards
     pending: Pending
+    #: Whether each thread is here only if what lies in tile_static memory says so.
+    chosen: bool = False
     live: bool = True
 
-    def fork(self, may: Mask, must: Mask, guards: Guards, *, alone: bool = False) -> State:
+    def fork(self, may: Mask, must: Mask, guards: Guards, *, alone: bool = False, chosen: bool = False) -> State:
         """A way that some threads take, or (``alone``) that excludes the others."""
-        return State(dict(self.env), may, must, guards, self.pending.copy() if alone else self.pending)
+        pending = self.pending.copy() if alone else self.pending
+        return State(dict(self.env), may, must, guards, pending, self.chosen or chosen)
 
 
 #: What a condition splits a state into: threads that may and must be there, and the guards; ``None``: nobody.
@@ -140,7 +144,7 @@ class Evaluator:
 
     def value(self, expr: nodes.Expr) -> Anything:
         """The value; its accesses are noted."""
-        if expr.type not in _TRACKED and self.facts.dull(expr):
+        if expr.type not in TRACKED and self.facts.dull(expr) and not isinstance(expr, nodes.Load):
             return None
         handler = _EXPRESSIONS.get(type(expr))
         if handler is not None:
@@ -158,7 +162,7 @@ class Evaluator:
                 return None
             lane = np.asarray(value.can).astype(np.int64)
             return constant(int(lane)) if lane.ndim == 0 else Number(lane, 0, 1)
-        return value
+        return value if isinstance(value, Number) else None
 
     def truth(self, expr: nodes.Expr) -> Truth:
         """The value of a condition."""
@@ -168,12 +172,12 @@ class Evaluator:
     def _const(self, expr: nodes.Const) -> Anything:
         if expr.type == BOOL:
             return TRUE if expr.value else FALSE
-        return constant(int(expr.value)) if expr.type in _TRACKED else None
+        return constant(int(expr.value)) if expr.type in TRACKED else None
 
     def _scalar(self, expr: nodes.ScalarValue) -> Anything:
         if expr.type == BOOL:
             return Truth(True, False, (self.symbols.named(("scalar", expr.name), constant=True), True))
-        return self.symbols.given(("scalar", expr.name)) if expr.type in _TRACKED else None
+        return self.symbols.given(("scalar", expr.name)) if expr.type in TRACKED else None
 
     def _thread_index(self, expr: nodes.ThreadIndex) -> Number:
         size = self.tile[expr.dim]
@@ -209,7 +213,7 @@ class Evaluator:
             known = left.known and right.known
             return negation(Truth(*[_equal(left, right)] * 2)) if known else None
         first, second = self.number(expr.left), self.number(expr.right)
-        if first is None or second is None or expr.type not in _TRACKED:
+        if first is None or second is None or expr.type not in TRACKED:
             return None
         assert isinstance(expr.type, Scalar)
         return arithmetic(expr.op, first, second, expr.type, self.symbols)
@@ -253,7 +257,7 @@ class Evaluator:
         if target == BOOL and source == BOOL:
             return self.truth(expr.operand)
         value = self.number(expr.operand)
-        if value is None or source not in _TRACKED or target not in _TRACKED:
+        if value is None or source not in TRACKED or target not in TRACKED:
             return None
         if target == BOOL:
             return comparison("ne", value, constant(0), self.symbols)
@@ -280,11 +284,28 @@ class Evaluator:
         if isinstance(place, nodes.Local) and not isinstance(place.type, Array):
             name = place.variable.name
             value = self.state.env.get(name)
-            if value is None and place.type in _TRACKED and self.is_uniform(name):
+            if not isinstance(value, (Number, Truth)) and place.type in TRACKED and self.is_uniform(name):
                 value = self.state.env[name] = self.lost(place.type)
             return value
         self.access("read", place)
-        return None
+        return DATA if self.facts.in_tile_static(place) else None
+
+    def is_data(self, expr: nodes.Expr) -> bool:
+        """Whether what lies in tile_static memory decides the value, and otherwise only what is known."""
+        return self._source(expr) == "data"
+
+    def _source(self, expr: nodes.Expr) -> Literal["data", "known"] | None:
+        """Where a value comes from; ``None``: from elsewhere, too."""
+        if isinstance(expr, nodes.Const):
+            return "known"
+        if isinstance(expr, nodes.Load):
+            if not isinstance(expr.place, nodes.Local):
+                return "data" if self.facts.in_tile_static(expr.place) else None
+            return _source_of(self.state.env.get(expr.place.variable.name))
+        parts = {self._source(child) for child in nodes.children(expr) if isinstance(child, nodes.Expr)}
+        if None not in parts and "data" in parts:
+            return "data"
+        return _source_of(self.value(expr)) if self.facts.dull(expr) else None
 
     def lost(self, kind: Type) -> Anything:
         """Some value that is the same for all threads."""
@@ -372,6 +393,7 @@ class Evaluator:
             may=state.may,
             must=state.must,
             guards=state.guards,
+            chosen=state.chosen,
             span=replace(place.span, caller=self.frame.call),
             path=self.path,
             shared_store=statement in self.told,
@@ -545,12 +567,19 @@ def statements_of(kernel: nodes.Kernel) -> Iterator[nodes.Stmt]:
 
 #: Steps of work before the analysis gives up.
 LIMIT = 12_000
-_TRACKED: frozenset[Type] = frozenset({BOOL, INT32, Scalar("uint32", "uint", 32)})
+#: The types whose values are followed.
+TRACKED: frozenset[Type] = frozenset({BOOL, INT32, Scalar("uint32", "uint", 32)})
 
 
 def _way(state: State, can: Mask, must: Mask) -> Way:
     may = state.may & can
     return (may, state.must & must, state.guards) if may.any() else None
+
+
+def _source_of(value: Anything) -> Literal["data", "known"] | None:
+    if value is DATA:
+        return "data"
+    return "known" if isinstance(value, (Number, Truth)) and value.known else None
 
 
 def _equal(left: Truth, right: Truth) -> Any:

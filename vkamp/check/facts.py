@@ -15,13 +15,37 @@ class Facts:
     """Facts of the statements and expressions of one kernel, each found once."""
 
     def __init__(self, kernel: nodes.Kernel) -> None:
+        self.kernel = kernel
         self.functions = {f.name: f for f in kernel.functions}
         #: Containers that the kernel changes.
         self.changed = frozenset(name for name, what in access(kernel).items() if what.changes)
+        self._arbitrary: frozenset[nodes.Variable] | None = None
         self._dull: dict[int, bool] = {}
         self._assigned: dict[int, frozenset[str]] = {}
         self._costs: dict[int, int] = {}
         self._plain: dict[int, bool] = {}
+
+    def in_tile_static(self, place: nodes.Place) -> bool:
+        """Whether a place lies in tile_static memory that is filled with what comes from containers."""
+        root = nodes.root_of(place)
+        return isinstance(root, nodes.Local) and root.variable in self._filled()
+
+    def _filled(self) -> frozenset[nodes.Variable]:
+        """The tile_static variables to which nothing is stored but what comes from containers, changed or not."""
+        if self._arbitrary is None:
+            stores: dict[nodes.Variable, list[nodes.Expr | None]] = {}
+            for function in (*self.kernel.functions, self.kernel.body):
+                for statement in nodes.walk_statements(function.body):
+                    for variable, value in _stores(statement):
+                        stores.setdefault(variable, []).append(value)
+            found = set(stores)
+            while True:
+                less = {v for v in found if all(_from(value, found) for value in stores[v])}
+                if less == found:
+                    break
+                found = less
+            self._arbitrary = frozenset(v for v in found if v.storage == "tile_static")
+        return self._arbitrary
 
     def dull(self, node: nodes.Node) -> bool:
         """Whether evaluating the expression or place touches no shared memory."""
@@ -41,7 +65,7 @@ class Facts:
 
     def _is_plain(self, statement: nodes.Stmt) -> bool:
         for inner in nodes.walk_statements((statement,)):
-            if isinstance(inner, (nodes.Barrier, nodes.Atomic, nodes.Return)):
+            if isinstance(inner, (nodes.Barrier, nodes.Atomic, nodes.Return, nodes.Claim)):
                 return False
             if isinstance(inner, nodes.Assign) and _shared(inner.place):
                 return False
@@ -104,7 +128,7 @@ def _shared(place: nodes.Place) -> bool:
 
 
 def _targets(statement: nodes.Stmt) -> Iterator[nodes.Variable]:
-    if isinstance(statement, nodes.For):
+    if isinstance(statement, (nodes.For, nodes.Claim)):
         yield statement.variable
     elif isinstance(statement, nodes.Assign):
         root = nodes.root_of(statement.place)
@@ -122,3 +146,32 @@ def atomic_targets(statement: nodes.Atomic) -> Iterator[nodes.Variable]:
         yield statement.result
     if statement.expected is not None:
         yield statement.expected.variable
+
+
+def _stores(statement: nodes.Stmt) -> Iterator[tuple[nodes.Variable, nodes.Expr | None]]:
+    """The variables that a statement changes, and what it stores if that is an expression."""
+    if isinstance(statement, nodes.Assign):
+        root = nodes.root_of(statement.place)
+        if isinstance(root, nodes.Local):
+            yield root.variable, statement.value
+        return
+    if isinstance(statement, nodes.Atomic):
+        root = nodes.root_of(statement.place)
+        if isinstance(root, nodes.Local):
+            yield root.variable, None
+    elif isinstance(statement, nodes.Call):
+        for argument in statement.args:
+            if isinstance(argument, nodes.Local):
+                yield argument.variable, None
+    for variable in _targets(statement):
+        yield variable, None
+
+
+def _from(value: nodes.Expr | None, variables: set[nodes.Variable]) -> bool:
+    """Whether a value depends on a container, or on one of the variables."""
+    for node in nodes.walk(value) if value is not None else ():
+        if isinstance(node, nodes.Load):
+            root = nodes.root_of(node.place)
+            if isinstance(root, nodes.BufferElement) or root.variable in variables:
+                return True
+    return False

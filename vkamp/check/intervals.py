@@ -34,7 +34,8 @@ class Access:
 
     ``index``: per dimension the number, or ``None``.  ``words``: which 32-bit words of the element; all of them
     certainly if ``exact``.  No thread outside ``may`` makes it; those of ``must`` do where the code around is reached
-    with ``guards`` holding.  ``maybe``: a barrier may have ended its interval.  ``shared_store``: told of otherwise.
+    with ``guards`` holding.  ``chosen``: what lies in tile_static memory tells each thread whether to make it.
+    ``maybe``: a barrier may have ended its interval.  ``shared_store``: told of otherwise.
     """
 
     root: Root
@@ -49,6 +50,7 @@ class Access:
     guards: frozenset[tuple[int, bool]]
     span: Span
     path: tuple[Step, ...]
+    chosen: bool = False
     maybe: bool = False
     shared_store: bool = False
     serial: int = field(default_factory=lambda: next(_serials))
@@ -154,8 +156,12 @@ def conflict(later: Access, earlier: Access) -> tuple[bool, Conflict | None]:
     if not _collisions(pairs, later.may, earlier.may, first=False):
         return False, None
     nested = later.guards <= earlier.guards or earlier.guards <= later.guards
-    told = later.shared_store or earlier.shared_store
-    if not (certain and nested and later.exact and earlier.exact) or later.maybe or earlier.maybe or told:
+    doubtful = (
+        (later.maybe or earlier.maybe)
+        or (later.shared_store or earlier.shared_store)
+        or (later.chosen and earlier.chosen)
+    )
+    if doubtful or not (certain and nested and later.exact and earlier.exact):
         return True, None
     found = _collisions(pairs, later.must, earlier.must, first=True)
     return True, Conflict(later, earlier, *found) if found else None

@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from vkamp.ir.types import INT32, Scalar, int_range
 
 __all__ = [
+    "DATA",
     "FALSE",
     "TRUE",
     "Anything",
+    "Data",
     "Lanes",
     "Mask",
     "Number",
@@ -81,7 +83,12 @@ class Truth:
         return self.can is self.must
 
 
-Anything = Number | Truth | None
+class Data:
+    """A number that nothing but tile_static memory decides: any number may lie there."""
+
+
+DATA = Data()
+Anything = Number | Truth | Data | None
 
 TRUE, FALSE = Truth(True, True), Truth(False, False)
 _MAYBE = Truth(True, False)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from vkamp.check.evaluation import LIMIT, Evaluator, Frame, Guards, State
+from vkamp.check.evaluation import LIMIT, TRACKED, Evaluator, Frame, Guards, State
 from vkamp.check.facts import atomic_targets
 from vkamp.check.intervals import Pending, Root, Space, joined
 from vkamp.check.lanes import TRUE, Anything, Lanes, Mask, Number, Truth, arithmetic
@@ -87,6 +87,15 @@ class Lockstep(Evaluator):
                 self.state.env[root.variable.name] = None
         self.path = outer
 
+    def _claim(self, statement: nodes.Claim) -> None:
+        outer = self.path
+        self.path = (*outer, (statement, 0))
+        value = self.value(statement.value)
+        if value is None and statement.variable.type in TRACKED:
+            value = self.lost(statement.variable.type)
+        self.state.env[statement.variable.name] = value
+        self.path = outer
+
     def _barrier(self, statement: nodes.Barrier) -> None:
         fence, pending = statement.fence, self.state.pending
         if not fence.waits:
@@ -149,10 +158,16 @@ class Lockstep(Evaluator):
             return
         before, exited = self.state, self.exited
         alone = holds[2] != before.guards
+        chosen = not truth.known and not alone and self.is_data(condition)
+        if chosen:
+            # Any thread may be told to go either way.
+            can, must = np.asarray(truth.can), np.asarray(truth.must)
+            holds = holds[0], before.must & can, holds[2]
+            fails = fails[0], before.must & ~must, fails[2]
         self.exited = self.nobody
         ends = []
         for way, side in ((holds, then), (fails, orelse)):
-            self.state = before.fork(*way, alone=alone)
+            self.state = before.fork(*way, alone=alone, chosen=chosen)
             if side is not None:
                 side()
             ends.append(self.state)
@@ -222,7 +237,7 @@ class Lockstep(Evaluator):
                 frame.arrays[parameter.name] = self.root_of(argument.variable)
         before, exited, returned = self.state, self.exited, self.returned
         self.frame, self.exited, self.returned = frame, self.nobody, self.nobody
-        self.state = State(env, before.may, before.must, before.guards, before.pending)
+        self.state = replace(before, env=env)
         self._block(function.body)
         ends = [end for end, _ in frame.exits]
         if self.state.live or not ends:
@@ -593,4 +608,5 @@ _STATEMENTS: dict[type[nodes.Stmt], Callable[[Lockstep, Any], None]] = {
     nodes.Atomic: _L._atomic,
     nodes.Call: _L._call,
     nodes.Assert: _L._assert,
+    nodes.Claim: _L._claim,
 }
