@@ -604,7 +604,7 @@ MESSAGES.update(
         ),
         "VKA640": Message(
             _C,
-            "this barrier orders nothing: no access of {memory} memory stands on one side of it",
+            "this barrier orders nothing: no thread accesses {memory} memory {where}",
             "leave it out",
         ),
     }

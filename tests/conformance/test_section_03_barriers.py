@@ -202,6 +202,7 @@ def uniform_constants(t, values, bound, *, N: amp.constant):  # noqa: N803
         t.barrier.wait()
 
 
+@pytest.mark.filterwarnings("ignore::vkamp.BarrierWarning")
 @row("3", "tile-uniform: constants, captured values, tile ids and sizes, tile_static after a barrier")
 def test_uniform_values(accelerator_view):
     values = amp.array_view(numbers(8))
@@ -254,6 +255,7 @@ def uniform_control(t, values, rounds):
         t.barrier.wait()
 
 
+@pytest.mark.filterwarnings("ignore::vkamp.BarrierWarning")
 @row("3", "barriers in uniform loops followed by break, in else branches, in called functions")
 def test_uniform_control(accelerator_view):
     values = amp.array_view(numbers(8))
@@ -261,6 +263,7 @@ def test_uniform_control(accelerator_view):
     assert np.array_equal(np.asarray(values), np.roll(numbers(2, 4), -3, 1).ravel())
 
 
+@pytest.mark.filterwarnings("ignore::vkamp.BarrierWarning")
 @row("3", "a barrier without tile memory")
 def test_barrier_alone(accelerator_view):
     values = amp.array_view(numbers(6))

@@ -25,7 +25,7 @@ def sorted_tiles(values, tile):
 @faulty(
     "sorting",
     "The steps of the bitonic sort follow each other without a barrier.",
-    race("keys"),
+    race("keys", "VKA63"),
     lambda: launch(amp.extent(16).tile(8), random_numbers(16), zeros(16), expect=sorted_tiles(random_numbers(16), 8)),
 )
 @amp.kernel

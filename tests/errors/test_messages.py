@@ -30,7 +30,7 @@ def message_of(program: Path) -> str:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             runpy.run_path(str(program))
-    except (amp.AmpError, TypeError, ValueError, amp.RaceWarning) as error:
+    except (amp.AmpError, TypeError, ValueError, amp.RaceWarning, amp.BarrierWarning) as error:
         text = f"{type(error).__name__}: {error}\n"
     else:
         pytest.fail(f"{program.name} is accepted")

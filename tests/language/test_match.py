@@ -166,6 +166,7 @@ def assigned_in_one_case(i, out):
     out[i] = x
 
 
+@pytest.mark.filterwarnings("ignore::vkamp.BarrierWarning")
 def test_uniformity_follows_the_subject(accelerator_view):
     out = amp.array_view(np.zeros(12, I32))
     amp.parallel_for_each(accelerator_view, amp.extent(12).tile(4), uniform_match, 1, out)

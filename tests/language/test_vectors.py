@@ -514,6 +514,7 @@ def uniform_branches(t, a, g):
     a[t] = h
 
 
+@pytest.mark.filterwarnings("ignore::vkamp.BarrierWarning")
 def test_barriers_under_captured_vectors(accelerator_view):
     cells = amp.array(amp.extent(4), amp.int2, accelerator_view=accelerator_view)
     launch(accelerator_view, cells.extent.tile(2), uniform_branches, cells, amp.int2())

@@ -9,6 +9,7 @@ C++ AMP's model: docs/conformance.md, section 12.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -53,7 +54,9 @@ def judge_races(kernel: nodes.Kernel, uniformity: Uniformity) -> RaceVerdicts:
     try:
         run.run()
     except Found as found:
-        raise _error(kernel, uniformity, found.conflict) from None
+        name = found.conflict.later.root[1]
+        apart = name in changed and _apart(kernel, run, name)
+        raise _error(kernel, uniformity, found.conflict, apart) from None
     except Budget:
         return RaceVerdicts(unknown=names)
     lost = {name for _, name in run.unknown} | {name for name in changed if not _apart(kernel, run, name)}
@@ -74,7 +77,9 @@ def _apart(kernel: nodes.Kernel, run: Lockstep, name: str) -> bool:
 _DONE = {"read": "read", "write": "written", "atomic": "updated atomically"}
 
 
-def _error(kernel: nodes.Kernel, uniformity: Uniformity, found: Conflict) -> CompileError | UnsupportedFeatureError:
+def _error(
+    kernel: nodes.Kernel, uniformity: Uniformity, found: Conflict, apart: bool
+) -> CompileError | UnsupportedFeatureError:
     """The error that shows both accesses, and how to order them."""
     later, earlier = found.later, found.earlier
     element = _element(later, found.now)
@@ -95,7 +100,7 @@ def _error(kernel: nodes.Kernel, uniformity: Uniformity, found: Conflict) -> Com
         did=f"{_DONE[earlier.kind]} by" if earlier.kind != later.kind else "by",
         when=when,
         space=space,
-        advice=_ordering(kernel, uniformity, later, earlier),
+        advice=_ordering(kernel, uniformity, later, earlier, apart),
         now=now,
         before=before,
     )
@@ -133,34 +138,42 @@ def _turned(later: Access, earlier: Access) -> bool:
     return mine is not None and other is not None and mine[0] is other[0]
 
 
-def _ordering(kernel: nodes.Kernel, uniformity: Uniformity, later: Access, earlier: Access) -> str:
+def _ordering(kernel: nodes.Kernel, uniformity: Uniformity, later: Access, earlier: Access, apart: bool) -> str:
     """Where which barrier belongs."""
     space = later.root[0]
     fence = f"wait_with_{space}_memory_fence()"
-    around = [step[0] for step, other in zip(later.path, earlier.path, strict=False) if step == other]
+    common = itertools.takewhile(lambda steps: steps[0] == steps[1], zip(later.path, earlier.path, strict=False))
+    around = [step[0] for step, _ in common]
     inside = any(isinstance(s, nodes.Call) for s in around)
     barrier = f"`{fence}`" if inside else f"`{kernel.index_name}.barrier.{fence}`"
     mine, other = _parting(later, earlier)
     uneven = next((s for s in around if uniformity.divergence(s) is not None), None)
+    parent = around[-1] if around else None
+    if space == "global" and not apart:
+        return "write into another container: a barrier orders the threads of one tile only"
     if mine is None or other is None:
-        return f"read what you need into a variable, wait at {barrier}, and write then"
-    if uneven is not None:
-        what = "`if`" if isinstance(uneven, nodes.If) else "loop"
+        if uneven is None:
+            return f"read what you need into a variable, wait at {barrier}, and write then"
         return (
-            f"end the {what} of line {uneven.span.line} between the two, wait there at {barrier} "
-            f"with all threads, and go on in another {what}"
+            f"read what you need into a variable, wait at {barrier} with all threads, outside of the {_what(uneven)}, "
+            f"and write in another"
         )
+    if mine[0] is not other[0] and isinstance(parent, nodes.If) and _side(parent, mine[0]) != _side(parent, other[0]):
+        return f"write two `if`s instead of the `else`, and wait between them at {barrier} with all threads"
+    if uneven is not None:
+        return f"end the {_what(uneven)} between the two, wait at {barrier} with all threads, and go on in another"
     if mine[0] is other[0]:
         if uniformity.divergence(mine[0]) is None:
             return f"wait at the end of the loop's body, too: {barrier}"
         return "let each iteration have elements of its own, or use atomics"
-    parent = around[-1] if around else None
-    if isinstance(parent, nodes.If) and _side(parent, mine[0]) != _side(parent, other[0]):
-        return f"write two `if`s instead of `else`, and wait between them at {barrier}"
     line = mine[0].span.line
     if line == other[0].span.line:
         return f"write line {line} as two statements, and wait between them at {barrier}"
     return f"wait before line {line}: {barrier}"
+
+
+def _what(statement: nodes.Stmt) -> str:
+    return f"{'`if`' if isinstance(statement, nodes.If) else 'loop'} of line {statement.span.line}"
 
 
 def _side(parent: nodes.If, statement: nodes.Stmt) -> bool:
@@ -181,7 +194,8 @@ def _advice(kernel: nodes.Kernel, run: Lockstep) -> list[RaceFinding]:
             continue
         fence = statement.fence
         kinds = [k for k, o in (("tile_static", fence.orders_tile_static), ("global", fence.orders_global)) if o]
-        fields = {"memory": " or ".join(kinds)}
+        where = "after it" if key in run.opened else "before it, since the barrier before"
+        fields = {"memory": " or ".join(kinds), "where": where}
         span: Span = replace(statement.span, caller=frame.call)
         text = render(f"VKA640: {row.text.format(**fields)}", span, (), row.help.format(**fields))
         found.append(RaceFinding("VKA640", text, span))

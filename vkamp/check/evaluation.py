@@ -111,6 +111,7 @@ class Evaluator:
         self.path: tuple[Step, ...] = ()
         self.exited: Mask = self.nobody
         self.steps = 0
+        self.compared = 0
         self.unknown: set[Root] = set()
         self.found: list[Conflict] = []
         self.trials = 0
@@ -134,9 +135,9 @@ class Evaluator:
             self.shapes[variable.name] = variable.type
         self.spreads = {name: Spread(len(self.tile)) for name in self.facts.changed}
 
-    def spend(self, steps: int = 1) -> None:
-        """Work done; there is an end to it."""
-        self.steps += steps
+    def spend(self) -> None:
+        """One more statement; there is an end to it."""
+        self.steps += 1
         if self.steps > LIMIT:
             raise Budget
 
@@ -411,18 +412,19 @@ class Evaluator:
         pending.touched.add(space)
 
     def _judge(self, made: Access) -> None:
-        pending = self.state.pending
-        for other in [made, *pending.of(made.root)]:
+        for other in reversed(list(self.state.pending.add(made))):
             if made.kind != "write" and other.kind != "write":
                 continue
-            self.spend()
+            self.compared += 1
+            if self.compared > COMPARISONS:
+                self.unknown.add(made.root)
+                break
             may, certain = conflict(made, other)
             if may:
                 self.unknown.add(made.root)
             if certain is not None and made.root[0] in self.plain_spaces:
                 self.found.append(certain)
                 self.tell()
-        pending.add(made)
 
     def tell(self) -> None:
         """End with the first conflict, unless a loop's body is only tried."""
@@ -566,7 +568,9 @@ def statements_of(kernel: nodes.Kernel) -> Iterator[nodes.Stmt]:
 
 
 #: Steps of work before the analysis gives up.
-LIMIT = 12_000
+LIMIT = 4_000
+#: Accesses compared one by one before what more there is counts as unknown.
+COMPARISONS = 600
 #: The types whose values are followed.
 TRACKED: frozenset[Type] = frozenset({BOOL, INT32, Scalar("uint32", "uint", 32)})
 

@@ -6,11 +6,13 @@ C++ AMP's model: docs/conformance.md, section 12.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+import math
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vkamp.check.lanes import Lanes, Mask, Number, difference
 from vkamp.errors import Span
@@ -66,6 +68,78 @@ class Conflict:
     before: int
 
 
+class Memory:
+    """The accesses to one tile_static variable or container in one interval.
+
+    Of accesses whose elements are all known, ``lowest`` and ``highest`` say which threads touch each element, and
+    which write it: most accesses are found to conflict with none of them at once.
+    """
+
+    def __init__(self) -> None:
+        self.accesses: dict[int, Access] = {}
+        #: Those whose elements are not all known.
+        self.loose: dict[int, Access] = {}
+        #: Per element, the lowest and highest thread: any access, then writes.
+        self.tables: tuple[NDArray[np.int16], ...] = ()
+
+    def copy(self) -> Memory:
+        """An independent copy."""
+        made = Memory()
+        made.accesses, made.loose = dict(self.accesses), dict(self.loose)
+        made.tables = tuple(table.copy() for table in self.tables)
+        return made
+
+    def merge(self, other: Memory) -> None:
+        """The accesses of another way, too."""
+        for mine, others in ((self.accesses, other.accesses), (self.loose, other.loose)):
+            for serial, access in others.items():
+                if serial not in mine or access.maybe:
+                    mine[serial] = access
+        if not self.tables:
+            self.tables = tuple(table.copy() for table in other.tables)
+        elif other.tables:
+            for at, (table, more) in enumerate(zip(self.tables, other.tables, strict=True)):
+                (np.maximum if at % 2 else np.minimum)(table, more, out=table)
+
+    def add(self, access: Access) -> Collection[Access]:
+        """Note an access; those accesses, itself too, that it may conflict with."""
+        cells = _cells(access)
+        self.accesses[access.serial] = access
+        if cells is None:
+            self.loose[access.serial] = access
+            return self.accesses.values()
+        size = math.prod(access.extents or ())
+        if not self.tables:
+            none = np.iinfo(np.int16)
+            self.tables = tuple(np.full(size, none.min if at % 2 else none.max, np.int16) for at in range(4))
+        threads = np.flatnonzero(access.may)
+        where = cells[threads]
+        inside = (where >= 0) & (where < size)
+        threads, where = threads[inside].astype(np.int16), where[inside]
+        writes = access.kind == "write"
+        for at in range(4 if writes else 2):
+            table = self.tables[at]
+            (np.maximum if at % 2 else np.minimum).at(table, where, threads)
+        lowest, highest = self.tables[:2] if writes else self.tables[2:]
+        touched = highest[where] >= 0
+        clash = touched & ((lowest[where] != threads) | (highest[where] != threads))
+        return self.accesses.values() if clash.any() else self.loose.values()
+
+
+def _cells(access: Access) -> Lanes | None:
+    """The element of each thread, row by row, if all are known; below 0 where one is out of bounds."""
+    if access.extents is None or any(index is None or not index.known for index in access.index):
+        return None
+    cells, outside = np.zeros(len(access.may), np.int64), np.zeros(len(access.may), np.bool_)
+    for index, extent in zip(access.index, access.extents, strict=True):
+        assert index is not None
+        if index.low < 0 or index.high >= extent:
+            outside |= np.logical_or(np.less(index.lane, 0), np.greater_equal(index.lane, extent))
+        cells = cells * extent + index.lane
+    cells[outside] = -1
+    return cells
+
+
 class Pending:
     """What happened since the last ordering barrier, on the way to one program point.
 
@@ -73,7 +147,7 @@ class Pending:
     """
 
     def __init__(self) -> None:
-        self.accesses: dict[Root, dict[int, Access]] = {}
+        self.memories: dict[Root, Memory] = {}
         self.epochs: dict[Space, int] = {"tile_static": 0, "global": 0}
         self.touched: set[Space] = set()
         self.open: dict[Space, set[int]] = {"tile_static": set(), "global": set()}
@@ -81,7 +155,7 @@ class Pending:
     def copy(self) -> Pending:
         """An independent copy."""
         made = Pending()
-        made.accesses = {root: dict(table) for root, table in self.accesses.items()}
+        made.memories = {root: memory.copy() for root, memory in self.memories.items()}
         made.epochs = dict(self.epochs)
         made.touched = set(self.touched)
         made.open = {space: set(ids) for space, ids in self.open.items()}
@@ -89,23 +163,19 @@ class Pending:
 
     def become(self, other: Pending) -> None:
         """Take over what another one holds."""
-        self.accesses, self.epochs = other.accesses, other.epochs
+        self.memories, self.epochs = other.memories, other.epochs
         self.touched, self.open = other.touched, other.open
 
     def clear(self, space: Space) -> None:
         """A barrier orders the space."""
-        for root in [root for root in self.accesses if root[0] == space]:
-            del self.accesses[root]
+        for root in [root for root in self.memories if root[0] == space]:
+            del self.memories[root]
         self.epochs[space] = next(_serials)
         self.touched.discard(space)
 
-    def add(self, access: Access) -> None:
-        """One more access."""
-        self.accesses.setdefault(access.root, {})[access.serial] = access
-
-    def of(self, root: Root) -> Iterable[Access]:
-        """The accesses to one piece of memory."""
-        return self.accesses.get(root, {}).values()
+    def add(self, access: Access) -> Collection[Access]:
+        """One more access; those that it may conflict with."""
+        return self.memories.setdefault(access.root, Memory()).add(access)
 
 
 def joined(ways: list[tuple[Pending, frozenset[tuple[int, bool]], bool]]) -> Pending:
@@ -119,26 +189,31 @@ def joined(ways: list[tuple[Pending, frozenset[tuple[int, bool]], bool]]) -> Pen
         result.touched |= pending.touched
         for space, ids in pending.open.items():
             result.open[space] |= ids
-        for root, table in pending.accesses.items():
-            into = result.accesses.setdefault(root, {})
-            for serial, access in table.items():
-                if serial not in into or access.maybe:
-                    into[serial] = access
+        for root, memory in pending.memories.items():
+            if root in result.memories:
+                result.memories[root].merge(memory)
+            else:
+                result.memories[root] = memory.copy()
     for space in result.epochs:
         epochs = {pending.epochs[space] for pending, _, _ in ways}
-        result.epochs[space] = epochs.pop() if len(epochs) == 1 else next(_serials)
-        if not epochs:
-            continue
-        for root, table in result.accesses.items():
-            if root[0] != space:
-                continue
-            for serial, access in table.items():
-                if not access.maybe and any(
-                    serial not in pending.accesses.get(root, {}) and not excluded(guards, access.guards)
-                    for pending, guards in lives
-                ):
-                    table[serial] = replace(access, maybe=True)
+        result.epochs[space] = next(_serials) if len(epochs) > 1 else epochs.pop()
+        if epochs:
+            for root, memory in result.memories.items():
+                if root[0] == space:
+                    _doubt(memory, [(p.memories.get(root), guards) for p, guards in lives])
     return result
+
+
+def _doubt(memory: Memory, lives: list[tuple[Memory | None, frozenset[tuple[int, bool]]]]) -> None:
+    """Mark the accesses that are not there on every way."""
+    for serial, access in list(memory.accesses.items()):
+        if not access.maybe and any(
+            (other is None or serial not in other.accesses) and not excluded(guards, access.guards)
+            for other, guards in lives
+        ):
+            made = memory.accesses[serial] = replace(access, maybe=True)
+            if serial in memory.loose:
+                memory.loose[serial] = made
 
 
 def excluded(left: frozenset[tuple[int, bool]], right: frozenset[tuple[int, bool]]) -> bool:

@@ -129,6 +129,10 @@ class Symbols:
         """The number that is this symbol, a constant of the launch."""
         return Number(0, 0, 0, ((self.named(key, constant=True), 1),))
 
+    def not_negative(self, value: Number) -> bool:
+        """Whether the symbols in it add something from 0 on: a tile's index or origin."""
+        return all(0 < factor <= self.tiles.get(symbol, 0) for symbol, factor in value.terms)
+
     def is_vague(self, value: Anything) -> bool:
         """Whether the analysis lost this value."""
         if isinstance(value, Number):
@@ -344,6 +348,10 @@ def comparison(op: str, left: Number, right: Number, symbols: Symbols) -> Truth:
         apart = difference(left, right)
         if apart.known:
             return _known(_COMPARE[op](apart.lane, 0))
+    if op == "lt" and right.known and symbols.not_negative(left) and left.low >= right.high:
+        return FALSE
+    if op == "ge" and right.known and symbols.not_negative(left) and left.low >= right.high:
+        return TRUE
     if not (left.uniform and right.uniform):
         return _MAYBE
     name, swapped, negated = _SPELLED[op]

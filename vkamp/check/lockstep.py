@@ -43,11 +43,13 @@ class _Mark:
 
 
 class Lockstep(Evaluator):
-    """One run over a kernel; the results are in ``unknown``, ``found``, ``useful``, ``visited`` and ``spreads``."""
+    """One run over a kernel: ``unknown``, ``found``, ``useful``, ``opened``, ``visited``, ``spreads`` are its results."""
 
     def __init__(self, kernel: nodes.Kernel, uniformity: Uniformity) -> None:
         super().__init__(kernel, uniformity)
         self.returned: Mask = self.nobody
+        #: Barriers that some access comes before.
+        self.opened: set[int] = set()
         self.visited: dict[int, tuple[nodes.Barrier, Frame]] = {}
 
     def run(self) -> None:
@@ -106,6 +108,7 @@ class Lockstep(Evaluator):
         for space, ordered in spaces:
             if (ordered or self.split_waits) and space in pending.touched:
                 pending.open[space].add(id(statement))
+                self.opened.add(id(statement))
             if ordered:
                 pending.clear(space)
 

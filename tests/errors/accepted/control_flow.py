@@ -72,6 +72,7 @@ def uniform_barriers(t_idx, a, n):
         tmp[t_idx.local] = a[t_idx]
         t_idx.barrier.wait()
         if t_idx.tile[0] > step:
+            a[t_idx] = tmp[3 - t_idx.local[0]]
             t_idx.barrier.wait_with_all_memory_fence()
         elif n == 3:
             break
@@ -80,6 +81,7 @@ def uniform_barriers(t_idx, a, n):
     if n > 4:
         return
     t_idx.barrier.wait_with_global_memory_fence()
+    a[t_idx] += 1.0
     if t_idx.local[0] == 0:
         amp.all_memory_fence(t_idx.barrier)
 
