@@ -605,7 +605,7 @@ MESSAGES.update(
         "VKA640": Message(
             _C,
             "this barrier orders nothing: no thread accesses {memory} memory {where}",
-            "leave it out",
+            "leave it out, or let its fence order what is accessed",
         ),
     }
 )

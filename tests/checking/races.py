@@ -74,7 +74,7 @@ def neighbours_in_global_memory(t_idx, a, b):
     b[t_idx] = a[t_idx]  # other
     t_idx.barrier.wait_with_tile_static_memory_fence()
     if t_idx.local[0] < 3:
-        a[t_idx] = b[t_idx.global_[0] + 1]  # fault
+        a[t_idx] = b[t_idx.global_[0] + a[t_idx]]  # fault
 
 
 @case(TILED, "race", "tile", arguments=two())

@@ -43,7 +43,7 @@ class _Mark:
 
 
 class Lockstep(Evaluator):
-    """One run over a kernel: ``unknown``, ``found``, ``useful``, ``opened``, ``visited``, ``spreads`` are its results."""
+    """One run over a kernel; ``unknown``, ``found``, ``useful``, ``opened``, ``visited``, ``spreads`` are results."""
 
     def __init__(self, kernel: nodes.Kernel, uniformity: Uniformity) -> None:
         super().__init__(kernel, uniformity)
