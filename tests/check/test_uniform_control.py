@@ -654,6 +654,7 @@ def test_refused(name: str) -> None:
     check_refused(*PROGRAMS.refused[name])
 
 
+@pytest.mark.filterwarnings("ignore::vkamp.BarrierWarning")
 @pytest.mark.parametrize("name", PROGRAMS.accepted)
 def test_accepted(name: str) -> None:
     check_accepted(PROGRAMS.accepted[name])

@@ -54,6 +54,7 @@ def test_values_of_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
+@pytest.mark.filterwarnings("ignore::vkamp.BarrierWarning")
 def test_each_line_begins_with_its_thread(capsys: pytest.CaptureFixture[str]) -> None:
     def shows(t_idx, a):  # type: ignore[no-untyped-def]
         print("first", end=", ")

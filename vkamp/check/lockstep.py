@@ -122,11 +122,13 @@ class Lockstep(Evaluator):
             self.state.env[variable.name] = None
         self.path = outer
 
-    def _assert(self, statement: nodes.Assert) -> None:
-        # A device does not evaluate it: whatever it reads is not certain.
+    def _aside(self, statement: nodes.Assert | nodes.Print | nodes.Breakpoint) -> None:
+        # A device does not run it: whatever it reads is not certain.
         state = self.state
         with self.narrowed((state.may, self.nobody, state.guards)):
-            self.value(statement.condition)
+            for child in nodes.children(statement):
+                assert isinstance(child, nodes.Expr)
+                self.value(child)
 
     # -- branches ------------------------------------------------------------------------------------------------
 
@@ -610,6 +612,8 @@ _STATEMENTS: dict[type[nodes.Stmt], Callable[[Lockstep, Any], None]] = {
     nodes.Barrier: _L._barrier,
     nodes.Atomic: _L._atomic,
     nodes.Call: _L._call,
-    nodes.Assert: _L._assert,
+    nodes.Assert: _L._aside,
+    nodes.Breakpoint: _L._aside,
     nodes.Claim: _L._claim,
+    nodes.Print: _L._aside,
 }
