@@ -18,7 +18,7 @@ PACKAGE = ROOT / "vkamp"
 
 # The package itself as a user sees it, `vkamp`, stands here under the name PUBLIC.
 PUBLIC = "vkamp"
-MIDDLE = {"errors", "artifacts", "cache", "ir", "findings", "edit", "front", "check", "emit", "sim", "spirv"}
+MIDDLE = {"errors", "artifacts", "cache", "ir", "findings", "edit", "front", "check", "lower", "emit", "sim", "spirv"}
 CORE = MIDDLE | {"lang", "run", "pipeline", "dispatch"}
 LIBRARIES = {"algorithms", "blas", "fft", "rng"}
 
@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lang": {"errors", "ir"},
     "front": {"errors", "ir", "lang"},
     "check": {"errors", "ir", "findings", "artifacts"},
+    "lower": {"errors", "ir", "artifacts"},
     "emit": {"errors", "ir", "artifacts"},
     "sim": {"errors", "ir", "findings", "artifacts"},
     "spirv": {"errors", "artifacts", "cache"},

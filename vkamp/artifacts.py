@@ -10,7 +10,10 @@ from typing import Literal
 
 from vkamp.errors import Span
 
-__all__ = ["Binding", "Executable", "PushWord", "Shader", "Target"]
+__all__ = ["Binding", "Executable", "Lowering", "PushWord", "Shader", "Target"]
+
+
+Lowering = Literal["threads", "auto", "loops"]
 
 
 @dataclass(frozen=True)
@@ -19,13 +22,17 @@ class Target:
 
     ``push_words``: 32-bit words of push constants.  ``folded``: the tiles do not fit the device's grid as they are.
     ``group``: threads of a group for untiled kernels, x y z.  ``reference``: it is the reference accelerator, which
-    runs the IR; its shader is for people.
+    runs the IR; its shader is for people.  ``lowering``: whether each thread of a tile is an
+    invocation, or loops over them are run by at most ``lanes`` invocations, which are one subgroup; ``auto``: loops
+    where they gain something.
     """
 
     push_words: int = 32
     folded: bool = False
     group: tuple[int, int, int] = (64, 1, 1)
     reference: bool = False
+    lowering: Lowering = "threads"
+    lanes: int = 1
 
 
 @dataclass(frozen=True)
@@ -76,11 +83,15 @@ class Shader:
 
 @dataclass(frozen=True)
 class Executable:
-    """A shader with its IR (``module``, an ``ir.nodes.Kernel``) and the way to its SPIR-V, made at first use."""
+    """A shader with its IR (``module``, an ``ir.nodes.Kernel``) and the way to its SPIR-V, made at first use.
+
+    ``lowering`` says how the threads of a tile run, and why, where another way was asked for.
+    """
 
     shader: Shader
     module: object
     compile: Callable[[str], bytes]
+    lowering: str = "threads"
 
     @cached_property
     def spirv(self) -> bytes:

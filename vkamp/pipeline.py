@@ -1,6 +1,7 @@
 """The compiler's passes, in order: a request becomes a checked IR kernel, and that an executable.
 
-Python function -> IR -> verified -> uniformity -> races -> GLSL -> (at first use) SPIR-V
+Python function -> IR -> verified -> uniformity -> races -> (for CPU devices) threads as loops -> GLSL -> (at first
+use) SPIR-V
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vkamp import emit, front, spirv
+from vkamp import emit, front, lower, spirv
 from vkamp.artifacts import Executable, Target
 from vkamp.check import report
 from vkamp.check.conflicts import RaceVerdicts, judge_races
@@ -108,8 +109,25 @@ def read_report(words: NDArray[np.uint32], made: Instrumented, where: Where) -> 
 
 def executable(kernel: Kernel, target: Target) -> Executable:
     """The program for a kind of device; its SPIR-V is made when an engine asks for it."""
-    shader = emit.emit(kernel, target)
-    return Executable(shader, kernel, functools.partial(spirv.compile, name=kernel.name))
+    form, lowering = _lowered(kernel, target)
+    shader = emit.emit(form, target)
+    # The module is the program as it was written: the reference accelerator runs that.
+    return Executable(shader, kernel, functools.partial(spirv.compile, name=kernel.name), lowering)
+
+
+def _lowered(kernel: Kernel, target: Target) -> tuple[Kernel, str]:
+    """The kernel with its threads as the target wants them, and what was chosen."""
+    if target.lowering == "threads":
+        return kernel, "threads"
+    try:
+        if target.lowering == "auto" and not lower.waits(kernel):
+            raise lower.KeepsThreads("it has no barrier")
+        form = lower.loops(kernel, target.lanes)
+    except lower.KeepsThreads as reason:
+        return kernel, f"threads: {reason}"
+    if os.environ.get("VKAMP_VERIFY"):
+        verify(form)
+    return form, "loops"
 
 
 def ir_text(program: Executable) -> str:

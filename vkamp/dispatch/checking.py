@@ -140,7 +140,9 @@ class _Check:
         key = self.prepared.target, id(made)
         known = self.prepared.entry.checked_executables
         if key not in known:
-            known[key] = pipeline.executable(compiled.kernel, self.prepared.target)
+            # What is checked are the threads as the program has them.
+            target = dataclasses.replace(self.prepared.target, lowering="threads")
+            known[key] = pipeline.executable(compiled.kernel, target)
         return known[key]
 
     def _fitting(self, descriptors: Mapping[str, Descriptor]) -> tuple[pipeline.Instrumented, pipeline.Compiled]:

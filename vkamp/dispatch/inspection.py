@@ -20,6 +20,8 @@ class Inspection:
     """A kernel compiled for one launch, not run.
 
     ``glsl``: the shader's text; ``bindings``: its storage buffers; ``ir``: the typed IR as text; ``spirv``: the binary.
+    ``lowering``: whether the threads of a tile are ``threads`` of the device or ``loops``, with the reason where loops
+    were wanted and cannot be.
     """
 
     name: str
@@ -28,6 +30,11 @@ class Inspection:
     local_size: tuple[int, int, int]
     shared_bytes: int
     _executable: Executable
+
+    @property
+    def lowering(self) -> str:
+        """How the threads of a tile run: ``loops``, ``threads``, or ``threads: REASON``."""
+        return self._executable.lowering
 
     @property
     def ir(self) -> str:

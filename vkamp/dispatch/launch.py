@@ -12,7 +12,7 @@ import struct
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -25,7 +25,7 @@ from vkamp.dispatch.domain import Domain, check_tile, domain_of
 from vkamp.dispatch.targets import target_view
 from vkamp.errors import AmpError, UnsupportedFeatureError
 from vkamp.lang.container import Descriptor
-from vkamp.lang.kernel import BoundKernel, DeviceFunction, KernelFunction
+from vkamp.lang.kernel import LOWERINGS, BoundKernel, DeviceFunction, KernelFunction
 from vkamp.run.accelerators import accelerator, accelerator_view
 from vkamp.run.engine import Buffer, Dispatch, Launch, Limits, Program
 
@@ -33,6 +33,8 @@ __all__ = ["Bound", "Prepared", "bind", "check_limits", "enqueue", "parallel_for
 
 #: Compiled kernels kept; the oldest goes first.
 _KEEP = 1024
+#: Whether ``lowering="auto"`` takes loops on CPU devices.
+_AUTO_LOOPS = False
 
 
 @dataclass
@@ -152,12 +154,34 @@ def prepare(
         limits.tile_threads,
         reference=target.accelerator.device_path == "reference",
     )
+    form = _with_lowering(form, kernel, target)
     executable = entry.executables.get(form)
     if executable is None:
         executable = pipeline.executable(entry.compiled.kernel, form)
         check_limits(executable, limits, function.__name__, target)
         entry.executables[form] = executable
     return Prepared(target, domain, arguments, entry.compiled, form, executable, entry)
+
+
+def _with_lowering(form: Target, kernel: Any, view: accelerator_view) -> Target:
+    """The target with how the threads of a tile are to run: as the kernel says, or for all by VKAMP_LOWERING."""
+    accelerator = view.accelerator
+    if accelerator.device_path == "reference":
+        return form
+    asked = os.environ.get("VKAMP_LOWERING") or _lowering_of(kernel)
+    if asked not in LOWERINGS:
+        raise AmpError(f"VKAMP_LOWERING is {asked!r}; it can be {', '.join(LOWERINGS)}")
+    kind = view._queue.info
+    if asked == "threads" or (asked == "auto" and not _AUTO_LOOPS) or form.group != Target().group:
+        return form
+    lanes = kind.limits.subgroup_size if kind.kind == "cpu" else 1
+    return replace(form, lowering="loops" if asked == "loops" else "auto", lanes=lanes)
+
+
+def _lowering_of(kernel: Any) -> str:
+    if isinstance(kernel, BoundKernel):
+        kernel = kernel.kernel
+    return kernel.lowering if isinstance(kernel, KernelFunction) else "auto"
 
 
 def _function_of(kernel: Any) -> tuple[FunctionType, bool, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from vkamp.ir.access import own_nodes
+from vkamp.ir.flow import exposed
 from vkamp.ir.nodes import (
     Assign,
     Atomic,
@@ -158,10 +159,14 @@ def _own_loops(name: str, table: _Uses, loops: dict[Position, For]) -> bool:
     ) and not any(name in assigned_in(loops[p].body) for p in positions)
 
 
-def plan(function: Function) -> Plan:
-    """The declarations of a function's local variables."""
+def plan(function: Function, *, apart: bool = False) -> Plan:
+    """The declarations of a function's local variables.
+
+    ``apart``: a variable that several statements use, each for itself, is declared in each of them.
+    """
     table = _collect(function)
-    loops = {p: s for s, p in _positions(function.body, ()) if isinstance(s, For)}
+    statements = {p: s for s, p in _positions(function.body, ())}
+    loops = {p: s for p, s in statements.items() if isinstance(s, For)}
     headers: set[Position] = set()
     for name, positions in table.loops.items():
         if _own_loops(name, table, loops):
@@ -173,19 +178,48 @@ def plan(function: Function) -> Plan:
             table.add(loops[path, index].variable, start, defines=True)
     initialised: dict[Position, set[str]] = {}
     before: dict[Position, list[Variable]] = {}
+    exposures = _Exposures(statements)
     for name, uses in table.uses.items():
         uses.sort(key=lambda use: _order(use.position))
-        position = _home([use.position for use in uses])
-        first = uses[0]
-        if first.position == position and first.defines:
-            initialised.setdefault(position, set()).add(name)
-        else:
-            before.setdefault(position, []).append(table.variables[name])
+        for group in _apart(name, uses, exposures) if apart else [uses]:
+            position = _home([use.position for use in group])
+            first = group[0]
+            if first.position == position and first.defines:
+                initialised.setdefault(position, set()).add(name)
+            else:
+                before.setdefault(position, []).append(table.variables[name])
     return Plan(
         {p: frozenset(names) for p, names in initialised.items()},
         {p: tuple(variables) for p, variables in before.items()},
         frozenset(headers),
     )
+
+
+class _Exposures:
+    """What each statement reads before it assigns it."""
+
+    def __init__(self, statements: dict[Position, Stmt]) -> None:
+        self._statements = statements
+        self._known: dict[Position, frozenset[str]] = {}
+
+    def of(self, position: Position) -> frozenset[str]:
+        if position not in self._known:
+            self._known[position] = exposed((self._statements[position],))
+        return self._known[position]
+
+
+def _apart(name: str, uses: list[_Use], exposures: _Exposures) -> list[list[_Use]]:
+    """The uses by the statements of their smallest common block, if each of these has a variable of its own."""
+    path, _ = _home([use.position for use in uses])
+    groups: dict[int, list[_Use]] = {}
+    for use in uses:
+        inner = use.position[0]
+        if len(inner) == len(path):
+            return [uses]
+        groups.setdefault(inner[len(path)][0], []).append(use)
+    if len(groups) == 1 or any(name in exposures.of((path, index)) for index in groups):
+        return [uses]
+    return [part for group in groups.values() for part in _apart(name, group, exposures)]
 
 
 def _order(position: Position) -> tuple[int, ...]:

@@ -43,6 +43,7 @@ from vkamp.ir.nodes import (
     Place,
     Print,
     Reinterpreted,
+    Remark,
     Return,
     Select,
     Stmt,
@@ -121,12 +122,12 @@ class _FunctionPrinter:
         self.lines: list[Line] = []
         self.indent = 0
         self.last_comment: tuple[str, int] | None = None
-        self.plan: Plan = plan(function)
+        self.plan: Plan = plan(function, apart=self.kernel.lanes is not None)
         self.names = Namer(names)
         self.local_names = self._local_names()
         self.results = self._result_names()
         self.precise = self._precise_variables() if self.kernel.precise else set()
-        self.ranges = Ranges(function, self.kernel.tile)
+        self.ranges = Ranges(function, self.kernel.tile, self.kernel.lanes)
         self.seen_names: dict[str, str] = {}
         self.seen_in_scope: list[set[str]] = []
         self.threads = self._thread_names()
@@ -164,11 +165,11 @@ class _FunctionPrinter:
             for node in own_nodes(statement)
             if isinstance(node, ThreadIndex)
         }
-        kinds = ("tile", "local", "tile_origin", "global")
+        kinds = ("tile", "local", "lane", "tile_origin", "global")
         names: dict[tuple[str, int], str] = {}
         for kind, dim in sorted(used, key=lambda key: (kinds.index(key[0]), key[1])):
-            middle = f"_{kind}" if self.kernel.tile is not None else ""
-            names[kind, dim] = self.names.give(f"{self.kernel.index_name}{middle}_{dim}")
+            wanted = self.kernel.index_name if self.kernel.tile is None else f"{self.kernel.index_name}_{kind}"
+            names[kind, dim] = self.names.give(f"{'lane' if kind == 'lane' else wanted}_{dim}")
         return names
 
     def _precise_variables(self) -> set[str]:
@@ -198,11 +199,9 @@ class _FunctionPrinter:
     def comment(self, span: Span) -> None:
         """The Python line as a comment, when it is another than the last one."""
         key = span.file, span.line
-        if key == self.last_comment:
-            return
-        self.last_comment = key
-        text = python_line(span)
+        text = "" if key == self.last_comment else python_line(span)
         if text:
+            self.last_comment = key
             self.add(f"// {text}", span)
 
     def run(self) -> list[Line]:
@@ -257,6 +256,11 @@ class _FunctionPrinter:
 
     def _statement(self, statement: Stmt, position: Position) -> None:
         if isinstance(statement, Assert):
+            return
+        if isinstance(statement, Remark):
+            if self.lines and self.lines[-1].text and not self.lines[-1].text.endswith("{"):
+                self.add("")
+            self.add(f"// {statement.text}", statement.span)
             return
         for variable in self.plan.before.get(position, ()):
             self.add(f"{self._declared(variable)};", statement.span)

@@ -61,7 +61,9 @@ def _tiled(
             tiles[dim] = name
     for (kind, dim), name in threads.items():
         axis = _axis(rank, dim)
-        if kind == "local":
+        if kind == "lane":
+            lines.append(f"const int {name} = {_lane(shared.kernel.lanes or (), dim)};")
+        elif kind == "local":
             lines.append(f"const int {name} = int(gl_LocalInvocationID.{axis});")
         elif kind == "tile" and not target.folded:
             lines.append(f"const int {name} = {tiles[dim]};")
@@ -75,6 +77,16 @@ def _tiled(
                 value = f"{tiles[dim]} * {tile[dim]} + {local}"
             lines.append(f"const int {name} = {value};")
     return lines
+
+
+def _lane(lanes: tuple[int, ...], dim: int) -> str:
+    """Component ``dim`` of a lane; the lanes lie in x, for some drivers make subgroups of one row only."""
+    text, below = "int(gl_LocalInvocationID.x)", math.prod(lanes[dim + 1 :])
+    if below > 1:
+        text = f"{text} >> {below.bit_length() - 1}"
+    if math.prod(lanes[:dim]) > 1:
+        text = f"({text}) & {lanes[dim] - 1}" if below > 1 else f"{text} & {lanes[dim] - 1}"
+    return text
 
 
 def _folded_tiles(shared: Globals, rank: int, is_main: bool, dims: list[int]) -> tuple[list[str], dict[int, str]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["FENCES", "Fence"]
+__all__ = ["FENCES", "LANE_FENCES", "Fence"]
 
 
 @dataclass(frozen=True)
@@ -34,5 +34,18 @@ FENCES: dict[str, Fence] = {
         Fence("all_memory_fence", False, True, True, (_SHARED, _BUFFER)),
         Fence("global_memory_fence", False, True, False, (_BUFFER,)),
         Fence("tile_static_memory_fence", False, False, True, (_SHARED,)),
+    )
+}
+
+_LANES = "subgroupBarrier();"
+_LANES_SHARED, _LANES_BUFFER = "subgroupMemoryBarrierShared();", "subgroupMemoryBarrierBuffer();"
+
+#: What stands for a waiting fence where one subgroup runs a whole tile, by what it orders (global, tile_static).
+LANE_FENCES: dict[tuple[bool, bool], Fence] = {
+    (row.orders_global, row.orders_tile_static): row
+    for row in (
+        Fence("lanes_wait_with_all_memory_fence", True, True, True, (_LANES_SHARED, _LANES_BUFFER, _LANES)),
+        Fence("lanes_wait_with_global_memory_fence", True, True, False, (_LANES_BUFFER, _LANES)),
+        Fence("lanes_wait_with_tile_static_memory_fence", True, False, True, (_LANES_SHARED, _LANES)),
     )
 }

@@ -55,6 +55,7 @@ __all__ = [
     "Place",
     "Print",
     "Reinterpreted",
+    "Remark",
     "Return",
     "ScalarParam",
     "ScalarValue",
@@ -155,10 +156,11 @@ class ScalarValue(Expr):
 class ThreadIndex(Expr):
     """A component of ``t_idx``: ``kind`` is ``global``, ``local``, ``tile`` or ``tile_origin``; int32.
 
-    Of an untiled kernel only ``global`` exists.
+    Of an untiled kernel only ``global`` exists.  In a kernel whose threads are loops there are ``tile``,
+    ``tile_origin`` and ``lane``: which of the tile's lanes runs.
     """
 
-    kind: Literal["global", "local", "tile", "tile_origin"]
+    kind: Literal["global", "local", "tile", "tile_origin", "lane"]
     dim: int
 
 
@@ -491,6 +493,13 @@ class Breakpoint(Stmt):
     """Stops the thread in Python's debugger.  Only the reference accelerator can run it."""
 
 
+@dataclass(frozen=True)
+class Remark(Stmt):
+    """A line for readers of the program; no effect."""
+
+    text: str
+
+
 # -- functions and kernels -----------------------------------------------------------------------------------------
 
 
@@ -513,7 +522,8 @@ class Kernel:
 
     ``tile`` is the tile's extent, or ``None`` for an untiled domain; ``index_name`` the Python name of the first
     parameter; ``functions`` holds callees before callers; ``constants`` are the compile-time constants that it was
-    specialised for, for people to read; ``thread_variables`` are those that all functions of a thread share.
+    specialised for, for people to read; ``thread_variables`` are those that all functions of a thread share;
+    ``lanes`` the invocations per dimension that run a tile whose threads are loops, ``None``: one for each thread.
     """
 
     name: str
@@ -529,6 +539,7 @@ class Kernel:
     constants: tuple[tuple[str, str], ...]
     span: Span = dataclasses.field(repr=False, compare=False)
     thread_variables: tuple[Variable, ...] = ()
+    lanes: tuple[int, ...] | None = None
 
     def buffer(self, name: str) -> BufferParam:
         """The container parameter called ``name``."""

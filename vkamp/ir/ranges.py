@@ -57,10 +57,14 @@ def _corners(a: Interval, b: Interval, operation: Callable[[int, int], int]) -> 
 
 
 class Ranges:
-    """Intervals of the expressions of one function of a kernel with tiles of ``tile`` (``None``: untiled)."""
+    """Intervals of the expressions of one function of a kernel with tiles of ``tile`` (``None``: untiled).
 
-    def __init__(self, function: Function, tile: tuple[int, ...] | None) -> None:
+    ``lanes``: of a kernel whose threads are loops.
+    """
+
+    def __init__(self, function: Function, tile: tuple[int, ...] | None, lanes: tuple[int, ...] | None = None) -> None:
         self._tile = tile
+        self._lanes = lanes
         self._values: dict[str, list[Expr | For | None]] = {}
         self._known: dict[str, Interval] = {}
         self._pending: set[str] = set()
@@ -118,6 +122,9 @@ class Ranges:
     def _thread_index(self, expr: ThreadIndex) -> Interval:
         if self._tile is None or expr.kind == "global":
             return 0, _INT_MAX - 1
+        if expr.kind == "lane":
+            assert self._lanes is not None
+            return 0, self._lanes[expr.dim] - 1
         size = self._tile[expr.dim]
         if expr.kind == "local":
             return 0, size - 1

@@ -168,6 +168,8 @@ class _Printer:
             return self._print(statement)
         if isinstance(statement, nodes.Breakpoint):
             return "breakpoint()"
+        if isinstance(statement, nodes.Remark):
+            return f"# {statement.text}"
         if isinstance(statement, nodes.Claim):
             return f"{statement.variable.name} = uniform({self.expr(statement.value)})"
         assert isinstance(statement, (nodes.Break, nodes.Continue)), type(statement).__name__
@@ -216,8 +218,9 @@ class _Printer:
 
     def kernel(self, kernel: nodes.Kernel) -> Iterator[str]:
         tile = f", tile {kernel.tile}" if kernel.tile is not None else ""
+        lanes = f", lanes {kernel.lanes}" if kernel.lanes is not None else ""
         precise = ", precise" if kernel.precise else ""
-        yield f"kernel {kernel.name}({self.index_name}): rank {kernel.rank}{tile}{precise}"
+        yield f"kernel {kernel.name}({self.index_name}): rank {kernel.rank}{tile}{lanes}{precise}"
         for name, value in kernel.constants:
             yield f"{_INDENT}constant {name} = {value}"
         for buffer in kernel.buffers:

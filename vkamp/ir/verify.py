@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from vkamp.errors import Span
 from vkamp.ir import nodes
 from vkamp.ir.builtins import ATOMICS, BUILTINS
-from vkamp.ir.fences import FENCES
+from vkamp.ir.fences import FENCES, LANE_FENCES
 from vkamp.ir.rows import CLASSES
 from vkamp.ir.types import BOOL, INT32, SCALARS, UINT32, VECTORS, Array, Scalar, Struct, Type, Vector, int_range
 
@@ -64,6 +64,12 @@ def _check_kernel(kernel: nodes.Kernel) -> None:
             _fail(kernel.span, f"tile {kernel.tile} of a domain of rank {kernel.rank}")
     elif kernel.tile_statics:
         _fail(kernel.span, "tile_static memory in a kernel without tiles")
+    if kernel.lanes is not None and (
+        kernel.tile is None
+        or len(kernel.lanes) != kernel.rank
+        or any(not 1 <= n <= size for n, size in zip(kernel.lanes, kernel.tile, strict=True))
+    ):
+        _fail(kernel.span, f"lanes {kernel.lanes} for tile {kernel.tile}")
     containers = [(b.name, b.span) for b in kernel.buffers]
     _unique([*containers, *((s.name, s.span) for s in kernel.scalars)], "captures")
     for buffer in kernel.buffers:
@@ -169,6 +175,7 @@ class _FunctionVerifier:
             nodes.Claim: self._claim,
             nodes.Print: self._print,
             nodes.Breakpoint: lambda _: None,
+            nodes.Remark: lambda _statement: None,
         }
         self.expressions: dict[type[nodes.Expr], Callable[[Any], None]] = {
             nodes.Const: self._const,
@@ -280,7 +287,8 @@ class _FunctionVerifier:
             self.same(value, value.type, kind)
 
     def _barrier(self, statement: nodes.Barrier) -> None:
-        known = FENCES.get(statement.fence.name) == statement.fence
+        rows = FENCES.values() if self.kernel.lanes is None else (*FENCES.values(), *LANE_FENCES.values())
+        known = statement.fence in rows
         self.expect(known, statement, "is no row of the fences")
         tiled = self.kernel.tile is not None or not statement.fence.waits
         self.expect(tiled, statement, "a barrier in a kernel without tiles")
@@ -485,8 +493,11 @@ class _FunctionVerifier:
         self.same(expr, expr.type, scalar.type)
 
     def _thread_index(self, expr: nodes.ThreadIndex) -> None:
-        kinds = ("global", "local", "tile", "tile_origin")
-        allowed = kinds if self.kernel.tile is not None else kinds[:1]
+        allowed: tuple[str, ...] = ("global",)
+        if self.kernel.lanes is not None:
+            allowed = ("tile", "tile_origin", "lane")
+        elif self.kernel.tile is not None:
+            allowed = ("global", "local", "tile", "tile_origin")
         self.expect(expr.kind in allowed, expr, "no such index")
         self.expect(0 <= expr.dim < self.kernel.rank, expr, "no such dimension")
         self.same(expr, expr.type, INT32)

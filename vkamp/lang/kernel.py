@@ -13,7 +13,10 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 from vkamp.errors import AmpError
 from vkamp.lang.overloads import Form, choose, describe, form_of, kind_of
 
-__all__ = ["BoundKernel", "DeviceFunction", "KernelFunction", "func", "kernel", "set_inspector"]
+__all__ = ["LOWERINGS", "BoundKernel", "DeviceFunction", "KernelFunction", "func", "kernel", "set_inspector"]
+
+#: How the threads of a tile can run on a device.
+LOWERINGS = ("auto", "threads", "loops")
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -41,12 +44,14 @@ class KernelFunction:
     """A tile program: launched by ``parallel_for_each``, looked into by :meth:`inspect`.
 
     ``precise``: float expressions are not contracted to fused multiply-adds, and results are the reference
-    accelerator's bit for bit for + - * and the exactly rounded functions.
+    accelerator's bit for bit for + - * and the exactly rounded functions.  ``lowering``: how the threads of a tile
+    run on a device.
     """
 
-    def __init__(self, function: FunctionType, *, precise: bool = False) -> None:
+    def __init__(self, function: FunctionType, *, precise: bool = False, lowering: str = "auto") -> None:
         self.function = function
         self.precise = precise
+        self.lowering = lowering
         #: What ``parallel_for_each`` remembers of this kernel's launches.
         self.launches: dict[Any, Any] = {}
         functools.update_wrapper(self, function)
@@ -182,16 +187,20 @@ class DeviceFunction(Generic[_P, _R]):
 @overload
 def kernel(function: Callable[..., Any], /) -> KernelFunction: ...
 @overload
-def kernel(*, precise: bool = False) -> Callable[[Callable[..., Any]], KernelFunction]: ...
-def kernel(function: Any = None, /, *, precise: bool = False) -> Any:
+def kernel(*, precise: bool = False, lowering: str = "auto") -> Callable[[Callable[..., Any]], KernelFunction]: ...
+def kernel(function: Any = None, /, *, precise: bool = False, lowering: str = "auto") -> Any:
     """Makes a Python function a tile program.
 
     The first parameter is the index (``tiled_index`` or, for an untiled domain, ``index``), the others are the
     containers and values of the launch; keyword-only parameters annotated ``amp.constant`` are compile-time constants.
+    ``lowering`` says how the threads of a tile run: as ``"threads"`` of the device, as ``"loops"`` between the
+    barriers, where the program allows it, or ``"auto"``, as vkamp chooses for the device.
     """
+    if lowering not in LOWERINGS:
+        raise ValueError(f"lowering={lowering!r}: it is one of {', '.join(map(repr, LOWERINGS))}")
     if function is None:
-        return lambda f: KernelFunction(_plain(f, "kernel"), precise=precise)
-    return KernelFunction(_plain(function, "kernel"), precise=precise)
+        return lambda f: KernelFunction(_plain(f, "kernel"), precise=precise, lowering=lowering)
+    return KernelFunction(_plain(function, "kernel"), precise=precise, lowering=lowering)
 
 
 def func(function: Callable[_P, _R], /) -> DeviceFunction[_P, _R]:

@@ -1,0 +1,110 @@
+"""Threads as loops: the same results as the program as it was written, on every device; golden shaders."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from tests.lower.programs import PROGRAMS, Program
+from vkamp.lower import lanes_for
+
+GOLDEN = Path(__file__).with_name("golden")
+SHOWN = ("product", "scan", "kept_array", "uniform_exits", "divergent_exits", "barrier_in_function")
+
+
+@pytest.fixture(autouse=True)
+def verified_ir(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The IR's verifier runs after every pass, and nothing but the kernels says how they are lowered."""
+    monkeypatch.setenv("VKAMP_VERIFY", "1")
+    monkeypatch.delenv("VKAMP_LOWERING", raising=False)
+
+
+def _with(program: Program, lowering: str) -> Any:
+    return amp.kernel(lowering=lowering)(program.kernel.function)
+
+
+def _inspect(program: Program, lowering: str, view: amp.accelerator_view) -> Any:
+    views = [amp.array_view(a) for a in program.arrays]
+    domain = amp.extent(program.domain).tile(*program.tile)
+    return _with(program, lowering).inspect(view, domain, *views, *program.args)
+
+
+def _run(program: Program, lowering: str, view: amp.accelerator_view) -> list[np.ndarray[Any, Any]]:
+    arrays = [a.copy() for a in program.arrays]
+    views = [amp.array_view(a) for a in arrays]
+    domain = amp.extent(program.domain).tile(*program.tile)
+    amp.parallel_for_each(view, domain, _with(program, lowering), *views, *program.args)
+    for each in views:
+        each.synchronize()
+    return arrays
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_same_results(name: str, accelerator_view: amp.accelerator_view) -> None:
+    program = PROGRAMS[name]()
+    expected = _run(program, "threads", amp.accelerator("reference").default_view)
+    changed = [not np.array_equal(a, b) for a, b in zip(program.arrays, expected, strict=True)]
+    assert any(changed)
+    for lowering in ("threads", "loops"):
+        found = _run(program, lowering, accelerator_view)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other, err_msg=lowering)
+
+
+@pytest.mark.accelerators("drivers")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_chosen(name: str, accelerator_view: amp.accelerator_view) -> None:
+    program = PROGRAMS[name]()
+    found = _inspect(program, "loops", accelerator_view)
+    assert re.sub(r"\d+ bytes", "{bytes} bytes", found.lowering) == program.lowering
+    assert ("barrier();" in found.glsl.replace("subgroupBarrier();", "")) == (program.lowering != "loops")
+    assert found.ir == _inspect(program, "threads", accelerator_view).ir
+
+
+@pytest.mark.accelerators("swiftshader")
+@pytest.mark.parametrize("name", SHOWN)
+def test_golden(name: str, accelerator_view: amp.accelerator_view, request: pytest.FixtureRequest) -> None:
+    glsl = _inspect(PROGRAMS[name](), "loops", accelerator_view).glsl
+    path = GOLDEN / f"{name}.comp"
+    if request.config.getoption("vkamp_accept"):
+        path.write_text(glsl, encoding="utf-8")
+    assert glsl == path.read_text(encoding="utf-8")
+
+
+def test_every_golden_file_has_its_program() -> None:
+    assert sorted(path.stem for path in GOLDEN.glob("*.comp")) == sorted(SHOWN)
+
+
+@pytest.mark.parametrize(
+    ("tile", "most", "lanes"),
+    [
+        ((256,), 4, (4,)),
+        ((16, 16), 8, (1, 8)),
+        ((16, 2), 8, (4, 2)),
+        ((4, 4), 8, (2, 4)),
+        ((64, 1), 4, (4, 1)),
+        ((7,), 4, (4,)),
+        ((5,), 4, (2,)),
+        ((3, 5), 4, (2, 2)),
+        ((9,), 8, (4,)),
+        ((2, 2, 2), 4, (1, 2, 2)),
+        ((1, 1, 1), 8, (1, 1, 1)),
+        ((16, 16), 1, (1, 1)),
+    ],
+)
+def test_lanes(tile: tuple[int, ...], most: int, lanes: tuple[int, ...]) -> None:
+    assert lanes_for(tile, most) == lanes
+
+
+def test_wrong_names_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="'loop': it is one of 'auto', 'threads', 'loops'"):
+        amp.kernel(lowering="loop")
+    monkeypatch.setenv("VKAMP_LOWERING", "vectors")
+    program = PROGRAMS["scan"]()
+    with pytest.raises(amp.AmpError, match="VKAMP_LOWERING is 'vectors'; it can be auto, threads, loops"):
+        _inspect(program, "auto", amp.accelerator("swiftshader").default_view)

@@ -1,0 +1,6 @@
+"""Lowerings for kinds of devices, IR -> IR: a tile's threads as loops, for CPU devices."""
+
+from vkamp.lower.errors import KeepsThreads
+from vkamp.lower.loops import lanes_for, loops, waits
+
+__all__ = ["KeepsThreads", "lanes_for", "loops", "waits"]

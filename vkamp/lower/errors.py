@@ -1,0 +1,9 @@
+"""Why a kernel keeps one invocation for each thread."""
+
+from __future__ import annotations
+
+__all__ = ["KeepsThreads"]
+
+
+class KeepsThreads(Exception):  # noqa: N818
+    """The kernel cannot run with its threads as loops, or would gain nothing; ``inspect()`` shows the reason."""

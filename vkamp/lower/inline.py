@@ -1,0 +1,202 @@
+"""Device functions for a kernel whose threads are loops: IR -> IR.
+
+A function with a barrier becomes a part of its caller, for a loop over threads cannot go on in a callee.  The others
+stay, and are told which thread they run for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from vkamp.ir.access import own_nodes
+from vkamp.ir.nodes import (
+    Assign,
+    Barrier,
+    Binary,
+    Block,
+    Call,
+    Expr,
+    For,
+    Function,
+    If,
+    Kernel,
+    Load,
+    Local,
+    Node,
+    Return,
+    Stmt,
+    ThreadIndex,
+    Variable,
+    While,
+    blocks,
+    walk_statements,
+)
+from vkamp.ir.types import INT32
+from vkamp.lower.errors import KeepsThreads
+from vkamp.lower.rewrite import Names, contains, map_block, with_variables
+
+__all__ = ["global_index", "inline_barriers", "is_wait", "thread_arguments"]
+
+
+def is_wait(statement: Stmt) -> bool:
+    """Whether a statement is a barrier that waits."""
+    return isinstance(statement, Barrier) and statement.fence.waits
+
+
+# -- functions with barriers ---------------------------------------------------------------------------------------
+
+
+def inline_barriers(kernel: Kernel) -> Kernel:
+    """The kernel with every function that waits for a barrier in the place of its calls."""
+    inliner = _Inliner(kernel)
+    body = inliner.block(kernel.body.body)
+    functions = tuple(f for f in kernel.functions if f.name not in inliner.waiting)
+    variables = (*kernel.body.variables, *inliner.variables)
+    return dataclasses.replace(
+        kernel, functions=functions, body=dataclasses.replace(kernel.body, body=body, variables=variables)
+    )
+
+
+class _Inliner:
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.names = Names(kernel.body, (v.name for v in kernel.tile_statics))
+        self.variables: list[Variable] = []
+        self.waiting: set[str] = set()
+        for function in kernel.functions:
+            calls = {s.function for s in walk_statements(function.body) if isinstance(s, Call)}
+            if contains(function.body, is_wait) or calls & self.waiting:
+                self.waiting.add(function.name)
+
+    def block(self, block: Block) -> Block:
+        out: list[Stmt] = []
+        for statement in block:
+            if isinstance(statement, Call) and statement.function in self.waiting:
+                out += self.call(statement)
+            elif isinstance(statement, If):
+                then, orelse = self.block(statement.then), self.block(statement.orelse)
+                out.append(dataclasses.replace(statement, then=then, orelse=orelse))
+            elif isinstance(statement, (For, While)):
+                out.append(dataclasses.replace(statement, body=self.block(statement.body)))
+            else:
+                out.append(statement)
+        return tuple(out)
+
+    def call(self, call: Call) -> Block:
+        """The callee's body with its variables under new names."""
+        function = self.kernel.function(call.function)
+        new: dict[str, Variable] = {}
+        out: list[Stmt] = []
+        for param, arg in zip(function.params, call.args, strict=True):
+            if isinstance(arg, Local):
+                new[param.name] = arg.variable
+                continue
+            assert isinstance(arg, Expr)
+            variable = self.variable(function, dataclasses.replace(param, storage="local"))
+            new[param.name] = variable
+            out.append(Assign(call.span, Local(call.span, variable.type, variable), arg))
+        for own in function.variables:
+            new[own.name] = self.variable(function, own)
+        body = _returning(function.body, function.name, call)
+        return (*out, *self.block(with_variables(body, new)))
+
+    def variable(self, function: Function, variable: Variable) -> Variable:
+        name = self.names.give(f"{function.python_name}_{variable.name}")
+        new = dataclasses.replace(variable, name=name)
+        self.variables.append(new)
+        return new
+
+
+def _returning(block: Block, name: str, call: Call) -> Block:
+    """A function's block with its returns, at its ends, as assignments of the results."""
+    for number, statement in enumerate(block):
+        if isinstance(statement, Return):
+            return (*block[:number], *_results(statement, call))
+        if not contains((statement,), lambda s: isinstance(s, Return)):
+            continue
+        if not isinstance(statement, If):
+            raise KeepsThreads(f"{name} waits for a barrier and returns from inside a loop")
+        rest = block[number + 1 :]
+        sides = [side if _leaves(side) else (*side, *rest) for side in blocks(statement)]
+        if len(rest) > 0 and not any(map(_leaves, blocks(statement))):
+            raise KeepsThreads(f"{name} waits for a barrier and returns from inside several conditions")
+        then, orelse = (_returning(side, name, call) for side in sides)
+        return (*block[:number], dataclasses.replace(statement, then=then, orelse=orelse))
+    return block
+
+
+def _leaves(block: Block) -> bool:
+    """Whether a block ends with a return on every path."""
+    if not block:
+        return False
+    last = block[-1]
+    return isinstance(last, Return) or (isinstance(last, If) and _leaves(last.then) and _leaves(last.orelse))
+
+
+def _results(statement: Return, call: Call) -> list[Stmt]:
+    return [
+        Assign(statement.span, Local(statement.span, result.type, result), value)
+        for result, value in zip(call.results, statement.values, strict=True)
+        if result is not None
+    ]
+
+
+# -- which thread a function runs for ------------------------------------------------------------------------------
+
+
+def thread_arguments(kernel: Kernel) -> Kernel:
+    """The kernel with the local index as arguments of those functions that ask for it."""
+    wanted: dict[str, dict[int, Variable]] = {}
+    functions: list[Function] = []
+    for function in kernel.functions:
+        dims = {n.dim for n in _indices(function.body)}
+        for statement in walk_statements(function.body):
+            if isinstance(statement, Call):
+                dims |= wanted.get(statement.function, {}).keys()
+        names = Names(function, (v.name for v in kernel.tile_statics))
+        params = {
+            dim: Variable(names.give(f"{kernel.index_name}_local_{dim}"), INT32, "parameter", function.span)
+            for dim in sorted(dims)
+        }
+        wanted[function.name] = params
+
+        def local(node: Node, dim: int, params: dict[int, Variable] = params) -> Expr:
+            variable = params[dim]
+            return Load(node.span, INT32, Local(node.span, INT32, variable))
+
+        def change(node: Node, local=local) -> Node:  # type: ignore[no-untyped-def]
+            if isinstance(node, ThreadIndex) and node.kind == "local":
+                return local(node, node.dim)  # type: ignore[no-any-return]
+            if isinstance(node, ThreadIndex) and node.kind == "global":
+                return global_index(node, local(node, node.dim))
+            if isinstance(node, Call):
+                extra = tuple(local(node, dim) for dim in wanted[node.function])
+                return dataclasses.replace(node, args=(*node.args, *extra))
+            return node
+
+        body = map_block(function.body, change)
+        functions.append(dataclasses.replace(function, params=(*function.params, *params.values()), body=body))
+
+    def call(node: Node) -> Node:
+        if not isinstance(node, Call):
+            return node
+        extra = tuple(ThreadIndex(node.span, INT32, "local", dim) for dim in wanted[node.function])
+        return dataclasses.replace(node, args=(*node.args, *extra))
+
+    whole = dataclasses.replace(kernel.body, body=map_block(kernel.body.body, call))
+    return dataclasses.replace(kernel, functions=tuple(functions), body=whole)
+
+
+def global_index(index: ThreadIndex, local: Expr) -> Expr:
+    """A component of the global index, of the tile's origin and the local one."""
+    origin = ThreadIndex(index.span, INT32, "tile_origin", index.dim)
+    return Binary(index.span, INT32, "add", origin, local)
+
+
+def _indices(block: Block) -> list[ThreadIndex]:
+    return [
+        n
+        for s in walk_statements(block)
+        for n in own_nodes(s)
+        if isinstance(n, ThreadIndex) and n.kind in ("local", "global")
+    ]

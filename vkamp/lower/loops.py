@@ -1,0 +1,421 @@
+"""The loops over threads around each phase, and the whole lowering.
+
+One subgroup runs a tile: its lanes take neighbouring threads of the last dimensions, and each lane goes through every
+so many-th thread.  Where a tile had a barrier, the lanes of the subgroup wait for each other, which costs next to
+nothing; the threads of one lane need nothing, for they come one after the other.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from vkamp.errors import Span
+from vkamp.ir.fences import LANE_FENCES
+from vkamp.ir.flow import assigned, exposed, named, read, read_value
+from vkamp.ir.nodes import (
+    ArrayElement,
+    Assign,
+    Barrier,
+    Binary,
+    Block,
+    Break,
+    Call,
+    Const,
+    Continue,
+    Declare,
+    Expr,
+    For,
+    If,
+    Kernel,
+    Load,
+    Local,
+    Node,
+    Place,
+    Remark,
+    Return,
+    Stmt,
+    ThreadIndex,
+    Variable,
+    While,
+    blocks,
+    walk,
+    walk_statements,
+)
+from vkamp.ir.types import BOOL, INT32, Array
+from vkamp.lower.errors import KeepsThreads
+from vkamp.lower.inline import global_index, inline_barriers, is_wait, thread_arguments
+from vkamp.lower.phases import Branch, Item, Phase, Repeat, Single, Sync, phases_of
+from vkamp.lower.rewrite import Names, changed, contains, filtered, map_block, value_of
+from vkamp.lower.values import Places, hoist, places
+
+__all__ = ["lanes_for", "loops", "waits"]
+
+#: Bytes that each lane may keep for its threads.
+_KEPT_BYTES = 16384
+#: Tiles that waste more lanes than this are better off with fewer.
+_LEAST_USE = 0.75
+
+
+def lanes_for(tile: tuple[int, ...], most: int) -> tuple[int, ...]:
+    """The lanes per dimension for a tile, at most ``most`` in all: powers of two, the last dimension first."""
+    out: list[int] = []
+    for size in reversed(tile):
+        count = 1
+        while count * 2 <= min(size, most):
+            count *= 2
+        while size < _LEAST_USE * count * -(-size // count):
+            count //= 2
+        out.append(count)
+        most //= count
+    return tuple(reversed(out))
+
+
+def waits(kernel: Kernel) -> bool:
+    """Whether a kernel has a barrier that waits."""
+    return any(contains(f.body, is_wait) for f in (*kernel.functions, kernel.body))
+
+
+def loops(kernel: Kernel, most: int) -> Kernel:
+    """The kernel with its threads as loops of at most ``most`` lanes; KeepsThreads says why that cannot be."""
+    if kernel.tile is None:
+        raise KeepsThreads("its domain has no tiles")
+    lanes = lanes_for(kernel.tile, most)
+    kernel = thread_arguments(inline_barriers(kernel))
+    names = Names(kernel.body, (v.name for v in kernel.tile_statics))
+    variables = list(kernel.body.variables)
+    items, once = hoist(kernel, phases_of(kernel.body.body), names, variables)
+    lowering = _Lowering(kernel, lanes, places(kernel, items, once, variables), names, variables)
+    body = lowering.body(items)
+    own = [v for v in lowering.variables if v.name not in lowering.kept or v.name in named(body)]
+    function = dataclasses.replace(kernel.body, body=body, variables=tuple(own))
+    return dataclasses.replace(kernel, body=function, lanes=lowering.lanes)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Kept:
+    """A variable of which each thread keeps its own, and the array of all of a lane's."""
+
+    variable: Variable
+    array: Variable
+
+
+class _Lowering:
+    def __init__(
+        self, kernel: Kernel, lanes: tuple[int, ...], where: Places, names: Names, variables: list[Variable]
+    ) -> None:
+        assert kernel.tile is not None
+        self.kernel = kernel
+        self.tile = kernel.tile
+        self.lanes = lanes
+        self.where = where
+        self.names = names
+        self.variables = variables
+        self.phases = 0
+        dims = range(len(self.tile))
+        #: Threads of each lane per dimension.
+        self.trips = tuple(-(-self.tile[d] // lanes[d]) for d in dims)
+        self.local = {d: self.new(f"{kernel.index_name}_local_{d}", INT32) for d in dims}
+        self.global_ = {d: self.new(f"{kernel.index_name}_global_{d}", INT32) for d in dims}
+        self.kept = {v.name: _Kept(v, self.array_of(v)) for v in where.kept} if math.prod(self.trips) > 1 else {}
+        size = sum(k.array.type.size for k in self.kept.values())
+        if size > _KEPT_BYTES:
+            raise KeepsThreads(
+                f"its threads keep {size} bytes for each lane from phase to phase, and {_KEPT_BYTES} are the limit"
+            )
+
+    def new(self, name: str, kind: object) -> Variable:
+        """A variable of the loops."""
+        variable = Variable(self.names.give(name), kind, "local", self.kernel.body.span, temporary=True)  # type: ignore[arg-type]
+        self.variables.append(variable)
+        return variable
+
+    def array_of(self, variable: Variable) -> Variable:
+        shape = tuple(n for n in self.trips if n > 1)
+        kind = variable.type
+        whole = Array(kind.element, (*shape, *kind.shape)) if isinstance(kind, Array) else Array(kind, shape)
+        array = dataclasses.replace(
+            variable, name=self.names.give(f"{variable.name}_kept"), type=whole, storage="private", temporary=True
+        )
+        self.variables.append(array)
+        return array
+
+    # -- outside the phases ------------------------------------------------------------------------------------
+
+    def body(self, items: tuple[Item, ...]) -> Block:
+        """The body of the kernel."""
+        declared = [Declare(_unsaid(k.variable.span), k.array) for k in self.kept.values()]
+        return (*declared, *self.items(items))
+
+    def items(self, items: tuple[Item, ...]) -> Block:
+        out: list[Stmt] = []
+        for item in items:
+            if isinstance(item, Phase):
+                out += self.phase(item)
+            elif isinstance(item, Sync):
+                if math.prod(self.lanes) > 1:
+                    fence = LANE_FENCES[item.fence.orders_global, item.fence.orders_tile_static]
+                    out.append(Barrier(item.span, fence))
+            elif isinstance(item, Single):
+                out.append(item.statement)
+            elif isinstance(item, Branch):
+                condition = self.first(item.statement.condition)
+                then, orelse = self.items(item.then), self.items(item.orelse)
+                out.append(dataclasses.replace(item.statement, condition=condition, then=then, orelse=orelse))
+            else:
+                out.append(self.repeat(item))
+        return tuple(out)
+
+    def repeat(self, item: Repeat) -> Stmt:
+        statement = item.statement
+        if isinstance(statement, For):
+            start, stop, step = map(self.first, (statement.start, statement.stop, statement.step))
+            statement = dataclasses.replace(statement, start=start, stop=stop, step=step)
+        else:
+            statement = dataclasses.replace(statement, condition=self.first(statement.condition))
+        return dataclasses.replace(statement, body=self.items(item.body))
+
+    def first(self, expr: Expr) -> Expr:
+        """A uniform expression as each lane's first thread sees it."""
+
+        def change(node: Node) -> Node:
+            if isinstance(node, ThreadIndex) and node.kind in ("local", "global"):
+                lane = self.lane(node.dim, node.span)
+                return lane if node.kind == "local" else global_index(node, lane)
+            if (
+                isinstance(node, Load)
+                and isinstance(node.place, Local)
+                and node.place.variable.name in self.where.again
+            ):
+                return changed(self.where.again[node.place.variable.name], change)
+            return self.element(node, [Const(node.span, INT32, 0) for n in self.trips if n > 1])
+
+        return changed(expr, change)
+
+    def lane(self, dim: int, span: Span) -> Expr:
+        if self.lanes[dim] == 1:
+            return Const(span, INT32, 0)
+        return ThreadIndex(span, INT32, "lane", dim)
+
+    def element(self, node: Node, slot: list[Expr]) -> Node:
+        """A kept variable, or an element of a kept array, as the element of the array of all of them."""
+        if isinstance(node, Local) and node.variable.name in self.kept and node.variable.storage == "local":
+            array = self.kept[node.variable.name].array
+            return ArrayElement(node.span, node.type, Local(node.span, array.type, array), tuple(slot))
+        return self.kept_element(node, slot)
+
+    def kept_element(self, node: Node, slot: list[Expr]) -> Node:
+        if isinstance(node, ArrayElement) and isinstance(node.base, Local):
+            variable = node.base.variable
+            if variable.storage == "private" and variable.name in self.kept:
+                array = self.kept[variable.name].array
+                base = Local(node.span, array.type, array)
+                return dataclasses.replace(node, base=base, indices=(*slot, *node.indices))
+        return node
+
+    # -- a phase -----------------------------------------------------------------------------------------------
+
+    def phase(self, phase: Phase) -> list[Stmt]:
+        """The loops over the threads around a phase."""
+        self.phases += 1
+        block = self.without_unused(self.with_values(phase.block))
+        span = _unsaid(block[0].span)
+        block = self.with_arrays(block)
+        looped = any(n > 1 for n in self.trips)
+        if phase.exits and looped:
+            block = self.without_returns(block)
+        block = self.indexed(block)
+        used = named(block)
+        for dim in reversed(range(len(self.tile))):
+            if self.global_[dim].name in used:
+                local = Load(span, INT32, _place(self.local[dim], span))
+                index = ThreadIndex(span, INT32, "global", dim)
+                block = (Assign(span, _place(self.global_[dim], span), global_index(index, local)), *block)
+            start = self.lane(dim, span)
+            if self.trips[dim] > 1:
+                stop, step = (Const(span, INT32, n) for n in (self.tile[dim], self.lanes[dim]))
+                block = (For(span, self.local[dim], start, stop, step, block),)
+            elif self.local[dim].name in named(block):
+                block = (Assign(span, _place(self.local[dim], span), start), *block)
+        return [Remark(span, f"Phase {self.phases}"), *block]
+
+    def with_values(self, block: Block) -> Block:
+        """The phase with the values that it computes again."""
+        wanted = exposed(block) & self.where.again.keys()
+        needed: set[str] = set()
+        for name in reversed(list(self.where.again)):
+            if name in wanted or name in needed:
+                needed.add(name)
+                needed |= {n.variable.name for n in walk(self.where.again[name]) if isinstance(n, Local)}
+        inside = assigned(block)
+        first = []
+        by_name = {v.name: v for v in self.variables}
+        for name, value in self.where.again.items():
+            if name in needed and (name in wanted or name not in inside):
+                first.append(Assign(value.span, _place(by_name[name], value.span), value))
+        return (*first, *block)
+
+    def without_unused(self, block: Block) -> Block:
+        """The phase without assignments that only others needed, which compute the value again."""
+        while True:
+            used = {name for s in walk_statements(block) for name in _reads(s)}
+            smaller = filtered(block, lambda s: not self.is_unused(s, used))  # noqa: B023
+            if smaller == block:
+                return block
+            block = smaller
+
+    def is_unused(self, statement: Stmt, used: set[str]) -> bool:
+        if not isinstance(statement, Assign) or not isinstance(statement.place, Local):
+            return False
+        name = statement.place.variable.name
+        return name in self.where.again and name not in used
+
+    def with_arrays(self, block: Block) -> Block:
+        """The phase with the kept variables loaded before it and stored behind it."""
+        used, written, open_ = named(block), assigned(block), exposed(block)
+        span = _unsaid(block[0].span)
+        slot = self.slot(span)
+        before: list[Stmt] = []
+        behind: list[Stmt] = []
+        for kept in self.kept.values():
+            variable = kept.variable
+            if variable.name not in used or variable.storage != "local":
+                continue
+            element = ArrayElement(span, variable.type, Local(span, kept.array.type, kept.array), tuple(slot))
+            if variable.name in open_:
+                before.append(Assign(span, _place(variable, span), Load(span, variable.type, element)))
+            if variable.name in written:
+                behind.append(Assign(span, element, Load(span, variable.type, _place(variable, span))))
+        block = tuple(s for s in self.with_copies(block, slot) if not self.declares_kept(s))
+        return (*before, *map_block(block, lambda node: self.kept_element(node, slot)), *behind)
+
+    def declares_kept(self, statement: Stmt) -> bool:
+        return isinstance(statement, Declare) and statement.variable.name in self.kept
+
+    def slot(self, span: Span) -> list[Expr]:
+        """Where a thread's values lie in the arrays of its lane."""
+        out: list[Expr] = []
+        for dim, trips in enumerate(self.trips):
+            if trips > 1:
+                index: Expr = Load(span, INT32, _place(self.local[dim], span))
+                if self.lanes[dim] > 1:
+                    index = Binary(span, INT32, "floordiv", index, Const(span, INT32, self.lanes[dim]))
+                out.append(index)
+        return out
+
+    def with_copies(self, block: Block, slot: list[Expr]) -> Block:
+        """Kept arrays as arguments of functions: copied out before the call, and back behind it."""
+        out: list[Stmt] = []
+        for statement in block:
+            if isinstance(statement, If):
+                then, orelse = (self.with_copies(side, slot) for side in blocks(statement))
+                statement = dataclasses.replace(statement, then=then, orelse=orelse)
+            elif isinstance(statement, (For, While)):
+                statement = dataclasses.replace(statement, body=self.with_copies(statement.body, slot))
+            elif isinstance(statement, Call):
+                out += self.copied(statement, slot)
+                continue
+            out.append(statement)
+        return tuple(out)
+
+    def copied(self, call: Call, slot: list[Expr]) -> list[Stmt]:
+        before: list[Stmt] = []
+        behind: list[Stmt] = []
+        own: dict[str, Variable] = {}
+        args: list[Expr | Place] = []
+        for arg in call.args:
+            if isinstance(arg, Local) and arg.variable.name in self.kept and arg.variable.storage == "private":
+                kept = self.kept[arg.variable.name]
+                name = kept.variable.name
+                if name not in own:
+                    own[name] = dataclasses.replace(kept.variable, name=self.names.give(f"{name}_own"), temporary=True)
+                    self.variables.append(own[name])
+                    before.append(Declare(call.span, own[name]))
+                    before.append(self.copy(call.span, kept, own[name], slot, is_out=True))
+                    behind.append(self.copy(call.span, kept, own[name], slot, is_out=False))
+                args.append(_place(own[name], call.span))
+            else:
+                args.append(arg)
+        return [*before, dataclasses.replace(call, args=tuple(args)), *behind]
+
+    def copy(self, span: Span, kept: _Kept, own: Variable, slot: list[Expr], *, is_out: bool) -> Stmt:
+        """A loop over an array's elements."""
+        assert isinstance(own.type, Array)
+        counters = [self.new(f"{kept.variable.name}_{d}", INT32) for d in range(len(own.type.shape))]
+        indices: tuple[Expr, ...] = tuple(Load(span, INT32, _place(c, span)) for c in counters)
+        element = own.type.element
+        one = ArrayElement(span, element, _place(own, span), indices)
+        other = ArrayElement(span, element, _place(kept.array, span), (*slot, *indices))
+        target, source = (one, other) if is_out else (other, one)
+        statement: Stmt = Assign(span, target, Load(span, element, source))
+        for counter, size in reversed(list(zip(counters, own.type.shape, strict=True))):
+            start, stop, step = (Const(span, INT32, n) for n in (0, size, 1))
+            statement = For(span, counter, start, stop, step, (statement,))
+        return statement
+
+    def indexed(self, block: Block) -> Block:
+        """The phase with the loops' variables in the place of the thread's indices."""
+
+        def change(node: Node) -> Node:
+            if isinstance(node, ThreadIndex) and node.kind in ("local", "global"):
+                variables = self.local if node.kind == "local" else self.global_
+                return value_of(variables[node.dim], node)
+            return node
+
+        return map_block(block, change)
+
+    # -- threads that return -----------------------------------------------------------------------------------
+
+    def without_returns(self, block: Block) -> Block:
+        """The phase with each return as the end of the thread's turn."""
+        flag = None
+        if any(_returns(s.body) for s in walk_statements(block) if isinstance(s, (For, While))):
+            flag = self.new("returned", BOOL)
+            span = _unsaid(block[0].span)
+            start = Assign(span, _place(flag, span), Const(span, BOOL, False))
+            return (start, *_turns(block, flag, 0))
+        return _turns(block, flag, 0)
+
+
+def _reads(statement: Stmt) -> set[str]:
+    """The variables whose values a statement uses."""
+    if isinstance(statement, Assign) and isinstance(statement.place, Local):
+        return read_value(statement.value)
+    return read(statement)
+
+
+def _unsaid(span: Span) -> Span:
+    """A place near ``span`` that is no line of the program's: what stands there is of the lowering alone."""
+    return dataclasses.replace(span, line=0, column=0, end_line=0, end_column=0)
+
+
+def _place(variable: Variable, span: Span) -> Local:
+    return Local(span, variable.type, variable)
+
+
+def _returns(block: Block) -> bool:
+    return contains(block, lambda s: isinstance(s, Return))
+
+
+def _turns(block: Block, flag: Variable | None, depth: int) -> Block:
+    """A block in which ``continue`` of the loop over threads, ``depth`` loops out, stands for each return."""
+    out: list[Stmt] = []
+    for statement in block:
+        if isinstance(statement, Return):
+            if depth == 0:
+                out.append(Continue(statement.span))
+            else:
+                assert flag is not None
+                out.append(Assign(statement.span, _place(flag, statement.span), Const(statement.span, BOOL, True)))
+                out.append(Break(statement.span))
+        elif isinstance(statement, If):
+            then, orelse = (_turns(side, flag, depth) for side in blocks(statement))
+            out.append(dataclasses.replace(statement, then=then, orelse=orelse))
+        elif isinstance(statement, (For, While)) and _returns(statement.body):
+            assert flag is not None
+            out.append(dataclasses.replace(statement, body=_turns(statement.body, flag, depth + 1)))
+            leave: Stmt = Continue(statement.span) if depth == 0 else Break(statement.span)
+            out.append(If(statement.span, value_of(flag, statement), (leave,), ()))
+        else:
+            out.append(statement)
+    return tuple(out)

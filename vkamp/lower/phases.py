@@ -1,0 +1,238 @@
+"""A tile program as a tree of phases: what all threads do between two barriers, and the control flow around them.
+
+What contains a barrier is reached by all threads of a tile or by none (the check before has made sure), so it stays
+outside the loops over threads; so do the jumps that such control flow is left by.  Everything else is in a phase.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from vkamp.errors import Span
+from vkamp.ir.fences import Fence
+from vkamp.ir.nodes import (
+    Assert,
+    Assign,
+    Barrier,
+    Block,
+    Break,
+    Claim,
+    Const,
+    Continue,
+    Declare,
+    For,
+    If,
+    Local,
+    Return,
+    Stmt,
+    While,
+    blocks,
+)
+from vkamp.lower.errors import KeepsThreads
+from vkamp.lower.inline import is_wait
+from vkamp.lower.rewrite import contains
+
+__all__ = ["Branch", "Item", "Phase", "Repeat", "Single", "Sync", "phases_of", "walk_items"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Phase:
+    """Statements without a barrier that every thread runs; ``exits``: some threads may return in it."""
+
+    block: Block
+    exits: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Sync:
+    """A barrier."""
+
+    fence: Fence
+    span: Span
+
+
+@dataclasses.dataclass(frozen=True)
+class Single:
+    """A statement that is run once for the tile: a jump, or an assignment of a uniform value."""
+
+    statement: Stmt
+
+
+@dataclasses.dataclass(frozen=True)
+class Branch:
+    """A uniform ``if`` around phases."""
+
+    statement: If
+    then: tuple[Item, ...]
+    orelse: tuple[Item, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Repeat:
+    """A uniform loop around phases."""
+
+    statement: For | While
+    body: tuple[Item, ...]
+
+
+Item = Phase | Sync | Single | Branch | Repeat
+
+
+def walk_items(items: tuple[Item, ...]) -> Iterator[Item]:
+    """Every item and those inside it, in program order."""
+    for item in items:
+        yield item
+        if isinstance(item, Branch):
+            yield from walk_items(item.then)
+            yield from walk_items(item.orelse)
+        elif isinstance(item, Repeat):
+            yield from walk_items(item.body)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Where:
+    """Whether a barrier may follow: behind the block, at the ends of the jumps of the loop around it.
+
+    ``last``: nothing at all runs behind the block.
+    """
+
+    after: bool = False
+    at_break: bool = False
+    at_continue: bool = False
+    last: bool = True
+
+
+def phases_of(block: Block) -> tuple[Item, ...]:
+    """The tree of a kernel's body.  KeepsThreads if it has none."""
+    return _Splitter().block(block, _Where())
+
+
+# -- where a barrier may follow ------------------------------------------------------------------------------------
+
+
+def _follows(block: Block, where: _Where) -> bool:
+    """Whether a barrier may be reached from the beginning of a block."""
+    reached = where.after
+    for statement in reversed(block):
+        reached = _follows_statement(statement, dataclasses.replace(where, after=reached))
+    return reached
+
+
+def _follows_statement(statement: Stmt, where: _Where) -> bool:
+    if is_wait(statement):
+        return True
+    if isinstance(statement, Break):
+        return where.at_break
+    if isinstance(statement, Continue):
+        return where.at_continue
+    if isinstance(statement, Return):
+        return False
+    if isinstance(statement, If):
+        return any(_follows(side, where) for side in blocks(statement))
+    if isinstance(statement, (For, While)):
+        return _head(statement, where.after)
+    return where.after
+
+
+def _head(loop: For | While, after: bool) -> bool:
+    """Whether a barrier may be reached from a loop's head."""
+    endless = isinstance(loop, While) and isinstance(loop.condition, Const) and bool(loop.condition.value)
+    head = after and not endless
+    return head or _follows(loop.body, _Where(head, after, head))
+
+
+def _jumps(block: Block, in_loop: bool = False) -> Iterator[Break | Continue | Return]:
+    """The jumps that leave a block."""
+    for statement in block:
+        if isinstance(statement, Return) or (isinstance(statement, (Break, Continue)) and not in_loop):
+            yield statement
+        for inner in blocks(statement):
+            yield from _jumps(inner, in_loop or isinstance(statement, (For, While)))
+
+
+# -- the tree ------------------------------------------------------------------------------------------------------
+
+
+class _Splitter:
+    def block(self, block: Block, where: _Where) -> tuple[Item, ...]:
+        items: list[Item] = []
+        run: list[Stmt] = []
+        exits = False
+
+        def flush() -> None:
+            nonlocal exits
+            if run:
+                items.append(Phase(tuple(run), exits))
+                run.clear()
+            exits = False
+
+        for number, statement in enumerate(block):
+            if isinstance(statement, Assert) or _declares_shared(statement):
+                continue
+            rest = block[number + 1 :]
+            here = dataclasses.replace(where, after=_follows(rest, where), last=where.last and not rest)
+            jumps = list(_jumps((statement,)))
+            if is_wait(statement):
+                assert isinstance(statement, Barrier)
+                flush()
+                items.append(Sync(statement.fence, statement.span))
+            elif contains((statement,), is_wait) or _is_uniform(jumps, here) or (_is_jump(statement) and not exits):
+                flush()
+                items.append(self.control(statement, here))
+            else:
+                if jumps:
+                    # From here on no barrier follows, so that the rest of the block is one phase.
+                    self.check_exits(jumps, where)
+                    exits = True
+                run.append(_plain(statement))
+        flush()
+        return tuple(items)
+
+    @staticmethod
+    def check_exits(jumps: list[Break | Continue | Return], where: _Where) -> None:
+        """Refuses what only some threads may leave, and others go on in after the phase."""
+        if not all(isinstance(jump, Return) for jump in jumps):
+            raise KeepsThreads("some of its threads may leave a loop that has a barrier in it")
+        if not where.last:
+            raise KeepsThreads(
+                "some of its threads may return from inside a loop or condition that has a barrier in it"
+            )
+
+    def control(self, statement: Stmt, where: _Where) -> Item:
+        """Control flow that all threads take together."""
+        if isinstance(statement, If):
+            then, orelse = (self.block(side, where) for side in blocks(statement))
+            return Branch(statement, then, orelse)
+        if not isinstance(statement, (For, While)):
+            return Single(statement)
+        head = _head(statement, where.after)
+        inside = _Where(head, where.after, head, last=False)
+        return Repeat(statement, self.block(statement.body, inside))
+
+
+def _is_uniform(jumps: list[Break | Continue | Return], where: _Where) -> bool:
+    """Whether the threads jump together: a barrier may follow for those that do, or for those that do not."""
+    ends = {Break: where.at_break, Continue: where.at_continue, Return: False}
+    return bool(jumps) and (where.after or any(ends[type(jump)] for jump in jumps))
+
+
+def _is_jump(statement: Stmt) -> bool:
+    return isinstance(statement, (Break, Continue, Return))
+
+
+def _declares_shared(statement: Stmt) -> bool:
+    return isinstance(statement, Declare) and statement.variable.storage == "tile_static"
+
+
+def _plain(statement: Stmt) -> Stmt:
+    """A claim is an assignment to a device."""
+    if isinstance(statement, Claim):
+        place = Local(statement.span, statement.variable.type, statement.variable)
+        return Assign(statement.span, place, statement.value)
+    if isinstance(statement, If):
+        then, orelse = (tuple(map(_plain, side)) for side in blocks(statement))
+        return dataclasses.replace(statement, then=then, orelse=orelse)
+    if isinstance(statement, (For, While)):
+        return dataclasses.replace(statement, body=tuple(map(_plain, statement.body)))
+    return statement

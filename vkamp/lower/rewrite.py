@@ -1,0 +1,103 @@
+"""Small tools of the lowering: new names, and copies with other nodes or variables."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+
+from vkamp.ir.nodes import (
+    Atomic,
+    Block,
+    Call,
+    Claim,
+    Declare,
+    Expr,
+    For,
+    Function,
+    If,
+    Load,
+    Local,
+    Node,
+    Stmt,
+    Variable,
+    While,
+    blocks,
+    transform,
+)
+
+__all__ = ["Names", "changed", "contains", "filtered", "map_block", "value_of", "with_variables"]
+
+
+class Names:
+    """Free names for new variables of a function."""
+
+    def __init__(self, function: Function, taken: Iterable[str] = ()) -> None:
+        self._taken = {v.name for v in (*function.params, *function.variables)} | set(taken)
+
+    def give(self, wanted: str) -> str:
+        """``wanted``, or the nearest to it that is free."""
+        name, number = wanted, 1
+        while name in self._taken:
+            name, number = f"{wanted}_{number}", number + 1
+        self._taken.add(name)
+        return name
+
+
+def value_of(variable: Variable, like: Node) -> Load:
+    """The value of a whole variable."""
+    return Load(like.span, variable.type, Local(like.span, variable.type, variable))
+
+
+def map_block(block: Block, change: Callable[[Node], Node]) -> Block:
+    """The block with ``change`` applied to every node."""
+    out = []
+    for statement in block:
+        new = transform(statement, change)
+        assert isinstance(new, Stmt)
+        out.append(new)
+    return tuple(out)
+
+
+def changed(node: Node, change: Callable[[Node], Node]) -> Expr:
+    """An expression with ``change`` applied to every node."""
+    new = transform(node, change)
+    assert isinstance(new, Expr)
+    return new
+
+
+def with_variables(block: Block, new: Mapping[str, Variable]) -> Block:
+    """The block with other variables in the place of a function's own, by name."""
+
+    def of(variable: Variable) -> Variable:
+        return variable if variable.storage == "tile_static" else new.get(variable.name, variable)
+
+    def change(node: Node) -> Node:
+        if isinstance(node, (Local, For, Declare, Claim)):
+            return dataclasses.replace(node, variable=of(node.variable))
+        if isinstance(node, Atomic) and node.result is not None:
+            return dataclasses.replace(node, result=of(node.result))
+        if isinstance(node, Call):
+            return dataclasses.replace(node, results=tuple(r and of(r) for r in node.results))
+        return node
+
+    return map_block(block, change)
+
+
+def contains(block: Block, wanted: Callable[[Stmt], bool]) -> bool:
+    """Whether a block or a nested one has such a statement."""
+    return any(wanted(s) or any(contains(b, wanted) for b in blocks(s)) for s in block)
+
+
+def filtered(block: Block, keep: Callable[[Stmt], bool]) -> Block:
+    """The block with only some of its statements, in nested blocks too."""
+    out: list[Stmt] = []
+    for statement in block:
+        if not keep(statement):
+            continue
+        if isinstance(statement, If):
+            then, orelse = (filtered(side, keep) for side in blocks(statement))
+            statement = dataclasses.replace(statement, then=then, orelse=orelse)
+        elif isinstance(statement, (For, While)):
+            statement = dataclasses.replace(statement, body=filtered(statement.body, keep))
+        out.append(statement)
+    return tuple(out)
