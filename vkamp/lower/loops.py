@@ -217,8 +217,10 @@ class _Lowering:
 
     def phase(self, phase: Phase) -> list[Stmt]:
         """The loops over the threads around a phase."""
-        self.phases += 1
         block = self.without_unused(self.with_values(phase.block))
+        if not block:
+            return []
+        self.phases += 1
         span = _unsaid(block[0].span)
         block = self.with_arrays(block)
         looped = any(n > 1 for n in self.trips)
