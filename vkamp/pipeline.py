@@ -92,10 +92,17 @@ def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
     return Compiled(kernel, access(kernel), contiguous(kernel), lowered.guards, lowered.constants, races)
 
 
-def instrument(compiled: Compiled, left_out: frozenset[str] = frozenset()) -> tuple[Instrumented, Compiled]:
-    """The kernel with check mode's instrumentation; ``left_out``: containers in which no races are looked for."""
+def instrument(
+    compiled: Compiled, left_out: frozenset[str] = frozenset(), *, proofs: bool = True
+) -> tuple[Instrumented, Compiled]:
+    """The kernel with check mode's instrumentation.
+
+    ``left_out``: containers in which no races are looked for; ``proofs``: nor where the compiler has proved that there
+    are none.
+    """
+    proved: frozenset[str] = frozenset()
     # Functions that take tile_static arrays come once for each, so that every access has a known variable.
-    made = _instrument(bind_arrays(compiled.kernel), frozenset(), left_out)
+    made = _instrument(bind_arrays(compiled.kernel), proved if proofs else frozenset(), left_out)
     if os.environ.get("VKAMP_VERIFY"):
         verify(made.kernel)
     return made, dataclasses.replace(compiled, kernel=made.kernel, access=access(made.kernel))

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from vkamp.check import instrument
+from vkamp.check.instrument.layout import Layout
 from vkamp.dispatch import checking
 
 
@@ -285,3 +287,80 @@ def test_what_is_not_covered_is_warned_of_once(accelerator_view, monkeypatch):
     (warning,) = told
     assert str(warning.message).startswith("apart: not covered: the order of global memory")
     assert warning.filename == __file__
+
+
+@drivers
+def test_a_device_without_memory_for_the_shadows(accelerator_view, monkeypatch):
+    allocate, refused = type(accelerator_view).allocate, []
+
+    def little(view, nbytes):
+        if nbytes > 60_000:
+            refused.append(nbytes)
+            raise amp.OutOfMemoryError("no more")
+        return allocate(view, nbytes)
+
+    monkeypatch.setattr(type(accelerator_view), "allocate", little)
+    report = turn(accelerator_view, 4096)
+    assert refused
+    assert report.ok
+    assert report.not_covered == (
+        "races on out: they are too large for this device's memory",
+        "tile_static memory of 1024 of 1024 tiles: there is no memory to note it",
+    )
+
+
+@drivers
+def test_more_barriers_than_there_are_numbers(accelerator_view, monkeypatch):
+    @amp.kernel
+    def often(t_idx, a, out):
+        tile = amp.tile_static((4,), amp.int32)
+        for k in range(9):
+            tile[t_idx.local[0]] = a[t_idx] + k
+            t_idx.barrier.wait()
+            out[t_idx] = tile[3 - a[t_idx]]
+            t_idx.barrier.wait()
+        tile[a[t_idx] // 2] = 1
+
+    out = line_of([0] * 8)
+    a = line_of([0, 1, 2, 3] * 2)
+    # Three intervals have numbers.
+    monkeypatch.setattr(Layout, "thread_bits", property(lambda layout: 28))
+    monkeypatch.setattr(instrument, "_INTERVAL_BITS", 2)
+    report = amp.check(accelerator_view, out.extent.tile(4), often, a, out)
+    assert report.ok, str(report)
+    assert "races after very many barriers: the numbers of the barrier intervals ran out" in report.not_covered
+
+
+@drivers
+def test_too_many_threads_to_tell_apart(accelerator_view, monkeypatch):
+    @amp.kernel
+    def one_place(idx, out):
+        out[idx[0] // 2] = 1
+
+    out = line_of([0] * 8)
+    assert not amp.check(accelerator_view, out.extent, one_place, out).ok
+    monkeypatch.setattr(Layout, "thread_bits", property(lambda layout: 31))
+    monkeypatch.setattr(instrument, "_INTERVAL_BITS", 0)
+    report = amp.check(accelerator_view, out.extent, one_place, out)
+    assert report.ok
+    assert report.not_covered == ("races on out: extent(8) has too many threads to tell them apart",)
+
+
+@drivers
+@pytest.mark.filterwarnings("ignore::vkamp.RaceWarning")
+def test_very_many_accesses(accelerator_view, monkeypatch):
+    @amp.kernel
+    def both(t_idx, out):
+        tile = amp.tile_static((4,), amp.int32)
+        tile[0] = t_idx.local[0]
+        tile[1] = t_idx.local[0]
+        out[0] = t_idx.local[0]
+        out[1] = t_idx.local[0]
+
+    monkeypatch.setattr(instrument, "_MOST_ACCESSES", 1)
+    report = amp.check(accelerator_view, amp.extent(8).tile(4), both, line_of([0] * 8))
+    assert report.ok
+    assert report.not_covered == (
+        "races on containers: 2 accesses of them are too many",
+        "races on tile_static memory: 2 accesses of it are too many",
+    )

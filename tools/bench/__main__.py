@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import vkamp as amp
-from tools.bench import compiling, example, launching, startup, throughput
+from tools.bench import checking, compiling, example, launching, startup, throughput
 from tools.bench.measure import ROOT, Measurement, Options
 from vkamp.run.devices import vulkan_devices
 
 GROUPS: dict[str, Callable[[Options], Iterator[Measurement]]] = {
-    module.GROUP: module.measure for module in (startup, compiling, launching, example, throughput)
+    module.GROUP: module.measure for module in (startup, compiling, launching, example, throughput, checking)
 }
 HEADER = ("", "median", "least", "greatest", "target", "")
 

@@ -17,10 +17,11 @@ from vkamp import pipeline
 from vkamp.dispatch import launch
 from vkamp.dispatch.domain import domain_of
 from vkamp.dispatch.reference_controls import collecting
-from vkamp.errors import CheckWarning
+from vkamp.errors import CheckWarning, OutOfMemoryError
 from vkamp.findings import Report, error_of
 from vkamp.lang.container import Descriptor
 from vkamp.lang.kernel import KernelFunction
+from vkamp.lang.storage import Storage
 from vkamp.run.accelerators import accelerator, accelerator_view
 
 if TYPE_CHECKING:
@@ -31,6 +32,11 @@ __all__ = ["check", "checked_launch", "run"]
 #: The most memory that a check takes for its notes, and the part of the device's memory.
 _MOST_BYTES = 1 << 30
 _MOST_PART = 4
+#: A smaller budget is none.
+_LEAST_WORDS = 1 << 16
+
+#: The launch words, the shadows, the containers in them, and the words of the whole report.
+_Placement = tuple[dict[str, int], dict[str, pipeline.Shadow], dict[str, pipeline.Placed], int]
 
 
 def check(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
@@ -73,12 +79,15 @@ def checked_launch(prepared: Prepared) -> None:
         raise error_of(report.findings)
 
 
-def run(prepared: Prepared) -> Report:
-    """Runs a launch once with instrumentation and waits for it."""
+def run(prepared: Prepared, *, proofs: bool = True) -> Report:
+    """Runs a launch once with instrumentation and waits for it.
+
+    ``proofs=False`` looks for races also where the compiler has proved that there are none.
+    """
     device = prepared.view.accelerator
     if device.is_emulated and prepared.view._queue.info.kind == "reference":
         return _run_reference(prepared)
-    return _Check(prepared).run()
+    return _Check(prepared, proofs).run()
 
 
 def _run_reference(prepared: Prepared) -> Report:
@@ -97,8 +106,9 @@ def _wrapped(number: int) -> int:
 class _Check:
     """One checked launch on a device."""
 
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(self, prepared: Prepared, proofs: bool) -> None:
         self.prepared = prepared
+        self.proofs = proofs
         self.domain = prepared.domain
         self.kernel = prepared.compiled.kernel
         self.tiles = math.prod(self.domain.shape)
@@ -111,13 +121,12 @@ class _Check:
     def run(self) -> Report:
         """Compiles, runs, reads the report."""
         descriptors = launch.bind(self.prepared)
-        made, compiled = self._fitting(descriptors)
-        words, shadows, placed, size = self._placed(made, descriptors)
+        made, compiled, storage, placement = self._allocated(descriptors)
+        words, shadows, placed, size = placement
         limits = self.prepared.view.accelerator.limits
         assert limits is not None
         executable = self._executable(made, compiled)
-        launch.check_limits(executable, limits, self.kernel.name, self.prepared.view)
-        storage = self.prepared.view.allocate(4 * size)
+        launch.check_limits(executable, limits, f"{self.kernel.name} under check mode", self.prepared.view)
         storage.upload(0, np.zeros(4 * size, np.uint8))
         report = Descriptor(storage, np.dtype(np.uint32), 0, (size,), (1,), True, 0)
         arguments = dataclasses.replace(self.prepared.arguments, scalars={**self.prepared.arguments.scalars, **words})
@@ -130,11 +139,26 @@ class _Check:
         name, device = self.kernel.name, self.prepared.view.accelerator.description
         return Report(name, device, found, (*self.not_covered, *not_covered))
 
+    def _allocated(
+        self, descriptors: Mapping[str, Descriptor]
+    ) -> tuple[pipeline.Instrumented, pipeline.Compiled, Storage, _Placement]:
+        """The instrumented kernel and memory for its report; with fewer shadows if there is no memory for all."""
+        while True:
+            made, compiled = self._fitting(descriptors)
+            placement = self._placed(made, descriptors)
+            try:
+                return made, compiled, self.prepared.view.allocate(4 * placement[-1]), placement
+            except OutOfMemoryError:
+                if not self.budget:
+                    raise
+                self.budget = self.budget // 8 if self.budget > _LEAST_WORDS else 0
+                self.not_covered.clear()
+
     def _instrumented(self, left_out: frozenset[str]) -> tuple[pipeline.Instrumented, pipeline.Compiled]:
-        known = self.prepared.entry.checked
-        if left_out not in known:
-            known[left_out] = pipeline.instrument(self.prepared.compiled, left_out)
-        return known[left_out]
+        known, key = self.prepared.entry.checked, (left_out, self.proofs)
+        if key not in known:
+            known[key] = pipeline.instrument(self.prepared.compiled, left_out, proofs=self.proofs)
+        return known[key]
 
     def _executable(self, made: pipeline.Instrumented, compiled: pipeline.Compiled) -> Any:
         key = self.prepared.target, id(made)
@@ -196,9 +220,7 @@ class _Check:
             out.append((names, min(low for low, _ in spans), max(high for _, high in spans)))
         return out
 
-    def _placed(
-        self, made: pipeline.Instrumented, descriptors: Mapping[str, Descriptor]
-    ) -> tuple[dict[str, int], dict[str, pipeline.Shadow], dict[str, pipeline.Placed], int]:
+    def _placed(self, made: pipeline.Instrumented, descriptors: Mapping[str, Descriptor]) -> _Placement:
         """The launch words, the shadows, the containers in them, and the words of the whole report."""
         words: dict[str, int] = {}
         shadows: dict[str, pipeline.Shadow] = {}

@@ -43,8 +43,10 @@ class Entry:
 
     compiled: pipeline.Compiled
     executables: dict[Target, Executable] = field(default_factory=dict)
-    #: Its forms for check mode, by the containers that are left out; their programs; what was told of it already.
-    checked: dict[frozenset[str], tuple[pipeline.Instrumented, pipeline.Compiled]] = field(default_factory=dict)
+    #: Its forms for check mode, their programs, and what was told of it already.
+    checked: dict[tuple[frozenset[str], bool], tuple[pipeline.Instrumented, pipeline.Compiled]] = field(
+        default_factory=dict
+    )
     checked_executables: dict[Any, Executable] = field(default_factory=dict)
     told: dict[Any, Any] = field(default_factory=dict)
 

@@ -36,8 +36,8 @@ class Instrumented:
     """An instrumented kernel and how to read its report.
 
     ``shadows``: the words of a group of entries for each container that is judged; ``words``: the launch words that
-    the kernel takes beside its own (:func:`buffer_word`, ``tiles D``, ``claim cells``, ``tile_static shadows``, ``checked tiles``).
-    ``not_covered``: what the kernel does not look at, in words.
+    the kernel takes beside its own (:func:`buffer_word`, ``tiles D``, ``claim cells``, ``tile_static shadows``,
+    ``checked tiles``); ``not_covered``: what the kernel does not look at, in words.
     """
 
     kernel: nodes.Kernel
