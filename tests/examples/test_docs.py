@@ -15,7 +15,7 @@ from tests.examples.test_readme import PROGRAM, output_of
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
-@pytest.mark.parametrize("page", ["reference-accelerator.md"])
+@pytest.mark.parametrize("page", ["check-mode.md", "reference-accelerator.md"])
 def test_page(page: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     path = DOCS / page
     text = path.read_text(encoding="utf-8")
