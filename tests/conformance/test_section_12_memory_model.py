@@ -92,6 +92,18 @@ def test_certain_race(accelerator_view):
             view[0] += i[0]
 
 
+@row("12", "a missing barrier that is certain", differs="a compile error; undefined in C++ AMP")
+def test_missing_barrier(accelerator_view):
+    view = amp.array_view(numbers(10))
+    with pytest.raises(amp.CompileError, match="written by thread .* no barrier that orders tile_static memory"):
+
+        @amp.parallel_for_each(accelerator_view, view.extent.tile(5))
+        def _(t):
+            memory = amp.tile_static(5, amp.int32)
+            memory[t.local] = view[t]
+            view[t] = memory[4 - t.local[0]]
+
+
 @row("12", "plain stores of many threads to one element", differs="a RaceWarning; undefined in C++ AMP")
 @pytest.mark.accelerators("swiftshader")  # the warning comes once, when the kernel compiles
 def test_plain_stores(accelerator_view):

@@ -10,6 +10,7 @@ C++ AMP's model: docs/conformance.md, section 12.
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,6 +25,10 @@ from vkamp.ir import nodes
 from vkamp.ir.access import access
 
 __all__ = ["RaceVerdicts", "judge_races"]
+
+
+#: Threads of a tile beyond which nothing is looked at; no device takes that many.
+_THREADS = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,8 @@ def judge_races(kernel: nodes.Kernel, uniformity: Uniformity) -> RaceVerdicts:
     waits = any(isinstance(s, nodes.Barrier) for s in statements_of(kernel))
     if not names and not waits:
         return RaceVerdicts()
+    if math.prod(kernel.tile or ()) > _THREADS:
+        return RaceVerdicts(unknown=names)
     run = Lockstep(kernel, uniformity)
     try:
         run.run()

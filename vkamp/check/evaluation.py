@@ -222,7 +222,8 @@ class Evaluator:
     def _compare(self, expr: nodes.Compare) -> Anything:
         left, right = self.value(expr.left), self.value(expr.right)
         if isinstance(left, Number) and isinstance(right, Number):
-            return comparison(expr.op, left, right, self.symbols)
+            assert isinstance(expr.left.type, Scalar)
+            return comparison(expr.op, left, right, expr.left.type, self.symbols)
         return None
 
     def _logical(self, expr: nodes.Logical) -> Truth:
@@ -261,7 +262,8 @@ class Evaluator:
         if value is None or source not in TRACKED or target not in TRACKED:
             return None
         if target == BOOL:
-            return comparison("ne", value, constant(0), self.symbols)
+            assert isinstance(source, Scalar)
+            return comparison("ne", value, constant(0), source, self.symbols)
         assert isinstance(target, Scalar)
         made = wrapped(value.lane, value.low, value.high, target)
         return Number(made.lane, made.low, made.high, value.terms)
@@ -276,7 +278,7 @@ class Evaluator:
             assert isinstance(expr.type, Scalar)
             return arithmetic(expr.name, numbers[0], numbers[1], expr.type, self.symbols)
         if all(n.uniform for n in numbers):
-            key = (expr.name, tuple((n.lane, n.terms) for n in numbers))
+            key = (expr.name, str(expr.args[0].type), tuple((n.lane, n.terms) for n in numbers))
             return Number(0, 0, 0, ((self.symbols.named(key, tuple(numbers)), 1),))
         return None
 

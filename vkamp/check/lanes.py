@@ -340,8 +340,8 @@ def _known(values: Any) -> Truth:
     return Truth(values, values)
 
 
-def comparison(op: str, left: Number, right: Number, symbols: Symbols) -> Truth:
-    """``left op right`` of two numbers of one type."""
+def comparison(op: str, left: Number, right: Number, kind: Scalar, symbols: Symbols) -> Truth:
+    """``left op right`` of two numbers of one type, ``kind``."""
     if left.known and right.known:
         return _known(_COMPARE[op](left.lane, right.lane))
     if op in ("eq", "ne"):
@@ -357,7 +357,7 @@ def comparison(op: str, left: Number, right: Number, symbols: Symbols) -> Truth:
     name, swapped, negated = _SPELLED[op]
     if swapped:
         left, right = right, left
-    symbol = symbols.named((name, left.lane, left.terms, right.lane, right.terms), (left, right))
+    symbol = symbols.named((name, kind.name, left.lane, left.terms, right.lane, right.terms), (left, right))
     return Truth(True, False, (symbol, not negated))
 
 
