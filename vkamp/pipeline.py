@@ -100,9 +100,9 @@ def instrument(
     ``left_out``: containers in which no races are looked for; ``proofs``: nor where the compiler has proved that there
     are none.
     """
-    proved: frozenset[str] = frozenset()
+    proved = compiled.races.proved if proofs else frozenset()
     # Functions that take tile_static arrays come once for each, so that every access has a known variable.
-    made = _instrument(bind_arrays(compiled.kernel), proved if proofs else frozenset(), left_out)
+    made = _instrument(bind_arrays(compiled.kernel), proved, left_out)
     if os.environ.get("VKAMP_VERIFY"):
         verify(made.kernel)
     return made, dataclasses.replace(compiled, kernel=made.kernel, access=access(made.kernel))

@@ -90,14 +90,15 @@ def test_every_place_is_told_once(accelerator_view):
 @drivers
 def test_race_names_both_threads_and_lines(accelerator_view):
     @amp.kernel
-    def sides(t_idx, out):
+    def sides(t_idx, places, out):
         if t_idx.local == (0, 1):
-            out[t_idx.tile[1]] = 1
+            out[places[t_idx]] = 1
         if t_idx.local == (1, 2):
-            out[t_idx.tile[1]] = 2
+            out[places[t_idx]] = 2
 
+    places = np.broadcast_to(np.repeat(np.arange(4, dtype=np.int32), 3), (2, 12))
     out = line_of([0] * 4)
-    report = amp.check(accelerator_view, amp.extent(2, 12).tile(2, 3), sides, out)
+    report = amp.check(accelerator_view, amp.extent(2, 12).tile(2, 3), sides, amp.array_view(places.copy()), out)
     (found,) = report.findings
     assert (found.kind, found.variable) == ("race", "out")
     second, first = found.threads
@@ -212,7 +213,7 @@ def turned(t_idx, a, out):
     tile = amp.tile_static((4,), amp.int32)
     tile[t_idx.local[0]] = a[t_idx]
     t_idx.barrier.wait()
-    out[t_idx] = tile[a[t_idx]]
+    out[t_idx.tile_origin[0] + a[t_idx]] = tile[3 - a[t_idx]]
 
 
 def turn(view: amp.accelerator_view, count: int = 64) -> amp.Report:
@@ -242,9 +243,9 @@ def test_some_tiles_are_looked_at(accelerator_view, monkeypatch):
         if t_idx.tile[0] < a[0]:
             tile[t_idx.local[0]] = a[t_idx]
         t_idx.barrier.wait()
-        out[t_idx] = tile[a[t_idx]]
+        out[t_idx.tile_origin[0] + a[t_idx]] = tile[a[t_idx]]
 
-    a = line_of([0] * 4000)
+    a = line_of([0, 1, 2, 3] * 1000)
     out = line_of([0] * 4000)
     monkeypatch.setattr(checking, "_MOST_BYTES", 4 * (4098 + 1000 + 8000 + 600))
     report = amp.check(accelerator_view, out.extent.tile(4), early, a, out)

@@ -1,0 +1,55 @@
+"""Where the compiler has proved that there are no races, check mode finds none when it looks all the same."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from tests.corpus.registry import PAIRS, Pair
+from vkamp.dispatch import checking, launch
+from vkamp.dispatch.domain import domain_of
+from vkamp.dispatch.launch import Prepared
+
+CATEGORIES = {
+    "double_buffering": "double buffering",
+    "products": "matrix product",
+    "reductions": "reduction",
+    "scans": "scan",
+    "sorting": "sorting",
+    "races_of_readers": "stencil",
+    "counting": "histogram",
+}
+for module in CATEGORIES:
+    importlib.import_module(f"tests.corpus.kernels_{module}")
+
+#: Of each category.
+COUNT = 2
+CHOSEN = [p for c in CATEGORIES.values() for p in [q for q in PAIRS if q.category == c][:COUNT]]
+
+
+def prepared(view: amp.accelerator_view, pair: Pair) -> tuple[Prepared, list[tuple[Any, Any]]]:
+    made = pair.launch()
+    ready = launch.prepare(view, domain_of(made.domain), pair.mended, made.args, dict(made.constants))
+    return ready, [(made.args[number], values) for number, values in made.expect.items()]
+
+
+@pytest.mark.accelerators("drivers")
+@pytest.mark.parametrize("pair", CHOSEN, ids=lambda pair: pair.name)
+def test_nothing_is_found_without_the_proofs(accelerator_view: amp.accelerator_view, pair: Pair) -> None:
+    for proofs in (False, True):
+        ready, expected = prepared(accelerator_view, pair)
+        report = checking.run(ready, proofs=proofs)
+        assert report.ok, str(report)
+        assert report.not_covered == ()
+        for container, values in expected:
+            assert np.allclose(np.asarray(container), values, rtol=2e-4, atol=1e-4)
+
+
+def test_some_are_proved(accelerator_view: amp.accelerator_view) -> None:
+    proved = [prepared(accelerator_view, pair)[0].compiled.races.proved for pair in CHOSEN]
+    assert {pair.category for pair in CHOSEN} == set(CATEGORIES.values())
+    assert sum(map(bool, proved)) > len(CHOSEN) // 2
