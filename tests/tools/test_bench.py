@@ -30,6 +30,14 @@ def test_launches_are_measured(
 
 
 @pytest.mark.accelerators("swiftshader")
+def test_engines_are_measured(accelerator: amp.accelerator, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--runs", "1", "--groups", "engines", "--accelerators", accelerator.device_path]) == 0
+    table = capsys.readouterr().out
+    for row in ("a launch of 100 in a chain, waited", "launch and read", "upload of 64 MiB", "download of 1 MiB"):
+        assert f"  {row}, kompute " in table and f"  {row}, vulkan " in table
+
+
+@pytest.mark.accelerators("swiftshader")
 def test_throughput_is_measured(accelerator: amp.accelerator, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--runs", "1", "--groups", "throughput", "--accelerators", accelerator.device_path]
     assert main(arguments) in (0, 1)
@@ -46,7 +54,7 @@ def test_compilation_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--groups", "speed"], "no group 'speed': there are startup, compile, launch, example, throughput"),
+        (["--groups", "speed"], "no group 'speed': there are startup, compile, launch, engines, example, throughput"),
         (["--runs", "0"], "--runs is 1 or more"),
         (["--accelerators", "abacus"], "accelerator('abacus') names no accelerator"),
     ],

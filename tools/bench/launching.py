@@ -87,7 +87,7 @@ class RawKompute:
 
         path = amp.accelerator(accelerator).device_path
         self.kp = kp
-        self.manager = kp.Manager(int(path.removeprefix("vulkan:")))
+        self.manager = kp.Manager(int(path.partition("@")[0].removeprefix("vulkan:")))
         self.words = np.array([SIZE], np.uint32)
         self.tensors = [self.manager.tensor_t(np.zeros(SIZE, np.uint32)) for _ in range(9)]
         self.manager.sequence().record(kp.OpTensorSyncDevice(self.tensors)).eval()

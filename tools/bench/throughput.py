@@ -149,7 +149,7 @@ class _Programs:
         import kp
 
         self.kp = kp
-        self.manager = kp.Manager(int(path.removeprefix("vulkan:")))
+        self.manager = kp.Manager(int(path.partition("@")[0].removeprefix("vulkan:")))
 
     def tensor(self, values: np.ndarray[Any, Any]) -> Any:
         return self.manager.tensor_t(values)
