@@ -91,9 +91,6 @@ void next_interval_static() {
 void atomic_tile_static(uint word, uint site) {
     if (tile_static_signature != 0u) {
         uint at = tile_static_shadow + word * 4u;
-        if (check_report[at] == 0u && check_report[at + 3u] == 0u) {
-            note_finding(site + 11u, 0u, 0u, word, 0u);
-        }
         if (check_report[at + 1u] < tile_static_signature + site) {
             atomicMax(check_report[at + 1u], tile_static_signature + site);
         }
@@ -101,7 +98,11 @@ void atomic_tile_static(uint word, uint site) {
             atomicMax(check_report[at + 2u], (tile_static_signature + site) ^ 124u);
         }
         memoryBarrierBuffer();
-        judge_tile_static(check_report[at], word, site);
+        uint writer = check_report[at];
+        judge_tile_static(writer, word, site);
+        if (writer == 0u && check_report[at + 3u] == 0u) {
+            note_finding(site + 11u, 0u, 0u, word, 0u);
+        }
         check_report[at + 3u] = 1u;
     }
 }
@@ -109,9 +110,6 @@ void atomic_tile_static(uint word, uint site) {
 void read_tile_static(uint word, uint site) {
     if (tile_static_signature != 0u) {
         uint at = tile_static_shadow + word * 4u;
-        if (check_report[at] == 0u && check_report[at + 3u] == 0u) {
-            note_finding(site + 11u, 0u, 0u, word, 0u);
-        }
         if (check_report[at + 1u] < tile_static_signature + site) {
             atomicMax(check_report[at + 1u], tile_static_signature + site);
         }
@@ -119,7 +117,11 @@ void read_tile_static(uint word, uint site) {
             atomicMax(check_report[at + 2u], (tile_static_signature + site) ^ 124u);
         }
         memoryBarrierBuffer();
-        judge_tile_static(check_report[at], word, site);
+        uint writer = check_report[at];
+        judge_tile_static(writer, word, site);
+        if (writer == 0u && check_report[at + 3u] == 0u) {
+            note_finding(site + 11u, 0u, 0u, word, 0u);
+        }
     }
 }
 

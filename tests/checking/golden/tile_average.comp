@@ -98,9 +98,6 @@ void next_interval_static() {
 void read_tile_static(uint word, uint site) {
     if (tile_static_signature != 0u) {
         uint at = tile_static_shadow + word * 3u;
-        if (check_report[at] == 0u) {
-            note_finding(site + 4u, 0u, 0u, word, 0u);
-        }
         if (check_report[at + 1u] < tile_static_signature + site) {
             atomicMax(check_report[at + 1u], tile_static_signature + site);
         }
@@ -108,7 +105,11 @@ void read_tile_static(uint word, uint site) {
             atomicMax(check_report[at + 2u], (tile_static_signature + site) ^ 28u);
         }
         memoryBarrierBuffer();
-        judge_tile_static(check_report[at], word, site);
+        uint writer = check_report[at];
+        judge_tile_static(writer, word, site);
+        if (writer == 0u) {
+            note_finding(site + 4u, 0u, 0u, word, 0u);
+        }
     }
 }
 

@@ -258,18 +258,11 @@ class _Static(_Space):
             return _add(_load(at), uint(table))
 
         out.append(_set(at, _add(_load(THREAD.static_at), _make.mul(_load(_WORD), self.layout.static_tables))))
-        if must_be_set == "True":
-            unset = _same(_load(_make.word(entry(_WRITER))), 0)
-            if self.atomics_may_set:
-                unset = _make.both([unset, _same(_load(_make.word(entry(_SET))), 0)])
-            cell = _add(_load(_SITE), uint(self.layout.unset))
-            out.append(_when(unset, [_note(cell, uint(0), uint(0), _load(_WORD))]))
         signed = _add(_load(THREAD.in_static), _load(_SITE))
-        if judged != "True":
-            if access == "write":
-                out.append(_set(_make.word(_load(at)), signed))
-        elif access == "write":
+        variables: list[nodes.Variable] = [at]
+        if access == "write" and judged == "True":
             before = _local("before")
+            variables.append(before)
             out += [
                 _make.atomic("atomic_fetch_max", entry(_WRITER), signed, before),
                 self.judged(_load(before), _WORD),
@@ -280,18 +273,26 @@ class _Static(_Space):
                     self.judged(_load(_make.word(entry(_MOST))), _WORD),
                     self.judged(_bit("bitxor", _load(_make.word(entry(_LEAST))), self.thread_mask), _WORD),
                 ]
+        elif access == "write":
+            out.append(_set(_make.word(_load(at)), signed))
         else:
-            inverted = _bit("bitxor", signed, self.thread_mask)
-            out += [
-                self.raised(entry(_MOST), signed),
-                self.raised(entry(_LEAST), inverted),
-                _make.fence(),
-                self.judged(_load(_make.word(entry(_WRITER))), _WORD),
-            ]
+            if judged == "True":
+                inverted = _bit("bitxor", signed, self.thread_mask)
+                out += [self.raised(entry(_MOST), signed), self.raised(entry(_LEAST), inverted), _make.fence()]
+            writer = _local("writer")
+            variables.append(writer)
+            out.append(_set(writer, _load(_make.word(entry(_WRITER)))))
+            if judged == "True":
+                out.append(self.judged(_load(writer), _WORD))
+            if must_be_set == "True":
+                unset = _same(_load(writer), 0)
+                if self.atomics_may_set:
+                    unset = _make.both([unset, _same(_load(_make.word(entry(_SET))), 0)])
+                cell = _add(_load(_SITE), uint(self.layout.unset))
+                out.append(_when(unset, [_note(cell, uint(0), uint(0), _load(_WORD))]))
         if access == "atomic" and self.atomics_may_set:
             out.append(_set(_make.word(entry(_SET)), uint(1)))
         body = [_when(_differ(_load(THREAD.in_static), 0), out)]
-        variables = (at, _local("before")) if access == "write" and judged == "True" else (at,)
         return _function(name, (_WORD, _SITE), body, variables)
 
 
