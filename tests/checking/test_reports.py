@@ -365,3 +365,15 @@ def test_very_many_accesses(accelerator_view, monkeypatch):
         "races on containers: 2 accesses of them are too many",
         "races on tile_static memory: 2 accesses of it are too many",
     )
+
+
+@drivers
+def test_an_error_tells_what_is_not_covered(accelerator_view, monkeypatch):
+    monkeypatch.setenv("VKAMP_CHECK", "1")
+    monkeypatch.setattr(checking, "_MOST_BYTES", 0)
+    out = line_of([0] * 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(amp.CheckError, match="not covered: races on out: they are too large") as caught:
+            amp.parallel_for_each(accelerator_view, out.extent, scatter, line_of([5, 6, 7]), line_of([0, 1, 3]), out)
+    assert caught.value.error_code == "bounds"

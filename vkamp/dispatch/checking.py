@@ -64,8 +64,11 @@ def check(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
 
 
 def checked_launch(prepared: Prepared) -> None:
-    """Runs a launch checked; raises what it found, when all of it has run."""
+    """Runs a launch checked; raises what it found, when all of it has run, or else warns of what it could not see."""
     report = run(prepared)
+    if not report.ok:
+        lines = [*map(str, report.findings), *(f"not covered: {text}" for text in report.not_covered)]
+        raise error_of(report.findings, "\n\n".join(lines))
     for text in report.not_covered:
         # Told once for each kernel and reason.
         warnings.warn_explicit(
@@ -75,8 +78,6 @@ def checked_launch(prepared: Prepared) -> None:
             max(prepared.compiled.kernel.span.line, 1),
             registry=prepared.entry.told,
         )
-    if not report.ok:
-        raise error_of(report.findings)
 
 
 def run(prepared: Prepared, *, proofs: bool = True) -> Report:
