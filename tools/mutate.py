@@ -9,7 +9,8 @@ A mutant is one small change of the syntax tree: a comparison or an arithmetic o
 ``and`` for ``or``, a number one larger, an argument of a call exchanged with its neighbour, a statement left out.  It
 is *caught* if a test fails, or if the tests do not end.  First the tests that belong to the room run, then all the
 others, so that a mutant that survives has survived everything; with ``--near`` the room's own alone, which is quick and
-leaves survivors for a second look.
+leaves survivors for a second look.  The tests also run without a fault: what fails then catches nothing, and the result
+is void.
 """
 
 from __future__ import annotations
@@ -177,9 +178,7 @@ def judge(mutant: Mutant, words: Sequence[str], limit: float, *, near: bool = Fa
     """Runs the tests on a copy of the project with the fault in it."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="vkamp-mutant-") as folder:
-        place = Path(folder)
-        for name in NEEDED:
-            _copy(ROOT / name, place / name)
+        place = _project(Path(folder))
         target = place / mutant.path
         target.write_bytes(mutant.apply(target.read_bytes()))
         room = mutant.path.split("/")[1]
@@ -189,6 +188,22 @@ def judge(mutant: Mutant, words: Sequence[str], limit: float, *, near: bool = Fa
         if not by and not near:
             by = _failure(place, [*words, *rest, "tests"], limit)
     return Verdict(mutant, by, time.monotonic() - start)
+
+
+def control(rooms: Sequence[str], words: Sequence[str], limit: float, *, near: bool = False) -> str:
+    """The first test that fails without a fault; ``""`` if none does."""
+    with tempfile.TemporaryDirectory(prefix="vkamp-control-") as folder:
+        place = _project(Path(folder))
+        near_by = {name for room in rooms for name in FIRST[room] if (place / name).exists()}
+        wanted = sorted(near_by) if near else [*(f"--ignore={name}" for name in LEFT_OUT), "tests"]
+        return _failure(place, [*words, *wanted], limit)
+
+
+def _project(place: Path) -> Path:
+    """A copy of the project."""
+    for name in NEEDED:
+        _copy(ROOT / name, place / name)
+    return place
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -223,7 +238,7 @@ def _path(place: Path) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the mutants and prints the table; 1 if fewer than 95 in 100 were caught."""
+    """Runs the mutants and prints the table; 1 if fewer than 95 in 100 were caught, 2 if the tests fail anyway."""
     parser = argparse.ArgumentParser(description="plants faults in the compiler and says which the tests catch")
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
@@ -241,11 +256,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         mutants = choose(options.room or ROOMS, options.count, options.seed)
     caught = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        rooms = sorted({mutant.path.split("/")[1] for mutant in mutants})
+        without = pool.submit(control, rooms, options.pytest, options.limit, near=options.near)
         running = [pool.submit(judge, mutant, options.pytest, options.limit, near=options.near) for mutant in mutants]
         for each in concurrent.futures.as_completed(running):
             verdict = each.result()
             caught += bool(verdict.by)
             _show(verdict)
+    if without.result():
+        print(f"void: without a fault {without.result()} fails, too")
+        return 2
     print(f"{caught} of {len(mutants)} mutants caught (seed {options.seed})")
     return 0 if caught >= 0.95 * len(mutants) else 1
 

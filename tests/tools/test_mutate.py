@@ -41,3 +41,13 @@ def test_a_fault_is_caught_and_a_harmless_change_is_not(tmp_path, monkeypatch):
     verdicts = {m.kind: mutate.judge(m, [], 60) for m in mutate.mutants_of(code) if m.kind in ("arithmetic", "compare")}
     assert verdicts["arithmetic"].by.startswith("tests/check/test_thing.py::test_half")
     assert verdicts["compare"].by == ""
+
+
+def test_tests_that_fail_anyway_catch_nothing(tmp_path, monkeypatch, capsys):
+    (tmp_path / "vkamp" / "check").mkdir(parents=True)
+    (tmp_path / "vkamp" / "check" / "thing.py").write_text("SIZE = 3 + 4\n", encoding="utf-8")
+    (tmp_path / "tests" / "check").mkdir(parents=True)
+    (tmp_path / "tests" / "check" / "test_thing.py").write_text("def test_it():\n    assert False\n", encoding="utf-8")
+    monkeypatch.setattr(mutate, "ROOT", tmp_path)
+    assert mutate.main(["--room", "check", "--count", "1", "--near", "--limit", "60"]) == 2
+    assert "void: without a fault tests/check/test_thing.py::test_it fails, too" in capsys.readouterr().out
