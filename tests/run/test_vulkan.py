@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests.run.conftest import Runner, device
+from tests.run.test_random_work import _work as random_work
 from vkamp.errors import AcceleratorRemovedError, AmpError, OutOfMemoryError, UnsupportedFeatureError
 from vkamp.lang.region import ByteSet
 from vkamp.run.engine import Dispatch
@@ -413,6 +414,25 @@ def test_small_uploads_to_memory_in_use_do_not_wait(driver):
     assert runner.queue.statistics.submissions == 0
     np.testing.assert_array_equal(runner.read(b), 2 * np.arange(N))
     assert set(runner.read(a).tolist()) == {0x01010102}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_work_within_narrow_limits(runner, seed, monkeypatch):
+    """Every limit is reached: pieces of transfers, pending and running work, memory on its way."""
+    choose = random.Random(seed)
+    limits = {
+        "_MAX_PENDING": [1, 2, 5],
+        "_MAX_RUNNING": [1, 4],
+        "_CHUNK": [64, 1000],
+        "_IN_FLIGHT": [2000, 5000],
+        "_SMALL": [0, 300],
+        "_MAX_PIECES": [1, 1024],
+        "_POLL": [0.0, 1e-4],
+    }
+    for name, values in limits.items():
+        monkeypatch.setattr(f"vkamp.run.vulkan.queue.{name}", choose.choice(values))
+    runner.queue.immediate = choose.random() < 0.2
+    random_work(runner, seed)
 
 
 # -- pipelines and descriptor sets --------------------------------------------------------------

@@ -113,7 +113,7 @@ class Api:
         self.null: Any = self.ffi.NULL
         self.instance: Any = None
         self.device: Any = None
-        version = min(NEWEST, info.api_version, devices.loader_version() or NEWEST)
+        version = min(NEWEST, info.api_version, devices.loader_version())
         with self._undone_on_error():
             packed = (version[0] << 22) | (version[1] << 12)
             self.instance, result = devices.create_instance(self.vk, packed)

@@ -18,11 +18,13 @@ _TIMEOUT = 2
 class Frame:
     """A command buffer, the fence that says when it is done, and places for timestamps."""
 
-    __slots__ = ("commands", "fence", "queries", "results", "submit", "waiters")
+    __slots__ = ("commands", "fence", "fences", "queries", "results", "submit", "waiters")
 
-    def __init__(self, commands: Any, fence: Any, submit: Any) -> None:
+    def __init__(self, commands: Any, fences: Any, submit: Any) -> None:
         self.commands = commands
-        self.fence = fence
+        self.fence = fences[0]
+        #: An array of the fence.
+        self.fences = fences
         #: The arguments of vkQueueSubmit, and what they point to.
         self.submit = submit
         #: What vkQueueSubmit returned; empty before.
@@ -53,8 +55,7 @@ class Frames:
         at = next((i for i, frame in enumerate(self._spare) if not frame.waiters), None)
         frame = self._make() if at is None else self._spare.pop(at)
         if frame.results:
-            fence = api.ffi.new("VkFence[]", [frame.fence])
-            api.check("vkResetFences", api.ResetFences(api.device, 1, fence))
+            api.check("vkResetFences", api.ResetFences(api.device, 1, frame.fences))
             frame.results = []
         api.check("vkBeginCommandBuffer", api.BeginCommandBuffer(frame.commands, self._begin))
         return frame
@@ -75,7 +76,7 @@ class Frames:
         info = api.struct("VkSubmitInfo", "SUBMIT_INFO")
         info.commandBufferCount = 1
         info.pCommandBuffers = commands
-        frame = Frame(commands[0], fence, (info, commands))
+        frame = Frame(commands[0], api.ffi.new("VkFence[]", [fence]), (info, commands))
         self._made.append(frame)
         return frame
 
@@ -108,8 +109,7 @@ class Frames:
             while time.perf_counter() < until:
                 if self.is_done(frame):
                     return
-        fence = api.ffi.new("VkFence[]", [frame.fence])
-        while api.check("vkWaitForFences", api.WaitForFences(api.device, 1, fence, 1, _SLICE)) == _TIMEOUT:
+        while api.check("vkWaitForFences", api.WaitForFences(api.device, 1, frame.fences, 1, _SLICE)) == _TIMEOUT:
             check()
 
     def queries(self, frame: Frame, count: int) -> Any:

@@ -403,20 +403,23 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         self._state = state._replace(running=state.running[done:])
         if not self._state.running:
             self.device.busy.pop(id(self), None)
+        reports = [(each.sink, self._times(each, each.stamps)) for each in state.running[:done] if each.stamps]
         for each in state.running[:done]:
-            if each.stamps is not None and each.sink is not None:
-                self._report(each, each.stamps, each.sink)
             self._frames.give_back(each.frame)
+        # Last, since they may do anything.
+        for sink, times in reports:
+            if sink is not None:
+                for timing in times:
+                    sink(timing)
 
-    def _report(self, submission: _Submission, stamps: Stamps, sink: Sink) -> None:
-        """Tells how long the dispatches of a submission took."""
+    def _times(self, submission: _Submission, stamps: Stamps) -> list[Timing]:
+        """How long the dispatches of a submission took."""
         api = self.device.api
         mask = (1 << api.timestamp_bits) - 1
         seconds = api.properties.limits.timestampPeriod * 1e-9
         ticks = self._frames.ticks(submission.frame, stamps.count)
-        for number, key in enumerate(stamps.keys):
-            begin, end = ticks[2 * number], ticks[2 * number + 1]
-            sink(Timing(key, begin * seconds, ((end - begin) & mask) * seconds))
+        pairs = zip(stamps.keys, ticks[::2], ticks[1::2], strict=True)
+        return [Timing(key, begin * seconds, ((end - begin) & mask) * seconds) for key, begin, end in pairs]
 
 
 def _touches(access: Access, slot: Slot, writes_only: bool) -> bool:
