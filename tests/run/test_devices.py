@@ -251,6 +251,7 @@ def test_kompute_is_missing(script):
         """
     )
     assert "the Python package kp (Kompute) does not load" in done.stdout
+    assert "VKAMP_ENGINE=vulkan" in done.stdout
 
 
 @pytest.mark.accelerators("llvmpipe")

@@ -38,8 +38,8 @@ _RECORDINGS = 64
 _WORD = np.dtype(np.uint32)
 
 _NO_KP = (
-    "the Python package kp (Kompute) does not load ({reason}): pip install kp, or use "
-    'accelerator("reference"), which needs none'
+    "the Python package kp (Kompute) does not load ({reason}): pip install kp, or do without it by the other engine "
+    "(VKAMP_ENGINE=vulkan)"
 )
 
 
