@@ -12,7 +12,7 @@ from collections import OrderedDict
 import numpy as np
 import pytest
 
-from tests.run.conftest import Runner, device
+from tests.run.conftest import Executable, Runner, device, spirv
 from tests.run.test_random_work import _work as random_work
 from vkamp.errors import AcceleratorRemovedError, AmpError, OutOfMemoryError, UnsupportedFeatureError
 from vkamp.lang.region import ByteSet
@@ -567,6 +567,37 @@ def test_the_features_of_the_engine(driver):
     assert info.engine_features == FEATURES
     assert info.usable_features == info.features <= FEATURES
     assert {"float64", "int64", "int16", "int8", "float16"} <= info.features or driver != "llvmpipe"
+
+
+def test_only_the_features_that_are_used_are_enabled(driver):
+    engine = VulkanEngine()
+    api = engine.open(device(driver, engine)).device.api
+    plain = api.features.head.features
+    assert not plain.robustBufferAccess
+    assert {name for name in dir(plain) if getattr(plain, name)} <= {"shaderFloat64", "shaderInt64", "shaderInt16"}
+
+
+def test_float_atomics_run_where_the_device_has_them(runner, info):
+    made = executable_of(
+        """#version 450
+        #extension GL_EXT_shader_atomic_float : require
+        layout(local_size_x = 64) in;
+        layout(std430, binding = 0) buffer A { float a[]; };
+        void main() { atomicAdd(a[0], 0.5); }"""
+    )
+    a = runner.buffer([0])
+    if "float_atomics" not in info.usable_features:
+        with pytest.raises(UnsupportedFeatureError, match="it hasn't float_atomics"):
+            runner.queue.program(made)
+        return
+    program = runner.queue.program(made)
+    runner.queue.enqueue(Dispatch(program, (a,), b"", (10, 1, 1), (True,)))
+    assert runner.read(a).view(np.float32).tolist() == [320.0]
+
+
+def executable_of(source):
+    """A program with one buffer."""
+    return Executable(spirv(source), 1, 0, (64, 1, 1))
 
 
 def test_times_of_dispatches(runner):

@@ -17,18 +17,31 @@ _ENTRY_POINT, _EXECUTION_MODE, _CAPABILITY, _FUNCTION, _DECORATE = 15, 16, 17, 5
 _GL_COMPUTE, _LOCAL_SIZE, _BINDING, _DESCRIPTOR_SET = 5, 17, 33, 34
 _HEADER_WORDS = 5
 
-#: Capability -> the device feature that it stands for.
+#: Capability -> the device feature that it stands for, by names of :mod:`vkamp.run.features`. What no name is for,
+#: no engine enables.
 _FEATURES = {
     9: "float16",
     10: "float64",
     11: "int64",
-    12: "int64",
+    12: "int64 atomics",
     22: "int16",
     39: "int8",
-    4433: "float16",
-    4434: "float16",
-    4448: "int8",
-    4449: "int8",
+    4433: "storage16",
+    4434: "storage16",
+    4435: "16-bit push constants",
+    4436: "16-bit inputs",
+    4448: "storage8",
+    4449: "storage8",
+    4450: "8-bit push constants",
+    5345: "memory_model",
+    5346: "memory_model",
+    6022: "cooperative_matrix",
+    6033: "float_atomics",
+    6034: "float64_atomics",
+    6095: "float16 atomics",
+    5612: "float32 minimum and maximum atomics",
+    5613: "float64 minimum and maximum atomics",
+    5616: "float16 minimum and maximum atomics",
 }
 
 
