@@ -460,6 +460,57 @@ def claimed() -> Program:
     return Program(claimed, (18,), (6,), (np.array([2, 0, 3], np.int32), ints(18)))
 
 
+@program
+def guarded() -> Program:
+    """Statements that only some threads run, as their index says: they become phases with loops over those alone."""
+
+    @amp.kernel
+    def guarded(t_idx, values, out, n: amp.int32):
+        edges = amp.tile_static((8, 9), amp.int32)
+        row, col = t_idx.local[0] + 1, t_idx.local[1] + 1
+        edges[row, col] = values[t_idx]
+        if row == 1:
+            edges[0, col] = values[t_idx] * 2
+        if t_idx.local[0] == 4 and col <= 3:
+            edges[6, col] = values[t_idx] * 3
+        if col == 7:
+            edges[row, 8] = values[t_idx] * 5
+        if t_idx.local[1] < n:
+            edges[row, col] += 1
+        if 2 > row:
+            edges[7, col] = col
+        if t_idx.local == (3, 2):
+            edges[0, 0] = 1000
+        if col == 20:
+            edges[0, 0] = 1
+        t_idx.barrier.wait()
+        total = edges[row, col] + edges[0, col] + edges[row, 8]
+        if row == 5:
+            total += edges[6, min(col, 3)]
+        if row == 1:
+            total += edges[0, 0] + edges[7, col]
+        if t_idx.local[1] < n + 1:
+            total += 7
+        out[t_idx] = total
+
+    return Program(guarded, (10, 14), (5, 7), (ints(10, 14), ints(10, 14)), args=(4,))
+
+
+@program
+def unused_claim() -> Program:
+    """A phase whose only value nobody uses."""
+
+    @amp.kernel
+    def unused_claim(t_idx, out):
+        t_idx.barrier.wait()
+        unused = amp.uniform(t_idx.local[0] * 0 + t_idx.tile[0])  # noqa: F841
+        t_idx.barrier.wait()
+        out[t_idx] = t_idx.local[0]
+        t_idx.barrier.wait()
+
+    return Program(unused_claim, (12,), (6,), (ints(12),))
+
+
 # -- what keeps its threads ----------------------------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ from tests.lower.programs import PROGRAMS, Program
 from vkamp.lower import lanes_for
 
 GOLDEN = Path(__file__).with_name("golden")
-SHOWN = ("product", "scan", "kept_array", "uniform_exits", "divergent_exits", "barrier_in_function")
+SHOWN = ("product", "scan", "kept_array", "uniform_exits", "divergent_exits", "guarded", "barrier_in_function")
 
 
 @pytest.fixture(autouse=True)

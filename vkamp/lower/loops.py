@@ -20,6 +20,7 @@ from vkamp.ir.nodes import (
     Binary,
     Block,
     Break,
+    Builtin,
     Call,
     Const,
     Continue,
@@ -43,11 +44,12 @@ from vkamp.ir.nodes import (
     walk_statements,
 )
 from vkamp.ir.types import BOOL, INT32, Array
+from vkamp.lower.bounds import Bound, guards, split_guarded
 from vkamp.lower.errors import KeepsThreads
 from vkamp.lower.inline import global_index, inline_barriers, is_wait, thread_arguments
 from vkamp.lower.phases import Branch, Item, Phase, Repeat, Single, Sync, phases_of
 from vkamp.lower.rewrite import Names, changed, contains, filtered, map_block, value_of
-from vkamp.lower.values import Places, hoist, places
+from vkamp.lower.values import Places, computable, hoist, places
 
 __all__ = ["lanes_for", "loops", "waits"]
 
@@ -85,6 +87,7 @@ def loops(kernel: Kernel, most: int) -> Kernel:
     names = Names(kernel.body, (v.name for v in kernel.tile_statics))
     variables = list(kernel.body.variables)
     items, once = hoist(kernel, phases_of(kernel.body.body), names, variables)
+    items = split_guarded(items, once, computable(kernel, items, once))
     lowering = _Lowering(kernel, lanes, places(kernel, items, once, variables), names, variables)
     body = lowering.body(items)
     own = [v for v in lowering.variables if v.name not in lowering.kept or v.name in named(body)]
@@ -224,6 +227,7 @@ class _Lowering:
         span = _unsaid(block[0].span)
         block = self.with_arrays(block)
         looped = any(n > 1 for n in self.trips)
+        bounds = {bound.dim: bound for bound in reversed(guards(block, self.where.once))}
         if phase.exits and looped:
             block = self.without_returns(block)
         block = self.indexed(block)
@@ -233,13 +237,32 @@ class _Lowering:
                 local = Load(span, INT32, _place(self.local[dim], span))
                 index = ThreadIndex(span, INT32, "global", dim)
                 block = (Assign(span, _place(self.global_[dim], span), global_index(index, local)), *block)
-            start = self.lane(dim, span)
             if self.trips[dim] > 1:
-                stop, step = (Const(span, INT32, n) for n in (self.tile[dim], self.lanes[dim]))
-                block = (For(span, self.local[dim], start, stop, step, block),)
+                block = self.loop(dim, bounds.get(dim), block, span)
             elif self.local[dim].name in named(block):
-                block = (Assign(span, _place(self.local[dim], span), start), *block)
+                block = (Assign(span, _place(self.local[dim], span), self.lane(dim, span)), *block)
         return [Remark(span, f"Phase {self.phases}"), *block]
+
+    def loop(self, dim: int, bound: Bound | None, block: Block, span: Span) -> Block:
+        """The loop over the threads of a dimension, or over those alone that a condition lets do something."""
+        size, lanes = self.tile[dim], self.lanes[dim]
+        start: Expr = self.lane(dim, span)
+        stop: Expr = Const(span, INT32, size)
+        if bound is not None and bound.equal is not None and 0 <= bound.equal < size:
+            first = bound.equal // lanes * lanes
+            if lanes == 1:
+                start = Const(span, INT32, first)
+            elif first:
+                start = Binary(span, INT32, "add", start, Const(span, INT32, first))
+            stop = Const(span, INT32, min(size, first + lanes))
+            if first + lanes <= size and not contains(block, lambda s: isinstance(s, Continue)):
+                # One turn for each lane, and no loop to leave.
+                return (Assign(span, _place(self.local[dim], span), start), *block)
+        elif bound is not None and isinstance(bound.stop, Const):
+            stop = Const(span, INT32, max(0, min(size, int(bound.stop.value))))
+        elif bound is not None and bound.stop is not None:
+            stop = Builtin(span, INT32, "min", (bound.stop, stop))
+        return (For(span, self.local[dim], start, stop, Const(span, INT32, lanes), block),)
 
     def with_values(self, block: Block) -> Block:
         """The phase with the values that it computes again."""

@@ -47,7 +47,7 @@ from vkamp.ir.types import Array
 from vkamp.lower.phases import Branch, Item, Phase, Repeat, Single, walk_items
 from vkamp.lower.rewrite import Names, value_of
 
-__all__ = ["Places", "hoist", "places"]
+__all__ = ["Places", "computable", "hoist", "places"]
 
 #: What a value may cost to be computed again rather than kept; a kept one costs a store and a load in each phase.
 _CHEAP = 24
@@ -241,6 +241,12 @@ def places(kernel: Kernel, items: tuple[Item, ...], once: frozenset[str], variab
     again = _Again(kernel, items, once, across).values()
     kept = tuple(v for v in variables if v.name in across and v.name not in again)
     return Places(once, again, kept)
+
+
+def computable(kernel: Kernel, items: tuple[Item, ...], once: frozenset[str]) -> frozenset[str]:
+    """The variables whose values could be computed again anywhere behind their assignment."""
+    again = _Again(kernel, items, once, set())
+    return frozenset(name for name in again.definitions if again.variable(name) is not None)
 
 
 class _Again:

@@ -1,0 +1,194 @@
+"""Loops over those threads alone that do something: where a condition on the local index guards all of a phase."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from vkamp.ir.flow import assigned, named, targets
+from vkamp.ir.nodes import (
+    Assign,
+    Binary,
+    Block,
+    BufferExtent,
+    Builtin,
+    Compare,
+    Const,
+    Expr,
+    If,
+    Load,
+    Local,
+    Logical,
+    ScalarValue,
+    Stmt,
+    ThreadIndex,
+    walk,
+    walk_statements,
+)
+from vkamp.ir.types import INT32
+from vkamp.lower.phases import Branch, Item, Phase, Repeat
+
+__all__ = ["Bound", "guards", "linear", "split_guarded"]
+
+_OPPOSITE = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Bound:
+    """Of a dimension of the local index: only ``equal``, or only what is below ``stop``."""
+
+    dim: int
+    equal: int | None = None
+    stop: Expr | None = None
+
+
+def linear(expr: Expr) -> tuple[dict[Expr, int], int]:
+    """An int32 expression as a sum of factors of other expressions, and a constant."""
+    if isinstance(expr, Const):
+        return {}, int(expr.value)
+    if isinstance(expr, Binary) and expr.op in ("add", "sub"):
+        terms, constant = linear(expr.left)
+        others, other = linear(expr.right)
+        sign = 1 if expr.op == "add" else -1
+        total = dict(terms)
+        for term, factor in others.items():
+            total[term] = total.get(term, 0) + sign * factor
+        return {t: f for t, f in total.items() if f}, constant + sign * other
+    if isinstance(expr, Binary) and expr.op == "mul" and isinstance(expr.right, Const):
+        terms, constant = linear(expr.left)
+        factor = int(expr.right.value)
+        return {t: f * factor for t, f in terms.items() if factor}, constant * factor
+    return {expr: 1}, 0
+
+
+def _conjuncts(condition: Expr) -> Iterator[Compare]:
+    if isinstance(condition, Logical) and condition.op == "and":
+        yield from _conjuncts(condition.left)
+        yield from _conjuncts(condition.right)
+    elif isinstance(condition, Compare):
+        yield condition
+
+
+def bounds_of(condition: Expr, known: Mapping[str, Expr], once: frozenset[str]) -> list[Bound]:
+    """What a condition says of the local index; ``known`` are the values of variables, by name."""
+    found: list[Bound] = []
+    for compare in _conjuncts(condition):
+        if compare.left.type == INT32 and compare.op in _OPPOSITE:
+            found += _bounds(compare.op, compare.left, compare.right, known, once)
+            found += _bounds(_OPPOSITE[compare.op], compare.right, compare.left, known, once)
+    return found
+
+
+def _bounds(op: str, left: Expr, right: Expr, known: Mapping[str, Expr], once: frozenset[str]) -> Iterator[Bound]:
+    terms, constant = linear(resolved(left, known))
+    if len(terms) != 1:
+        return
+    ((index, factor),) = terms.items()
+    if not isinstance(index, ThreadIndex) or index.kind != "local" or factor != 1:
+        return
+    if op == "eq" and isinstance(right, Const):
+        yield Bound(index.dim, equal=int(right.value) - constant)
+    elif op in ("lt", "le") and _is_uniform(right, once):
+        # The shift by a constant might wrap for values that no index has.
+        shift = (op == "le") - constant
+        if isinstance(right, Const):
+            yield Bound(index.dim, stop=Const(right.span, INT32, int(right.value) + shift))
+        elif shift == 0:
+            yield Bound(index.dim, stop=right)
+
+
+def resolved(expr: Expr, known: Mapping[str, Expr]) -> Expr:
+    """An expression with the values of known variables in their places, as far as they lead to an index."""
+    if isinstance(expr, Load) and isinstance(expr.place, Local) and expr.place.variable.name in known:
+        return resolved(known[expr.place.variable.name], known)
+    if isinstance(expr, Binary) and expr.type == INT32:
+        left, right = resolved(expr.left, known), resolved(expr.right, known)
+        return dataclasses.replace(expr, left=left, right=right)
+    return expr
+
+
+def _is_uniform(expr: Expr, once: frozenset[str]) -> bool:
+    """Whether an expression is the same for all threads of a phase, and cheap."""
+    for node in walk(expr):
+        if isinstance(node, (Const, ScalarValue, BufferExtent, Builtin)):
+            continue
+        if isinstance(node, Binary) and node.op in ("add", "sub", "mul", "shl", "shr"):
+            continue
+        if isinstance(node, ThreadIndex) and node.kind in ("tile", "tile_origin"):
+            continue
+        if isinstance(node, Load) and isinstance(node.place, Local):
+            continue
+        if isinstance(node, Local) and node.variable.name in once:
+            continue
+        return False
+    return True
+
+
+# -- phases of one guarded statement -------------------------------------------------------------------------------
+
+
+def guards(block: Block, once: frozenset[str]) -> list[Bound]:
+    """What a condition says of the threads for which a block does more than to compute values of its own."""
+    *first, last = block
+    if not isinstance(last, If) or last.orelse or not all(map(_is_value, first)):
+        return []
+    return bounds_of(last.condition, values(block), once)
+
+
+def _is_value(statement: Stmt) -> bool:
+    return isinstance(statement, Assign) and isinstance(statement.place, Local)
+
+
+def values(block: Block) -> dict[str, Expr]:
+    """The values of the variables that a block assigns once, by name."""
+    found: dict[str, Expr] = {}
+    counts = Counter(v.name for s in walk_statements(block) for v in targets(s))
+    for statement in block:
+        if isinstance(statement, Assign) and isinstance(statement.place, Local):
+            name = statement.place.variable.name
+            if counts[name] == 1:
+                found[name] = statement.value
+    return found
+
+
+def split_guarded(items: tuple[Item, ...], once: frozenset[str], again: frozenset[str]) -> tuple[Item, ...]:
+    """The tree with phases of their own for statements that only some threads run, as an index says.
+
+    ``again`` are the variables whose values can be computed again in each of them.
+    """
+
+    def split(phase: Phase) -> list[Item]:
+        if phase.exits:
+            return [phase]
+        known = values(phase.block)
+        parts: list[list[Stmt]] = [[]]
+        for statement in phase.block:
+            alone = isinstance(statement, If) and not statement.orelse and bounds_of(statement.condition, known, once)
+            if alone and not _shares(statement, phase.block, again):
+                parts += [[statement], []]
+            else:
+                parts[-1].append(statement)
+        return [Phase(tuple(part)) for part in parts if part]
+
+    def of(items: tuple[Item, ...]) -> tuple[Item, ...]:
+        out: list[Item] = []
+        for item in items:
+            if isinstance(item, Phase):
+                out += split(item)
+            elif isinstance(item, Branch):
+                out.append(dataclasses.replace(item, then=of(item.then), orelse=of(item.orelse)))
+            elif isinstance(item, Repeat):
+                out.append(dataclasses.replace(item, body=of(item.body)))
+            else:
+                out.append(item)
+        return tuple(out)
+
+    return of(items)
+
+
+def _shares(statement: Stmt, block: Block, again: frozenset[str]) -> bool:
+    """Whether a statement changes variables that others of its block use, or uses some that they change."""
+    rest = [s for s in block if s is not statement]
+    mine, changes = named((statement,)), assigned((statement,))
+    return bool(changes & named(rest)) or bool((mine & assigned(rest)) - again)
