@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from vkamp.ir.flow import assigned, named, targets
 from vkamp.ir.nodes import (
@@ -16,20 +17,23 @@ from vkamp.ir.nodes import (
     Compare,
     Const,
     Expr,
+    For,
     If,
     Load,
     Local,
     Logical,
+    Node,
     ScalarValue,
     Stmt,
     ThreadIndex,
+    While,
     walk,
     walk_statements,
 )
-from vkamp.ir.types import INT32
+from vkamp.ir.types import BOOL, INT32
 from vkamp.lower.phases import Branch, Item, Phase, Repeat
 
-__all__ = ["Bound", "guards", "linear", "split_guarded"]
+__all__ = ["Bound", "flattened", "folded", "guards", "linear", "split_guarded"]
 
 _OPPOSITE = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq"}
 
@@ -192,3 +196,75 @@ def _shares(statement: Stmt, block: Block, again: frozenset[str]) -> bool:
     rest = [s for s in block if s is not statement]
     mine, changes = named((statement,)), assigned((statement,))
     return bool(changes & named(rest)) or bool((mine & assigned(rest)) - again)
+
+
+# -- what became constant ------------------------------------------------------------------------------------------
+
+
+_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
+    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
+}  # fmt: skip
+
+
+def folded(node: Node) -> Node:
+    """A node whose operands are done already, without comparisons and sums of constants."""
+    if isinstance(node, Compare) and isinstance(node.left, Const) and isinstance(node.right, Const):
+        if node.left.type == INT32:
+            value = _COMPARISONS[node.op](int(node.left.value), int(node.right.value))
+            return Const(node.span, BOOL, value)
+    elif isinstance(node, Logical):
+        for one, other in ((node.left, node.right), (node.right, node.left)):
+            if isinstance(one, Const):
+                # What is left out has no effects.
+                return other if bool(one.value) == (node.op == "and") else one
+    elif isinstance(node, Binary) and node.type == INT32:
+        return _folded_sum(node) if node.op in ("add", "sub") else _folded_quotient(node)
+    return node
+
+
+def _folded_sum(node: Binary) -> Expr:
+    """A sum with at most one constant, the last."""
+    terms, constant = linear(node)
+    if not terms and abs(constant) < 2**31:
+        return Const(node.span, INT32, constant)
+    left, right = node.left, node.right
+    if isinstance(right, Const) and isinstance(left, Binary) and left.op in ("add", "sub"):
+        inner = left.right
+        if isinstance(inner, Const):
+            sign = {"add": 1, "sub": -1}
+            total = sign[left.op] * int(inner.value) + sign[node.op] * int(right.value)
+            if abs(total) < 2**31:
+                return _folded_sum(Binary(node.span, INT32, "add", left.left, Const(node.span, INT32, total)))
+    return left if isinstance(right, Const) and right.value == 0 else node
+
+
+def _folded_quotient(node: Binary) -> Expr:
+    """``(x + 8) // 4`` as ``x // 4 + 2``, for an index that does not wrap."""
+    left, right = node.left, node.right
+    if node.op != "floordiv" or not isinstance(right, Const) or right.value <= 0:
+        return node
+    if isinstance(left, Const):
+        return Const(node.span, INT32, int(left.value) // int(right.value))
+    if isinstance(left, Binary) and left.op == "add" and isinstance(left.right, Const):
+        index = left.left
+        whole, rest = divmod(int(left.right.value), int(right.value))
+        if rest == 0 and isinstance(index, Load) and isinstance(index.place, Local) and index.place.variable.temporary:
+            quotient = dataclasses.replace(node, left=index)
+            return Binary(node.span, INT32, "add", quotient, Const(node.span, INT32, whole))
+    return node
+
+
+def flattened(block: Block) -> Block:
+    """The block without conditions that are known."""
+    out: list[Stmt] = []
+    for statement in block:
+        if isinstance(statement, If) and isinstance(statement.condition, Const):
+            out += flattened(statement.then if statement.condition.value else statement.orelse)
+        elif isinstance(statement, If):
+            then, orelse = flattened(statement.then), flattened(statement.orelse)
+            out.append(dataclasses.replace(statement, then=then, orelse=orelse))
+        elif isinstance(statement, (For, While)):
+            out.append(dataclasses.replace(statement, body=flattened(statement.body)))
+        else:
+            out.append(statement)
+    return tuple(out)

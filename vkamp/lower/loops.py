@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 
 from vkamp.errors import Span
 from vkamp.ir.fences import LANE_FENCES
@@ -44,9 +45,10 @@ from vkamp.ir.nodes import (
     walk_statements,
 )
 from vkamp.ir.types import BOOL, INT32, Array
-from vkamp.lower.bounds import Bound, guards, split_guarded
+from vkamp.lower.bounds import Bound, flattened, folded, guards, split_guarded
 from vkamp.lower.errors import KeepsThreads
 from vkamp.lower.inline import global_index, inline_barriers, is_wait, thread_arguments
+from vkamp.lower.jam import jammed
 from vkamp.lower.phases import Branch, Item, Phase, Repeat, Single, Sync, phases_of
 from vkamp.lower.rewrite import Names, changed, contains, filtered, map_block, value_of
 from vkamp.lower.values import Places, computable, hoist, places
@@ -116,6 +118,7 @@ class _Lowering:
         self.variables = variables
         self.phases = 0
         dims = range(len(self.tile))
+        self.one_each = tuple(1 for _ in dims)
         #: Threads of each lane per dimension.
         self.trips = tuple(-(-self.tile[d] // lanes[d]) for d in dims)
         self.local = {d: self.new(f"{kernel.index_name}_local_{d}", INT32) for d in dims}
@@ -230,39 +233,61 @@ class _Lowering:
         bounds = {bound.dim: bound for bound in reversed(guards(block, self.where.once))}
         if phase.exits and looped:
             block = self.without_returns(block)
-        block = self.indexed(block)
+            bounds = {}
+        fixed = {d: self.fixed(d, bounds.get(d), span) for d in range(len(self.tile))}
+        block, counts = (block, self.one_each) if bounds or phase.exits or not looped else self.jammed(block)
+        block = self.indexed(block, fixed)
+        if not block:
+            return []
         used = named(block)
         for dim in reversed(range(len(self.tile))):
             if self.global_[dim].name in used:
                 local = Load(span, INT32, _place(self.local[dim], span))
                 index = ThreadIndex(span, INT32, "global", dim)
                 block = (Assign(span, _place(self.global_[dim], span), global_index(index, local)), *block)
-            if self.trips[dim] > 1:
-                block = self.loop(dim, bounds.get(dim), block, span)
-            elif self.local[dim].name in named(block):
-                block = (Assign(span, _place(self.local[dim], span), self.lane(dim, span)), *block)
+            if fixed[dim] is None:
+                block = (self.loop(dim, bounds.get(dim), counts[dim], block, span),)
         return [Remark(span, f"Phase {self.phases}"), *block]
 
-    def loop(self, dim: int, bound: Bound | None, block: Block, span: Span) -> Block:
+    def fixed(self, dim: int, bound: Bound | None, span: Span) -> Expr | None:
+        """The only index that a lane has to go through in a dimension, if it is known."""
+        if self.trips[dim] == 1:
+            return self.lane(dim, span)
+        if bound is None or bound.equal is None or not 0 <= bound.equal < self.tile[dim]:
+            return None
+        lanes = self.lanes[dim]
+        first = bound.equal // lanes * lanes
+        if first + lanes > self.tile[dim]:
+            return None
+        if lanes == 1:
+            return Const(span, INT32, first)
+        lane = self.lane(dim, span)
+        return lane if first == 0 else Binary(span, INT32, "add", lane, Const(span, INT32, first))
+
+    def jammed(self, block: Block) -> tuple[Block, tuple[int, ...]]:
+        """The phase for several threads of each lane at once, where that saves loads; how many, per dimension."""
+        arrays = frozenset(kept.array.name for kept in self.kept.values())
+        private = frozenset({v.name for v in self.variables} - self.kept.keys() - self.where.once - arrays)
+        jam = jammed(block, self.tile, self.lanes, self.names.copy, private, arrays)
+        if jam is None:
+            return block, self.one_each
+        for variable in jam.variables:
+            self.names.give(variable.name)
+        self.variables += jam.variables
+        return jam.block, jam.counts
+
+    def loop(self, dim: int, bound: Bound | None, count: int, block: Block, span: Span) -> For:
         """The loop over the threads of a dimension, or over those alone that a condition lets do something."""
         size, lanes = self.tile[dim], self.lanes[dim]
         start: Expr = self.lane(dim, span)
         stop: Expr = Const(span, INT32, size)
         if bound is not None and bound.equal is not None and 0 <= bound.equal < size:
-            first = bound.equal // lanes * lanes
-            if lanes == 1:
-                start = Const(span, INT32, first)
-            elif first:
-                start = Binary(span, INT32, "add", start, Const(span, INT32, first))
-            stop = Const(span, INT32, min(size, first + lanes))
-            if first + lanes <= size and not contains(block, lambda s: isinstance(s, Continue)):
-                # One turn for each lane, and no loop to leave.
-                return (Assign(span, _place(self.local[dim], span), start), *block)
+            start = Binary(span, INT32, "add", start, Const(span, INT32, bound.equal // lanes * lanes))
         elif bound is not None and isinstance(bound.stop, Const):
             stop = Const(span, INT32, max(0, min(size, int(bound.stop.value))))
         elif bound is not None and bound.stop is not None:
             stop = Builtin(span, INT32, "min", (bound.stop, stop))
-        return (For(span, self.local[dim], start, stop, Const(span, INT32, lanes), block),)
+        return For(span, self.local[dim], start, stop, Const(span, INT32, lanes * count), block)
 
     def with_values(self, block: Block) -> Block:
         """The phase with the values that it computes again."""
@@ -322,7 +347,7 @@ class _Lowering:
         out: list[Expr] = []
         for dim, trips in enumerate(self.trips):
             if trips > 1:
-                index: Expr = Load(span, INT32, _place(self.local[dim], span))
+                index: Expr = ThreadIndex(span, INT32, "local", dim)
                 if self.lanes[dim] > 1:
                     index = Binary(span, INT32, "floordiv", index, Const(span, INT32, self.lanes[dim]))
                 out.append(index)
@@ -378,16 +403,19 @@ class _Lowering:
             statement = For(span, counter, start, stop, step, (statement,))
         return statement
 
-    def indexed(self, block: Block) -> Block:
-        """The phase with the loops' variables in the place of the thread's indices."""
+    def indexed(self, block: Block, fixed: Mapping[int, Expr | None]) -> Block:
+        """The phase with the loops' variables in the place of the thread's indices, or what is known of them."""
 
         def change(node: Node) -> Node:
             if isinstance(node, ThreadIndex) and node.kind in ("local", "global"):
+                known = fixed[node.dim]
+                if known is not None:
+                    return known if node.kind == "local" else folded(global_index(node, known))
                 variables = self.local if node.kind == "local" else self.global_
                 return value_of(variables[node.dim], node)
-            return node
+            return folded(node)
 
-        return map_block(block, change)
+        return flattened(map_block(block, change))
 
     # -- threads that return -----------------------------------------------------------------------------------
 

@@ -42,6 +42,12 @@ class Names:
         self._taken.add(name)
         return name
 
+    def copy(self) -> Names:
+        """The same names, to try some more."""
+        other = Names.__new__(Names)
+        other._taken = set(self._taken)
+        return other
+
 
 def value_of(variable: Variable, like: Node) -> Load:
     """The value of a whole variable."""

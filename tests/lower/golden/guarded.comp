@@ -31,14 +31,9 @@ void main() {
     const int t_idx_tile_origin_1 = int(gl_WorkGroupID.x) * 7;
 
     // Phase 1
-    int t_idx_local_0;
-    int t_idx_global_0;
-    int t_idx_local_1;
-    for (int t_idx_local_0_counter = 0; t_idx_local_0_counter < 5; ++t_idx_local_0_counter) {
-        t_idx_local_0 = t_idx_local_0_counter;
-        t_idx_global_0 = t_idx_tile_origin_0 + t_idx_local_0;
-        for (int t_idx_local_1_counter = lane_1; t_idx_local_1_counter < 7; t_idx_local_1_counter += 4) {
-            t_idx_local_1 = t_idx_local_1_counter;
+    for (int t_idx_local_0 = 0; t_idx_local_0 < 5; ++t_idx_local_0) {
+        int t_idx_global_0 = t_idx_tile_origin_0 + t_idx_local_0;
+        for (int t_idx_local_1 = lane_1; t_idx_local_1 < 7; t_idx_local_1 += 4) {
             int t_idx_global_1 = t_idx_tile_origin_1 + t_idx_local_1;
             // row, col = t_idx.local[0] + 1, t_idx.local[1] + 1
             int row = t_idx_local_0 + 1;
@@ -49,42 +44,34 @@ void main() {
     }
 
     // Phase 2
-    t_idx_local_0 = 0;
-    t_idx_global_0 = t_idx_tile_origin_0 + t_idx_local_0;
-    for (int t_idx_local_1_counter_1 = lane_1; t_idx_local_1_counter_1 < 7; t_idx_local_1_counter_1 += 4) {
-        t_idx_local_1 = t_idx_local_1_counter_1;
+    for (int t_idx_local_1 = lane_1; t_idx_local_1 < 7; t_idx_local_1 += 4) {
         int t_idx_global_1 = t_idx_tile_origin_1 + t_idx_local_1;
         // row, col = t_idx.local[0] + 1, t_idx.local[1] + 1
-        int row = t_idx_local_0 + 1;
+        int row = 1;
         int col = t_idx_local_1 + 1;
         // if row == 1:
         if (row == 1) {
             // edges[0, col] = values[t_idx] * 2
-            edges[0][col] = values[t_idx_global_0 * values_extent_1 + t_idx_global_1] * 2;
+            edges[0][col] = values[t_idx_tile_origin_0 * values_extent_1 + t_idx_global_1] * 2;
         }
     }
 
     // Phase 3
-    t_idx_local_0 = 4;
-    t_idx_global_0 = t_idx_tile_origin_0 + t_idx_local_0;
-    for (int t_idx_local_1_counter_2 = lane_1; t_idx_local_1_counter_2 < 3; t_idx_local_1_counter_2 += 4) {
-        t_idx_local_1 = t_idx_local_1_counter_2;
+    for (int t_idx_local_1 = lane_1; t_idx_local_1 < 3; t_idx_local_1 += 4) {
         int t_idx_global_1 = t_idx_tile_origin_1 + t_idx_local_1;
         // row, col = t_idx.local[0] + 1, t_idx.local[1] + 1
         int col = t_idx_local_1 + 1;
         // if t_idx.local[0] == 4 and col <= 3:
-        if (t_idx_local_0 == 4 && col <= 3) {
+        if (col <= 3) {
             // edges[6, col] = values[t_idx] * 3
-            edges[6][col] = values[t_idx_global_0 * values_extent_1 + t_idx_global_1] * 3;
+            edges[6][col] = values[(t_idx_tile_origin_0 + 4) * values_extent_1 + t_idx_global_1] * 3;
         }
     }
 
     // Phase 4
-    for (int t_idx_local_0_counter_1 = 0; t_idx_local_0_counter_1 < 5; ++t_idx_local_0_counter_1) {
-        t_idx_local_0 = t_idx_local_0_counter_1;
-        t_idx_global_0 = t_idx_tile_origin_0 + t_idx_local_0;
-        for (int t_idx_local_1_counter_3 = lane_1 + 4; t_idx_local_1_counter_3 < 7; t_idx_local_1_counter_3 += 4) {
-            t_idx_local_1 = t_idx_local_1_counter_3;
+    for (int t_idx_local_0 = 0; t_idx_local_0 < 5; ++t_idx_local_0) {
+        int t_idx_global_0 = t_idx_tile_origin_0 + t_idx_local_0;
+        for (int t_idx_local_1 = lane_1 + 4; t_idx_local_1 < 7; t_idx_local_1 += 4) {
             int t_idx_global_1 = t_idx_tile_origin_1 + t_idx_local_1;
             // row, col = t_idx.local[0] + 1, t_idx.local[1] + 1
             int row = t_idx_local_0 + 1;
@@ -98,11 +85,9 @@ void main() {
     }
 
     // Phase 5
-    for (int t_idx_local_0_counter_2 = 0; t_idx_local_0_counter_2 < 5; ++t_idx_local_0_counter_2) {
-        t_idx_local_0 = t_idx_local_0_counter_2;
+    for (int t_idx_local_0 = 0; t_idx_local_0 < 5; ++t_idx_local_0) {
         const int t_idx_local_1_stop = min(n, 7);
-        for (int t_idx_local_1_counter_4 = lane_1; t_idx_local_1_counter_4 < t_idx_local_1_stop; t_idx_local_1_counter_4 += 4) {
-            t_idx_local_1 = t_idx_local_1_counter_4;
+        for (int t_idx_local_1 = lane_1; t_idx_local_1 < t_idx_local_1_stop; t_idx_local_1 += 4) {
             // row, col = t_idx.local[0] + 1, t_idx.local[1] + 1
             int row = t_idx_local_0 + 1;
             int col = t_idx_local_1 + 1;
@@ -115,10 +100,8 @@ void main() {
     }
 
     // Phase 6
-    for (int t_idx_local_0_counter_3 = 0; t_idx_local_0_counter_3 < 1; ++t_idx_local_0_counter_3) {
-        t_idx_local_0 = t_idx_local_0_counter_3;
-        for (int t_idx_local_1_counter_5 = lane_1; t_idx_local_1_counter_5 < 7; t_idx_local_1_counter_5 += 4) {
-            t_idx_local_1 = t_idx_local_1_counter_5;
+    for (int t_idx_local_0 = 0; t_idx_local_0 < 1; ++t_idx_local_0) {
+        for (int t_idx_local_1 = lane_1; t_idx_local_1 < 7; t_idx_local_1 += 4) {
             // row, col = t_idx.local[0] + 1, t_idx.local[1] + 1
             int row = t_idx_local_0 + 1;
             int col = t_idx_local_1 + 1;
@@ -131,19 +114,15 @@ void main() {
     }
 
     // Phase 7
-    t_idx_local_0 = 3;
-    t_idx_local_1 = lane_1;
     // if t_idx.local == (3, 2):
-    if (t_idx_local_0 == 3 && t_idx_local_1 == 2) {
+    if (lane_1 == 2) {
         // edges[0, 0] = 1000
         edges[0][0] = 1000;
     }
 
     // Phase 8
-    for (int t_idx_local_0_counter_4 = 0; t_idx_local_0_counter_4 < 5; ++t_idx_local_0_counter_4) {
-        t_idx_local_0 = t_idx_local_0_counter_4;
-        for (int t_idx_local_1_counter_6 = lane_1; t_idx_local_1_counter_6 < 7; t_idx_local_1_counter_6 += 4) {
-            t_idx_local_1 = t_idx_local_1_counter_6;
+    for (int t_idx_local_0 = 0; t_idx_local_0 < 5; ++t_idx_local_0) {
+        for (int t_idx_local_1 = lane_1; t_idx_local_1 < 7; t_idx_local_1 += 4) {
             // row, col = t_idx.local[0] + 1, t_idx.local[1] + 1
             int col = t_idx_local_1 + 1;
             // if col == 20:
@@ -157,11 +136,9 @@ void main() {
     subgroupMemoryBarrierShared(); subgroupMemoryBarrierBuffer(); subgroupBarrier();
 
     // Phase 9
-    for (int t_idx_local_0_counter_5 = 0; t_idx_local_0_counter_5 < 5; ++t_idx_local_0_counter_5) {
-        t_idx_local_0 = t_idx_local_0_counter_5;
-        t_idx_global_0 = t_idx_tile_origin_0 + t_idx_local_0;
-        for (int t_idx_local_1_counter_7 = lane_1; t_idx_local_1_counter_7 < 7; t_idx_local_1_counter_7 += 4) {
-            t_idx_local_1 = t_idx_local_1_counter_7;
+    for (int t_idx_local_0 = 0; t_idx_local_0 < 5; ++t_idx_local_0) {
+        int t_idx_global_0 = t_idx_tile_origin_0 + t_idx_local_0;
+        for (int t_idx_local_1 = lane_1; t_idx_local_1 < 7; t_idx_local_1 += 4) {
             int t_idx_global_1 = t_idx_tile_origin_1 + t_idx_local_1;
             // row, col = t_idx.local[0] + 1, t_idx.local[1] + 1
             int row = t_idx_local_0 + 1;

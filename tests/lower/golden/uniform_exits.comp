@@ -33,17 +33,13 @@ void main() {
     int total_kept[2];
     // limit = limits[t_idx.tile[0]]
     int limit = limits[t_idx_tile_0];
-    int t_idx_local_0;
-    int t_idx_global_0;
     // if t_idx.tile[1] == 1:
     if (t_idx_tile_1 == 1) {
         // Phase 1
-        t_idx_local_0 = lane_0;
-        t_idx_global_0 = t_idx_tile_origin_0 + t_idx_local_0;
         for (int t_idx_local_1 = lane_1; t_idx_local_1 < 3; t_idx_local_1 += 2) {
             int t_idx_global_1 = t_idx_tile_origin_1 + t_idx_local_1;
             // out[t_idx] = -1
-            out_[t_idx_global_0 * out_extent_1 + t_idx_global_1] = -1;
+            out_[(t_idx_tile_origin_0 + lane_0) * out_extent_1 + t_idx_global_1] = -1;
         }
         return;
     }
@@ -65,20 +61,18 @@ void main() {
         }
 
         // Phase 3
-        t_idx_local_0 = lane_0;
         for (int t_idx_local_1 = lane_1; t_idx_local_1 < 3; t_idx_local_1 += 2) {
             // slots[t_idx.local] = t_idx.local[0] * 3 + t_idx.local[1] + round_
-            slots[t_idx_local_0][t_idx_local_1] = t_idx_local_0 * 3 + t_idx_local_1 + round_;
+            slots[lane_0][t_idx_local_1] = lane_0 * 3 + t_idx_local_1 + round_;
         }
         // t_idx.barrier.wait()
         subgroupMemoryBarrierShared(); subgroupMemoryBarrierBuffer(); subgroupBarrier();
 
         // Phase 4
-        t_idx_local_0 = lane_0;
         for (int t_idx_local_1 = lane_1; t_idx_local_1 < 3; t_idx_local_1 += 2) {
             int total = total_kept[t_idx_local_1 >> 1];
             // total += slots[1 - t_idx.local[0], 2 - t_idx.local[1]]
-            total += slots[1 - t_idx_local_0][2 - t_idx_local_1];
+            total += slots[1 - lane_0][2 - t_idx_local_1];
             total_kept[t_idx_local_1 >> 1] = total;
         }
         // if round_ == 2:
@@ -99,12 +93,10 @@ void main() {
     }
 
     // Phase 6
-    t_idx_local_0 = lane_0;
-    t_idx_global_0 = t_idx_tile_origin_0 + t_idx_local_0;
     for (int t_idx_local_1 = lane_1; t_idx_local_1 < 3; t_idx_local_1 += 2) {
         int t_idx_global_1 = t_idx_tile_origin_1 + t_idx_local_1;
         int total = total_kept[t_idx_local_1 >> 1];
         // out[t_idx] = total
-        out_[t_idx_global_0 * out_extent_1 + t_idx_global_1] = total;
+        out_[(t_idx_tile_origin_0 + lane_0) * out_extent_1 + t_idx_global_1] = total;
     }
 }
