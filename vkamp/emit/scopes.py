@@ -219,7 +219,10 @@ def _apart(name: str, uses: list[_Use], exposures: _Exposures) -> list[list[_Use
         groups.setdefault(inner[len(path)][0], []).append(use)
     if len(groups) == 1 or any(name in exposures.of((path, index)) for index in groups):
         return [uses]
-    return [part for group in groups.values() for part in _apart(name, group, exposures)]
+    parts = [part for group in groups.values() for part in _apart(name, group, exposures)]
+    homes = [_home([use.position for use in part])[0] for part in parts]
+    # Two declarations in one block would be of one variable.
+    return parts if len(set(homes)) == len(homes) else [uses]
 
 
 def _order(position: Position) -> tuple[int, ...]:

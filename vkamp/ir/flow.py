@@ -28,7 +28,7 @@ from vkamp.ir.nodes import (
     walk_statements,
 )
 
-__all__ = ["assigned", "exposed", "named", "read", "read_value", "targets"]
+__all__ = ["assigned", "certain", "exposed", "named", "read", "read_value", "targets"]
 
 
 def _own(variable: Variable | None) -> Iterator[Variable]:
@@ -79,6 +79,12 @@ def exposed(block: Block) -> frozenset[str]:
     found: set[str] = set()
     _flow(block, frozenset(), found)
     return frozenset(found)
+
+
+def certain(block: Block) -> frozenset[str]:
+    """The variables that a block certainly assigns, if its end is reached."""
+    defined = _flow(block, frozenset(), set())
+    return frozenset(assigned(block)) if defined is None else defined
 
 
 def _flow(block: Block, defined: frozenset[str], found: set[str]) -> frozenset[str] | None:

@@ -97,8 +97,9 @@ class _Inliner:
             out.append(Assign(call.span, Local(call.span, variable.type, variable), arg))
         for own in function.variables:
             new[own.name] = self.variable(function, own)
-        body = _returning(function.body, function.name, call)
-        return (*out, *self.block(with_variables(body, new)))
+        # The results' variables are the caller's: their names mean others in the callee.
+        body = _returning(with_variables(function.body, new), function.python_name, call)
+        return (*out, *self.block(body))
 
     def variable(self, function: Function, variable: Variable) -> Variable:
         name = self.names.give(f"{function.python_name}_{variable.name}")

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from vkamp.errors import Span
 from vkamp.ir.fences import LANE_FENCES
-from vkamp.ir.flow import assigned, exposed, named, read, read_value
+from vkamp.ir.flow import assigned, certain, exposed, named, read, read_value
 from vkamp.ir.nodes import (
     ArrayElement,
     Assign,
@@ -23,6 +23,7 @@ from vkamp.ir.nodes import (
     Break,
     Builtin,
     Call,
+    ComponentsOf,
     Const,
     Continue,
     Declare,
@@ -37,6 +38,7 @@ from vkamp.ir.nodes import (
     Remark,
     Return,
     Stmt,
+    Swizzle,
     ThreadIndex,
     Variable,
     While,
@@ -188,12 +190,14 @@ class _Lowering:
             if isinstance(node, ThreadIndex) and node.kind in ("local", "global"):
                 lane = self.lane(node.dim, node.span)
                 return lane if node.kind == "local" else global_index(node, lane)
-            if (
-                isinstance(node, Load)
-                and isinstance(node.place, Local)
-                and node.place.variable.name in self.where.again
-            ):
-                return changed(self.where.again[node.place.variable.name], change)
+            if isinstance(node, Load) and isinstance(node.place, (Local, ComponentsOf)):
+                place = node.place
+                root = place.base if isinstance(place, ComponentsOf) else place
+                if isinstance(root, Local) and root.variable.name in self.where.again:
+                    value = changed(self.where.again[root.variable.name], change)
+                    if isinstance(place, ComponentsOf):
+                        return Swizzle(node.span, node.type, value, place.letters)
+                    return value
             return self.element(node, [Const(node.span, INT32, 0) for n in self.trips if n > 1])
 
         return changed(expr, change)
@@ -322,7 +326,9 @@ class _Lowering:
 
     def with_arrays(self, block: Block) -> Block:
         """The phase with the kept variables loaded before it and stored behind it."""
-        used, written, open_ = named(block), assigned(block), exposed(block)
+        used, written = named(block), assigned(block)
+        # What a phase may leave as it is has to be stored as it was.
+        open_ = exposed(block) | (written - certain(block))
         span = _unsaid(block[0].span)
         slot = self.slot(span)
         before: list[Stmt] = []

@@ -43,7 +43,7 @@ from vkamp.ir.nodes import (
     walk,
     walk_statements,
 )
-from vkamp.ir.types import Array
+from vkamp.ir.types import Array, Struct
 from vkamp.lower.phases import Branch, Item, Phase, Repeat, Single, walk_items
 from vkamp.lower.rewrite import Names, value_of
 
@@ -288,11 +288,12 @@ class _Again:
         if name not in self.costs:
             self.costs[name] = None
             definitions = self.definitions.get(name, [])
-            if len(definitions) == 1 and isinstance(definitions[0], Assign) and isinstance(definitions[0].place, Local):
-                cost = self.cost(definitions[0].value)
+            only = definitions[0] if len(definitions) == 1 else None
+            if isinstance(only, Assign) and isinstance(only.place, Local) and not isinstance(only.value.type, Struct):
+                cost = self.cost(only.value)
                 if cost is not None and cost <= _CHEAP:
                     self.costs[name] = cost
-                    self.order[name] = definitions[0].value
+                    self.order[name] = only.value
         return self.costs[name]
 
     def cost(self, expr: Expr) -> int | None:
