@@ -497,6 +497,34 @@ def guarded() -> Program:
 
 
 @program
+def not_an_index() -> Program:
+    """Conditions on variables that were an index, and are not any more."""
+
+    @amp.kernel
+    def not_an_index(t_idx, out):
+        slots = amp.tile_static(8, amp.int32)
+        here = t_idx.local[0]
+        slots[here] = here
+        t_idx.barrier.wait()
+        there = here
+        here = 7 - here
+        if there == 1:
+            slots[1] = 10
+        t_idx.barrier.wait()
+        here += slots[t_idx.local[0]]
+        if here < 9:
+            slots[t_idx.local[0]] += 100
+        t_idx.barrier.wait()
+        here = here - 2
+        if here < 6:
+            slots[t_idx.local[0]] += 1000
+        t_idx.barrier.wait()
+        out[t_idx] = slots[7 - t_idx.local[0]] * 10 + here
+
+    return Program(not_an_index, (24,), (8,), (ints(24),))
+
+
+@program
 def unused_claim() -> Program:
     """A phase whose only value nobody uses."""
 

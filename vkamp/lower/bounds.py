@@ -7,7 +7,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
-from vkamp.ir.flow import assigned, named, targets
+from vkamp.ir.flow import assigned, named, read_value, targets
 from vkamp.ir.nodes import (
     Assign,
     Binary,
@@ -105,7 +105,7 @@ def _bounds(op: str, left: Expr, right: Expr, known: Mapping[str, Expr], once: f
 def resolved(expr: Expr, known: Mapping[str, Expr]) -> Expr:
     """An expression with the values of known variables in their places, as far as they lead to an index."""
     if isinstance(expr, Load) and isinstance(expr.place, Local) and expr.place.variable.name in known:
-        return resolved(known[expr.place.variable.name], known)
+        return known[expr.place.variable.name]
     if isinstance(expr, Binary) and expr.type == INT32:
         left, right = resolved(expr.left, known), resolved(expr.right, known)
         return dataclasses.replace(expr, left=left, right=right)
@@ -137,11 +137,27 @@ def guards(block: Block, once: frozenset[str]) -> list[Bound]:
     *first, last = block
     if not isinstance(last, If) or last.orelse or not all(map(_is_value, first)):
         return []
-    return bounds_of(last.condition, values(block), once)
+    return bounds_of(last.condition, known_before(last, block), once)
 
 
 def _is_value(statement: Stmt) -> bool:
     return isinstance(statement, Assign) and isinstance(statement.place, Local)
+
+
+def known_before(last: Stmt, block: Block) -> dict[str, Expr]:
+    """The values that variables have before a statement of a block, of what the block does not change."""
+    changes = assigned(block)
+    known: dict[str, Expr] = {}
+    for statement in block:
+        if statement is last:
+            break
+        for name in assigned((statement,)):
+            value = resolved(statement.value, known) if isinstance(statement, Assign) else None
+            if value is not None and _is_value(statement) and not read_value(value) & changes:
+                known[name] = value
+            else:
+                known.pop(name, None)
+    return known
 
 
 def values(block: Block) -> dict[str, Expr]:
@@ -165,11 +181,9 @@ def split_guarded(items: tuple[Item, ...], once: frozenset[str], again: frozense
     def split(phase: Phase) -> list[Item]:
         if phase.exits:
             return [phase]
-        known = values(phase.block)
         parts: list[list[Stmt]] = [[]]
         for statement in phase.block:
-            alone = isinstance(statement, If) and not statement.orelse and bounds_of(statement.condition, known, once)
-            if alone and not _shares(statement, phase.block, again):
+            if _is_guarded(statement, phase.block, once) and not _shares(statement, phase.block, again):
                 parts += [[statement], []]
             else:
                 parts[-1].append(statement)
@@ -189,6 +203,12 @@ def split_guarded(items: tuple[Item, ...], once: frozenset[str], again: frozense
         return tuple(out)
 
     return of(items)
+
+
+def _is_guarded(statement: Stmt, block: Block, once: frozenset[str]) -> bool:
+    if not isinstance(statement, If) or statement.orelse:
+        return False
+    return bool(bounds_of(statement.condition, known_before(statement, block), once))
 
 
 def _shares(statement: Stmt, block: Block, again: frozenset[str]) -> bool:

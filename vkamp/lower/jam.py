@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from vkamp.ir.access import own_nodes
-from vkamp.ir.flow import assigned
+from vkamp.ir.flow import assigned, exposed
 from vkamp.ir.nodes import (
     ArrayElement,
     Assign,
@@ -146,7 +146,10 @@ def _memory(block: Block) -> int:
 
 def _without_index_values(block: Block, private: frozenset[str]) -> Block:
     """The block with the values of indices where they are used, so that equal elements look equal."""
-    known = {n: v for n, v in values(block).items() if n in private and v.type == INT32 and _is_index(v)}
+    open_ = exposed(block)
+    known = {
+        n: v for n, v in values(block).items() if n in private and n not in open_ and v.type == INT32 and _is_index(v)
+    }
     changes = assigned(block)
     while True:
         wrong = {n for n, v in known.items() if _variables(v) & (changes - known.keys())}
