@@ -62,7 +62,8 @@ void note_finding(uint cell, uint other_tile, uint other, uint a, uint b) {
 }
 
 void judge_tile_static(uint entry, uint word, uint site) {
-    if (entry >= (tile_static_signature & 4294967171u) && ((entry ^ tile_static_signature) & 124u) != 0u) {
+    uint difference = entry ^ tile_static_signature;
+    if (difference >= 4u && difference < 128u) {
         note_finding(site * 4u + (entry & 3u) + 15u, check_tile, (entry >> 2u) & 31u, word, 0u);
     }
 }

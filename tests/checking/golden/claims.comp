@@ -92,7 +92,8 @@ int rounds_of(int tile_0) {
 }
 
 void judge_global(uint entry, uint word, uint site) {
-    if (entry >= (global_signature & 4294967289u) && ((entry ^ global_signature) & 6u) != 0u) {
+    uint difference = entry ^ global_signature;
+    if (difference >= 2u && difference < 8u) {
         note_finding(site * 2u + (entry & 1u) + 17u, check_tile, (entry >> 1u) & 3u, word, 0u);
     }
 }

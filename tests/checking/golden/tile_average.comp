@@ -69,7 +69,8 @@ void note_finding(uint cell, uint other_tile, uint other, uint a, uint b) {
 }
 
 void judge_tile_static(uint entry, uint word, uint site) {
-    if (entry >= (tile_static_signature & 4294967267u) && ((entry ^ tile_static_signature) & 28u) != 0u) {
+    uint difference = entry ^ tile_static_signature;
+    if (difference >= 4u && difference < 32u) {
         note_finding(site * 3u + (entry & 3u) + 7u, check_tile, (entry >> 2u) & 7u, word, 0u);
     }
 }
@@ -114,7 +115,8 @@ void read_tile_static(uint word, uint site) {
 }
 
 void judge_global(uint entry, uint word, uint site) {
-    if (entry >= (global_signature & 4294967281u) && ((entry ^ global_signature) & 14u) != 0u) {
+    uint difference = entry ^ global_signature;
+    if (difference >= 2u && difference < 16u) {
         note_finding(site * 2u + (entry & 1u) + 16u, check_tile, (entry >> 1u) & 7u, word, 0u);
     }
 }

@@ -213,13 +213,17 @@ class _Space:
 
     def near_function(self) -> nodes.Function:
         """Judges an entry of the tile: is it another thread's, of this interval?"""
-        interval = _bit("bitand", _load(self.signature), ~self.thread_mask)
-        same_interval = _make.compare("ge", _load(_ENTRY), interval)
-        other = _bit("bitand", _bit("bitxor", _load(_ENTRY), _load(self.signature)), self.thread_mask)
+        # Different from one's own signature in the bits of the thread, and in none above them.
+        difference = _local("difference")
+        another = _make.compare("ge", _load(difference), uint(1 << self.bits))
+        same_interval = _make.compare("lt", _load(difference), uint(1 << (self.bits + self.layout.thread_bits)))
         thread = _bit("bitand", _bit("shr", _load(_ENTRY), self.bits), (1 << self.layout.thread_bits) - 1)
         found = _note(self.pair(_load(_ENTRY)), _load(THREAD.tile), thread, _load(_WORD))
-        body = [_when(_make.both([same_interval, _differ(other, 0)]), [found])]
-        return _function(self.judge, (_ENTRY, _WORD, _SITE), body)
+        body: list[nodes.Stmt] = [
+            _set(difference, _bit("bitxor", _load(_ENTRY), _load(self.signature))),
+            _when(_make.both([another, same_interval]), [found]),
+        ]
+        return _function(self.judge, (_ENTRY, _WORD, _SITE), body, (difference,))
 
     def judged(self, entry: nodes.Expr, word: nodes.Variable) -> nodes.Call:
         """Judges an entry of the tile."""
