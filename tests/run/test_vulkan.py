@@ -16,7 +16,7 @@ from tests.run.conftest import Executable, Runner, device, spirv
 from tests.run.test_random_work import _work as random_work
 from vkamp.errors import AcceleratorRemovedError, AmpError, OutOfMemoryError, UnsupportedFeatureError
 from vkamp.lang.region import ByteSet
-from vkamp.run.engine import Dispatch
+from vkamp.run.engine import Dispatch, Heap
 from vkamp.run.features import FEATURES
 from vkamp.run.kompute import KomputeEngine
 from vkamp.run.vulkan.engine import VulkanEngine, _open
@@ -154,6 +154,33 @@ def test_what_runs_is_bounded(runner):
         runner.launch("add", [a], [1])
         assert sum(len(each.work) for each in runner.queue._state.running) <= 256 + 64
     np.testing.assert_array_equal(runner.read(a), np.arange(N) + 1000)
+
+
+def test_memory_that_running_work_holds_is_bounded(engine, info):
+    """Launches on memory of their own, dropped at once, faster than the device runs them."""
+    heap = Heap(40 * MIB, 40 * MIB, True)
+    types = tuple(dataclasses.replace(t, heap=0) for t in info.memory_types)
+    queue = engine.open(dataclasses.replace(info, heaps=(heap,), memory_types=types))
+    queue.immediate = True
+    own = Runner(queue)
+    for number in range(100):
+        a = queue.allocate(2 * MIB)
+        own.launch("word", [a], [number], groups=(3, 1, 1))
+        assert sum({k: v for each in queue._state.running for k, v in each.slots.items()}.values()) <= 12 * MIB
+    assert set(a.download(0, 400).view(np.uint32).tolist()) == {99}
+    assert queue.statistics.allocations <= 10
+    queue.close()
+
+
+def test_a_heavy_launch_is_submitted_at_once(runner, monkeypatch):
+    monkeypatch.setattr("vkamp.run.vulkan.queue._HEAVY", 5000)
+    light, heavy = runner.buffer(np.arange(N)), runner.buffer(np.arange(2 * N))
+    before = runner.queue.statistics.submissions
+    runner.launch("add", [light], [1])
+    assert runner.queue.statistics.submissions == before
+    runner.launch("add", [heavy], [1])
+    assert runner.queue.statistics.submissions == before + 1
+    np.testing.assert_array_equal(runner.read(heavy), np.arange(2 * N) + 1)
 
 
 def test_frames_are_used_again(runner):

@@ -24,12 +24,13 @@ _REGIONS = 1 << 16
 class DispatchWork:
     """A checked dispatch. It keeps its buffers alive."""
 
-    __slots__ = ("access", "dispatch", "program", "sets")
+    __slots__ = ("access", "dispatch", "program", "sets", "slots")
 
     def __init__(
         self, dispatch: Dispatch, program: VulkanProgram, slots: tuple[Slot, ...], sets: DescriptorSet | None
     ) -> None:
         self.dispatch = dispatch
+        self.slots = slots
         self.program = program
         self.sets = sets
         pairs = list(zip(slots, dispatch.writes, strict=True))
@@ -42,10 +43,11 @@ class CopyWork:
     the size, all in bytes.
     """
 
-    __slots__ = ("access", "buffers", "nbytes", "regions")
+    __slots__ = ("access", "buffers", "nbytes", "regions", "slots")
 
     def __init__(self, source: DeviceBuffer[Slot], target: DeviceBuffer[Slot], regions: NDArray[np.uint64]) -> None:
         self.buffers = (source, target)
+        self.slots = (source.slot, target.slot)
         self.access = Access(frozenset((source.slot.id,)), frozenset((target.slot.id,)))
         self.nbytes = int(regions[:, 2].sum())
         self.regions = regions + np.array([source.slot.offset, target.slot.offset, 0], np.uint64)

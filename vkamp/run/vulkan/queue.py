@@ -32,6 +32,8 @@ __all__ = ["VulkanQueue"]
 _MAX_PENDING = 64
 #: Pieces of submitted work that hold memory.
 _MAX_RUNNING = 256
+#: A launch that uses more bytes is worth a submission of its own.
+_HEAVY = 256 << 20
 #: A copy of more is cut, so that the host fills or empties one piece while the device copies another.
 _CHUNK = 8 << 20
 #: Bytes on their way to or from the device at a time.
@@ -48,12 +50,14 @@ _POLL = 1e-4
 class _Submission:
     """Work that was recorded; it is held until the device is done with it."""
 
-    __slots__ = ("access", "frame", "is_over", "sink", "staged", "stamps", "work")
+    __slots__ = ("access", "frame", "is_over", "sink", "slots", "staged", "stamps", "work")
 
     def __init__(self, work: list[Work], frame: Frame, stamps: Stamps | None, sink: Sink | None) -> None:
         self.work = work
         self.frame = frame
         self.access = joint_access(work)
+        #: The memory that it holds, by number, in bytes.
+        self.slots = {slot.id: slot.nbytes for each in work for slot in each.slots}
         self.staged = sum(each.nbytes for each in work if isinstance(each, CopyWork))
         self.stamps = stamps
         self.sink = sink
@@ -112,7 +116,8 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
             except VulkanError as error:
                 raise device.failed(error) from error
             self._state.pending.append(DispatchWork(dispatch, program, slots, sets))
-            if self.immediate or len(self._state.pending) >= _MAX_PENDING:
+            is_heavy = sum([slot.nbytes for slot in slots]) > _HEAVY
+            if self.immediate or is_heavy or len(self._state.pending) >= _MAX_PENDING:
                 self._submit()
                 oldest = self._excess()
         if oldest is not None:
@@ -312,14 +317,14 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
 
     def _excess(self) -> _Submission | None:
         """The last submission that has to be over before more is submitted: what runs holds its memory."""
-        held = sum(len(each.work) for each in self._state.running)
-        found = None
-        for each in self._state.running:
-            if held <= _MAX_RUNNING:
-                break
-            held -= len(each.work)
-            found = each
-        return found
+        most = self.device.memory.capacity(self.device.kind) // 4
+        held, slots = 0, {}
+        for each in reversed(self._state.running):
+            held += len(each.work)
+            slots.update(each.slots)
+            if each is not self._state.running[-1] and (held > _MAX_RUNNING or sum(slots.values()) > most):
+                return each
+        return None
 
     # -- running
 
