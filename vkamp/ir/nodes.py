@@ -577,10 +577,22 @@ class Kernel:
 # -- traversal -----------------------------------------------------------------------------------------------------
 
 
+_OPERAND_FIELDS: dict[type[Node], tuple[str, ...]] = {}
+
+
+def _operand_fields(cls: type[Node]) -> tuple[str, ...]:
+    """The fields of a class that may hold nodes; spans and types never do."""
+    names = _OPERAND_FIELDS.get(cls)
+    if names is None:
+        names = tuple(f.name for f in dataclasses.fields(cls) if f.name not in ("span", "type"))
+        _OPERAND_FIELDS[cls] = names
+    return names
+
+
 def children(node: Node) -> Iterator[Node]:
     """The direct operands and nested statements of a node, in evaluation order."""
-    for item in dataclasses.fields(node):
-        value = getattr(node, item.name)
+    for name in _operand_fields(type(node)):
+        value = getattr(node, name)
         if isinstance(value, Node):
             yield value
         elif isinstance(value, tuple):
@@ -591,9 +603,11 @@ def children(node: Node) -> Iterator[Node]:
 
 def walk(node: Node) -> Iterator[Node]:
     """The node and everything under it, parents first."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    left = [node]
+    while left:
+        found = left.pop()
+        yield found
+        left.extend(reversed(tuple(children(found))))
 
 
 def blocks(statement: Stmt) -> tuple[Block, ...]:

@@ -163,17 +163,16 @@ class Ranges:
         return _whole(expr.type)
 
     def _builtin(self, expr: Builtin) -> Interval:
-        if not isinstance(expr.type, Scalar) or not expr.type.is_integer:
+        # Other rows' arguments may be floats, which have no interval here: infinities are no whole numbers.
+        if expr.name not in ("min", "max", "abs") or not isinstance(expr.type, Scalar) or not expr.type.is_integer:
             return _whole(expr.type)
         args = [self.of(a) for a in expr.args]
         if expr.name == "min":
             return min(a[0] for a in args), min(a[1] for a in args)
         if expr.name == "max":
             return max(a[0] for a in args), max(a[1] for a in args)
-        if expr.name == "abs":
-            low, high = args[0]
-            return 0 if low <= 0 <= high else min(abs(low), abs(high)), max(abs(low), abs(high))
-        return _whole(expr.type)
+        low, high = args[0]
+        return 0 if low <= 0 <= high else min(abs(low), abs(high)), max(abs(low), abs(high))
 
     def _binary(self, expr: Binary) -> Interval:
         a, b = self.of(expr.left), self.of(expr.right)
