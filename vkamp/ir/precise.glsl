@@ -664,7 +664,9 @@ float precise_asin(float x) {
     if (abs(x) < 0.000244140625) {
         return x;
     }
-    return with_sign(pair_angle(vec2(abs(x), 0.0), pair_leg(abs(x))).x, x);
+    float angle = pair_angle(vec2(abs(x), 0.0), pair_leg(abs(x))).x;
+    // Not with_sign: with that, after a barrier, lavapipe (Mesa 22.3) gives a few bits of the angle.
+    return x < 0.0 ? -angle : angle;
 }
 
 float precise_acos(float x) {

@@ -1,0 +1,64 @@
+"""What of the language the programs use: node classes of the IR, builtins, operators, and forms of the source."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from typing import Any
+
+from tools.fuzz.rows import LEFT_OUT
+from tools.fuzz.run import Loaded
+from vkamp.ir import nodes as ir
+from vkamp.ir.builtins import ATOMICS, BUILTINS
+
+__all__ = ["NOT_CLAIMED", "claimed", "of", "report"]
+
+#: What no program uses, and why.
+NOT_CLAIMED: dict[str, str] = {
+    **{f"builtin {name}": why for name, why in LEFT_OUT.items()},
+}
+
+
+def claimed() -> list[str]:
+    """Everything that a long run must use."""
+    classes = [
+        c.__name__ for c in vars(ir).values()
+        if isinstance(c, type) and issubclass(c, ir.Node) and c not in (ir.Node, ir.Expr, ir.Place, ir.Stmt)
+    ]  # fmt: skip
+    names = [f"node {name}" for name in classes]
+    names += [f"builtin {name}" for name in BUILTINS]
+    names += [f"atomic {name}" for name in ATOMICS]
+    return [name for name in names if name not in NOT_CLAIMED]
+
+
+def of(loaded: Loaded) -> Counter[str]:
+    """Each part of the language that a program uses, once."""
+    import vkamp as amp
+
+    view = amp.accelerator("reference").default_view
+    arguments = [*loaded.containers(view), *loaded.scalars()]
+    found = loaded.kernel.inspect(view, loaded.domain(), *arguments, **loaded.program.constants)
+    kernel: Any = found._executable.module
+    used: set[str] = set()
+    for function in (*kernel.functions, kernel.body):
+        for statement in function.body:
+            for node in ir.walk(statement):
+                used.add(f"node {type(node).__name__}")
+                if isinstance(node, ir.Builtin):
+                    used.add(f"builtin {node.name}")
+                elif isinstance(node, ir.Atomic):
+                    used.add(f"atomic {node.name}")
+                elif isinstance(node, (ir.Binary, ir.Unary, ir.Compare, ir.Logical)):
+                    used.add(f"operator {node.op} of {node.type}")
+    used |= {f"source {type(node).__name__}" for node in ast.walk(ast.parse(loaded.source))}
+    return Counter(used)
+
+
+def report(used: Counter[str], count: int) -> str:
+    """A table for people, and what is missing."""
+    lines = [f"of {count} kernels, those that use"]
+    lines += [f"{n:8}  {name}" for name, n in sorted(used.items(), key=lambda pair: (pair[0].split()[0], -pair[1]))]
+    missing = [name for name in claimed() if not used[name]]
+    lines += [f"   never  {name}" for name in missing]
+    lines += [f"left out  {name}: {why}" for name, why in NOT_CLAIMED.items()]
+    return "\n".join(lines)

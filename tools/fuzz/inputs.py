@@ -1,0 +1,57 @@
+"""What the containers of a program hold at the start."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+
+__all__ = ["contents"]
+
+_INTS = (0, 1, -1, 2, 3, 5, 7, -8, 100, -1000, 65536, 2**31 - 1, -(2**31), 123456789)
+_SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0, 1.5, -2.5, 1e30)
+
+
+def contents(of: str, dtype: Any, shape: tuple[int, ...], seed: int) -> np.ndarray[Any, Any]:
+    """An array of ``dtype``: of the kind's numbers, or, of ``old ...``, what shows that nothing was stored."""
+    chooser = random.Random(seed)
+    data = np.zeros(shape, dtype)
+    if of.startswith("old "):
+        data.reshape(-1).view(np.uint8)[:] = 0
+        flat = data.view(np.ndarray).reshape(-1).view(np.uint32)
+        flat[:] = 0x40000000 if "exact" in of or "rough" in of or "raw" in of or "special" in of else 77
+        if "struct" in of:
+            flat[:] = 0x3F800000
+        return data
+    _set(data, of, chooser)
+    return data
+
+
+def _set(data: Any, of: str, chooser: random.Random) -> None:
+    if data.dtype.names:
+        for name in data.dtype.names:
+            part = data[name]
+            if part.dtype.names:
+                _set(part, of, chooser)
+            else:
+                _numbers(part, "exact" if part.dtype.kind == "f" else part.dtype.kind, chooser)
+        return
+    _numbers(data, of, chooser)
+
+
+def _numbers(data: Any, of: str, chooser: random.Random) -> None:
+    for where in np.ndindex(data.shape):
+        if of in ("int", "i"):
+            value: Any = chooser.choice(_INTS) if chooser.random() < 0.5 else chooser.randint(-50, 50)
+        elif of in ("uint", "u"):
+            value = chooser.choice(_INTS) & 0xFFFFFFFF if chooser.random() < 0.5 else chooser.randint(0, 99)
+        elif of == "exact":
+            value = chooser.randint(-64, 64) * 0.5
+        elif of == "special":
+            value = chooser.choice(_SPECIAL)
+        elif of == "rough":
+            value = chooser.uniform(-4, 4)
+        else:
+            value = chooser.choice([-1, 1]) * chooser.uniform(0.1, 10)
+        data[where] = value

@@ -1,0 +1,181 @@
+"""The rows of the table of builtins that kernels call, with arguments for which they are defined and tame.
+
+An argument of a float row is made of any int: one of a few numbers of the row's domain, so that the size of every
+result and its error are known.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tools.fuzz.tree import Kind
+from vkamp.ir.builtins import BUILTINS
+from vkamp.ir.rows import BuiltinRow
+
+__all__ = ["EXACT_ROWS", "LEFT_OUT", "ROUGH_ROWS", "SPECIAL_ROWS", "Domain", "Row"]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """``(n % count - offset) * scale + shift`` of any int n; ``special``: any special float instead."""
+
+    count: int = 17
+    offset: int = 8
+    scale: float = 0.25
+    shift: float = 0.125
+    special: bool = False
+    whole: bool = False
+    #: Without NaN, whose sign is anything after any operation.
+    signed: bool = False
+
+    def text(self, hole: str) -> str:
+        """The argument, of a hole for the int."""
+        if self.special:
+            return f"amp.fast_math.fmin({hole}, 5.0)" if self.signed else hole
+        if self.whole:
+            return f"({hole} % {self.count} - {self.offset})"
+        return f"(({hole} % {self.count} - {self.offset}) * {self.scale} + {self.shift})"
+
+    def values(self) -> list[Any]:
+        """Every value of it."""
+        if self.special:
+            return [1.5]
+        if self.whole:
+            return [n - self.offset for n in range(self.count)]
+        return [np.float32((n - self.offset) * self.scale + self.shift) for n in range(self.count)]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A call of a row: its spellings, its arguments' domains, and the kind of its result."""
+
+    name: str
+    spellings: tuple[str, ...]
+    domains: tuple[Domain, ...]
+    kind: Kind
+    suffix: str = ""
+
+    def call(self, chooser: random.Random) -> str:
+        """The format string of a call."""
+        args = ", ".join(d.text(f"{{{n}}}") for n, d in enumerate(self.domains))
+        return f"{chooser.choice(self.spellings)}({args}){self.suffix}"
+
+
+#: Never 0, where signs of zero and poles would matter.
+_AROUND = Domain()
+_POSITIVE = Domain(16, 0, 0.5, 0.375)
+_UNIT = Domain(15, 7, 0.125, 0.0625)
+_OVER_ONE = Domain(16, 0, 0.5, 1.25)
+_ZERO_TO_TWO = Domain(15, 0, 0.125, 0.0625)
+_ZERO_TO_ONE = Domain(15, 0, 0.0625, 0.03125)
+_SMALL_INT = Domain(9, 4, whole=True)
+_SPECIAL = Domain(special=True)
+
+_DOMAINS: dict[str, tuple[Domain, ...]] = {
+    **dict.fromkeys(["sqrt", "rsqrt", "log", "log2", "log10"], (_POSITIVE,)),
+    **dict.fromkeys(["asin", "acos", "atanh", "erfinv"], (_UNIT,)),
+    "acosh": (_OVER_ONE,),
+    "erfcinv": (_ZERO_TO_TWO,),
+    "probit": (_ZERO_TO_ONE,),
+    "log1p": (_POSITIVE,),
+    "tan": (_UNIT,),
+    "tanpi": (Domain(7, 3, 0.125, 0.03125),),
+    "pow": (_POSITIVE, Domain(9, 4, 0.5, 0.0)),
+    "ldexp": (_AROUND, _SMALL_INT),
+    "scalbn": (_AROUND, _SMALL_INT),
+    "scalb": (_AROUND, Domain(9, 4, 1.0, 0.0)),
+    # Quotients that are far from a whole number, so that rounding can't change them.
+    "fmod": (_AROUND, Domain(4, 0, 0.5, 0.5)),
+    "lgamma": (_POSITIVE,),
+    "tgamma": (Domain(8, 0, 0.5, 0.375),),
+}
+
+#: Tables' rows that kernels do not call, and why.
+LEFT_OUT = {
+    "precise_nan": "its result is no number that results can be compared with; tested by row",
+    "precise_nextafter": "its result has 24 bits; tested by row",
+}
+
+_BITS_OF_RESULT = 12
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("precise_")
+
+
+def _spellings(row: BuiltinRow) -> tuple[str, ...]:
+    """Its names in a kernel; a number's own functions are made elsewhere."""
+    dotted = [n if n.startswith("math.") else f"amp.{n}" for n in row.python if "." in n]
+    return tuple(dotted + [n for n in row.python if "." not in n])
+
+
+def _results(reference: Any, domains: tuple[Domain, ...]) -> list[float]:
+    with np.errstate(all="ignore"):
+        return [float(reference(*values)) for values in itertools.product(*(d.values() for d in domains))]
+
+
+def _domains(row: BuiltinRow) -> tuple[Domain, ...]:
+    known = _DOMAINS.get(_short(row.name))
+    if known is not None:
+        return known
+    return tuple(_SMALL_INT if p == "I" else _AROUND for p in row.params)
+
+
+def _kind(row: BuiltinRow, results: list[float]) -> Kind:
+    size = max(map(abs, results))
+    assert math.isfinite(size), row.name
+    if row.ulp is None and not row.absolute:
+        bits = next((b for b in range(_BITS_OF_RESULT) if all((r * 2**b) % 1 == 0 for r in results)), None)
+        if bits is not None:
+            return Kind("exact", size=size, bits=bits)
+    # Four times the bound of the row: its tests' arguments are others.
+    error = 4 * ((row.ulp or 1) * size * 2**-23 + row.absolute) + 1e-6
+    return Kind("rough", size=size, error=error)
+
+
+def _rows() -> tuple[list[Row], list[Row], list[Row]]:
+    exact, rough, special = [], [], []
+    for row in BUILTINS.values():
+        if row.name in LEFT_OUT or not row.python or row.name in ("abs", "min", "max"):
+            continue
+        if row.result == "bool":
+            domain = Domain(special=True, signed="signbit" in row.name)
+            special.append(Row(row.name, _spellings(row), (domain,) * len(row.params), Kind("bool")))
+            continue
+        if _short(row.name) == "fpclassify":
+            exact.append(Row(row.name, _spellings(row), (_SPECIAL,), Kind("int")))
+            continue
+        domains = _domains(row)
+        results = _results(row.reference, domains)
+        kind = Kind("int") if row.result == "int32" else _kind(row, results)
+        (rough if kind.base == "rough" else exact).append(Row(row.name, _spellings(row), domains, kind))
+    for name, part, index in _PARTS:
+        row = BUILTINS[part]
+        base = name.rsplit(".", 1)[1]
+        domains = _DOMAINS.get(base) or tuple(_AROUND for _ in row.params)
+        kind = Kind("int") if row.result == "int32" else _kind(row, _results(row.reference, domains))
+        (rough if kind.base == "rough" else exact).append(Row(part, (f"amp.{name}",), domains, kind, f"[{index}]"))
+    return exact, rough, special
+
+
+#: Parts of functions with several results: the function, the row, and which result it is.
+_PARTS = (
+    ("fast_math.modf", "modf_fraction", 0),
+    ("precise_math.modf", "precise_trunc", 1),
+    ("fast_math.frexp", "frexp_significand", 0),
+    ("precise_math.frexp", "frexp_exponent", 1),
+    ("precise_math.lgamma", "lgamma_size", 0),
+    ("precise_math.lgamma", "lgamma_sign", 1),
+    ("precise_math.remquo", "precise_remainder", 0),
+    ("precise_math.remquo", "remquo_bits", 1),
+    ("fast_math.sincos", "sin", 0),
+    ("precise_math.sincos", "precise_cos", 1),
+)
+
+EXACT_ROWS, ROUGH_ROWS, SPECIAL_ROWS = _rows()

@@ -1,0 +1,148 @@
+"""Runs a program on accelerators and compares every container that it writes."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import warnings
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from tools.fuzz.inputs import contents
+from tools.fuzz.tree import Container, Program, source_of
+
+__all__ = ["Failure", "Loaded", "compare", "load", "run"]
+
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What is wrong with a program.
+
+    ``kind``: ``refused`` (the compiler's error; ``detail`` is its code), ``crash`` (any other exception),
+    ``finding`` (of the reference accelerator), ``differs`` (``detail`` is the container).
+    """
+
+    kind: str
+    accelerator: str
+    detail: str
+    message: str
+
+    @property
+    def signature(self) -> tuple[str, str, str]:
+        """What a smaller program must share to show the same."""
+        return self.kind, self.accelerator, "" if self.kind == "differs" else self.detail
+
+
+@dataclass
+class Loaded:
+    """A program as a module."""
+
+    program: Program
+    source: str
+    kernel: Any
+    names: dict[str, Any]
+
+    def containers(self, view: amp.accelerator_view) -> list[Any]:
+        """Fresh containers for one launch."""
+        return [_container(c, self.names, self.program.seed, view) for c in self.program.containers]
+
+    def domain(self) -> Any:
+        """The launch's compute domain."""
+        extent = amp.extent(*self.program.extent)
+        return extent.tile(*self.program.tile) if self.program.tile else extent
+
+    def scalars(self) -> list[Any]:
+        """The captured scalars' values."""
+        return [bool(v) if t == "bool" else eval(t, self.names)(v) for v, t in self.program.scalars.values()]
+
+
+def load(program: Program) -> Loaded:
+    """Compiles the program's text as a module."""
+    source = source_of(program)
+    file = f"<kernel {program.seed}-{next(_numbers)}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    names: dict[str, Any] = {"__name__": "kernels"}
+    exec(compile(source, file, "exec"), names)
+    return Loaded(program, source, names["k"], names)
+
+
+def forget(loaded: Loaded) -> None:
+    """Gives the text's memory back."""
+    linecache.cache.pop(loaded.kernel.function.__code__.co_filename, None)
+
+
+def _container(made: Container, names: dict[str, Any], seed: int, view: amp.accelerator_view) -> Any:
+    dtype = eval(made.dtype, names)
+    data = contents(made.contents, dtype, made.shape, seed + zlib.crc32(made.name.encode()))
+    if made.as_array and view is not None:
+        return amp.array(amp.extent(*made.shape), dtype, data, accelerator_view=view)
+    return amp.array_view(data, readonly=not made.written)
+
+
+def run(loaded: Loaded, accelerator: str) -> dict[str, Any] | Failure:
+    """The written containers after a launch."""
+    program = loaded.program
+    try:
+        view = amp.accelerator(accelerator).default_view
+        containers = loaded.containers(view)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", amp.RaceWarning)
+            amp.parallel_for_each(
+                view, loaded.domain(), loaded.kernel, *containers, *loaded.scalars(), **program.constants
+            )
+        return {c.name: np.array(a) for c, a in zip(program.containers, containers, strict=True) if c.written}
+    except (amp.CompileError, amp.UnsupportedFeatureError) as error:
+        return Failure("refused", accelerator, str(getattr(error, "error_code", "")), str(error))
+    except amp.AmpError as error:
+        kind = "finding" if accelerator == "reference" else "crash"
+        return Failure(kind, accelerator, type(error).__name__, str(error))
+    except Exception as error:
+        import traceback
+
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        detail = f"{type(error).__name__} in {where.filename.rsplit('/', 1)[-1]}:{where.name}"
+        return Failure("crash", accelerator, detail, "".join(traceback.format_exception(error)[-8:]))
+
+
+def _flat(data: Any, path: str = "") -> list[tuple[str, Any]]:
+    """The plain arrays that a structured array is made of."""
+    if data.dtype.names:
+        return [pair for name in data.dtype.names for pair in _flat(data[name], f"{path}.{name}")]
+    return [(path, np.ascontiguousarray(data))]
+
+
+def compare(program: Program, expected: dict[str, Any], actual: dict[str, Any], accelerator: str) -> Failure | None:
+    """The first container that differs, and where."""
+    for container in program.containers:
+        if not container.written:
+            continue
+        parts = zip(_flat(expected[container.name]), _flat(actual[container.name]), strict=True)
+        for (path, wanted), (_, found) in parts:
+            wrong = _wrong(container, wanted, found)
+            if wrong.any():
+                where = [tuple(int(n) for n in w) for w in np.argwhere(wrong)]
+                lines = [f"  {container.name}{list(w)}{path}: {found[w]!r}, not {wanted[w]!r}" for w in where[:8]]
+                text = "\n".join([f"{len(where)} elements of {container.name} differ on {accelerator}:", *lines])
+                return Failure("differs", accelerator, container.name, text)
+    return None
+
+
+def _wrong(container: Container, wanted: Any, found: Any) -> Any:
+    if wanted.dtype.kind != "f":
+        return wanted != found
+    base = container.contents.removeprefix("old ")
+    if base == "raw":
+        return wanted.view(np.uint32) != found.view(np.uint32)
+    same = (wanted == found) | (np.isnan(wanted) & np.isnan(found))
+    if base != "rough":
+        return ~same
+    limits = np.array(container.tolerances, np.float64).reshape(-1, *(1,) * (wanted.ndim - 1))
+    with np.errstate(invalid="ignore"):
+        near = np.abs(wanted.astype(np.float64) - found) <= limits + 1e-6 * np.abs(wanted)
+    return ~(same | near)

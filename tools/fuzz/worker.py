@@ -1,0 +1,117 @@
+"""A process that runs programs: a driver may crash or hang on one, and the others must go on.
+
+Lines in: a batch, as ``pickle`` of a list of programs or seeds, in base 64.  Lines out, each behind a marker, since
+drivers write to the standard output too: ``at NUMBER ACCELERATOR`` before each run, ``done NUMBER FAILURE`` after a
+program (its failure, or nothing), ``ready`` after a batch.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import pickle
+import sys
+import time
+from collections import Counter
+from typing import Any
+
+from tools.fuzz import coverage
+from tools.fuzz.programs import program as program_of
+from tools.fuzz.run import Failure, Loaded, compare, forget, load, run
+from tools.fuzz.tree import Program
+
+__all__ = ["MARKER", "check", "decode", "encode", "main"]
+
+MARKER = "\x02fuzz "
+
+
+def encode(value: Any) -> str:
+    """Any value as one word."""
+    return base64.b64encode(pickle.dumps(value)).decode()
+
+
+def decode(text: str) -> Any:
+    """What :func:`encode` was given."""
+    return pickle.loads(base64.b64decode(text))
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"\n{MARKER}{text}\n")
+    sys.stdout.flush()
+
+
+def _warm(loaded: list[Loaded], drivers: list[str]) -> None:
+    """Compiles the batch's shaders together; whatever is wrong with one shows when that one runs."""
+    import vkamp as amp
+    from vkamp import spirv
+
+    texts = []
+    for each in loaded:
+        for name in drivers:
+            view = amp.accelerator(name).default_view
+            with contextlib.suppress(Exception):
+                arguments = [*each.containers(view), *each.scalars()]
+                shader = each.kernel.inspect(view, each.domain(), *arguments, **each.program.constants)
+                texts.append(shader.glsl)
+    with contextlib.suppress(amp.AmpError):
+        spirv.compile_many(list(dict.fromkeys(texts)))
+
+
+def check(loaded: Loaded, accelerators: list[str], spent: Counter[str], number: int = -1) -> Failure | None:
+    """Runs one program on each accelerator; the first one's results are what the others must give."""
+    wanted: dict[str, Any] = {}
+    for name in accelerators:
+        if number >= 0:
+            _say(f"at {number} {name}")
+        start = time.perf_counter()
+        found = run(loaded, name)
+        spent[name] += int((time.perf_counter() - start) * 1e6)
+        if isinstance(found, Failure):
+            return found
+        if name == accelerators[0]:
+            wanted = found
+            continue
+        failure = compare(loaded.program, wanted, found, name)
+        if failure is not None:
+            return failure
+    return None
+
+
+def _batch(items: list[int | Program], accelerators: list[str], used: bool) -> None:
+    spent: Counter[str] = Counter()
+    start = time.perf_counter()
+    programs = [program_of(item) if isinstance(item, int) else item for item in items]
+    spent["generator"] += int((time.perf_counter() - start) * 1e6)
+    loaded: list[Loaded | None] = []
+    for number, each in enumerate(programs):
+        try:
+            loaded.append(load(each))
+        except Exception as error:
+            loaded.append(None)
+            _say(f"done {number} {encode(Failure('crash', 'python', type(error).__name__, str(error)))}")
+    start = time.perf_counter()
+    drivers = [name for name in accelerators if name != "reference"]
+    if len(items) > 1 and drivers:
+        _warm([each for each in loaded if each is not None], drivers)
+    spent["compiler"] += int((time.perf_counter() - start) * 1e6)
+    table: Counter[str] = Counter()
+    for number, one in enumerate(loaded):
+        if one is None:
+            continue
+        failure = check(one, accelerators, spent, number)
+        if used and failure is None:
+            table += coverage.of(one)
+        forget(one)
+        _say(f"done {number} {encode(failure)}")
+    _say(f"ready {encode((spent, table))}")
+
+
+def main() -> None:
+    """Serves batches until the input ends."""
+    for line in sys.stdin:
+        items, accelerators, used = decode(line)
+        _batch(items, accelerators, used)
+
+
+if __name__ == "__main__":
+    main()
