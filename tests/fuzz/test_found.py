@@ -33,3 +33,24 @@ def test_whole_numbers_of_infinite_constants(accelerator_view):
     out = amp.array_view(np.zeros(3, I32))
     amp.parallel_for_each(accelerator_view, out.extent, class_of_infinity, out)
     same(np.asarray(out), 2)
+
+
+@amp.kernel
+def remainders_of_one(i, out):
+    me = i[0]
+    out[0, me] = amp.int2(5) | ((me - 3) % 1)
+    out[1, me] = amp.int2(5) ^ amp.trem(me - 3, 1)
+    out[2, me] = amp.int2(5) | ((me - 3) // 1)
+    out[3, me] = amp.int2(5) - amp.tdiv(me - 3, 1)
+    out[4, me] = amp.int2(5) | amp.int32(amp.uint32(me) % 1)
+    out[5, me] = amp.int2(5) | (amp.int2(me - 3) % 1)
+    out[6, me] = amp.int2(amp.uint2(5) | (amp.uint2(me) % 1))
+
+
+def test_remainders_of_one(accelerator_view):
+    out = amp.array(amp.extent(7, 8), amp.int2, accelerator_view=accelerator_view)
+    amp.parallel_for_each(accelerator_view, amp.extent(8), remainders_of_one, out)
+    me = np.arange(8) - 3
+    five = np.full(8, 5)
+    expected = np.array([five, five, 5 | me, 5 - me, five, five, five], I32)
+    same(np.asarray(out), np.repeat(expected[:, :, None], 2, axis=2))

@@ -556,8 +556,11 @@ class Expressions:
 
     def special(self, scope: Scope, kind: Kind, depth: int) -> Expr:
         a, b = self.leaf(scope, SPECIAL), self.leaf(scope, SPECIAL)
-        texts = ["({0} + {1})", "({0} * {1})", "({0} - {1})", "(-{0})", "amp.fast_math.fmin({0}, {1})", "abs({0})",
-                 "max({0}, {1})", "amp.precise_math.copysign({0}, 1.0)"]  # fmt: skip
+        texts = ["(-{0})", "amp.fast_math.fmin({0}, {1})", "abs({0})", "max({0}, {1})",
+                 "amp.precise_math.copysign({0}, 1.0)"]  # fmt: skip
+        if self.precise:
+            # Elsewhere a driver may take x - x for 0, also of infinities: lavapipe does.
+            texts += ["({0} + {1})", "({0} * {1})", "({0} - {1})"]
         return Expr(SPECIAL, self.random.choice(texts), (a, b))
 
     # -- vectors and structs -----------------------------------------------------------------------------------

@@ -61,8 +61,9 @@ def test_of(program: Program, name: str, what: str) -> str:
         expected = {key: _values(value) for key, value in found.items()}
     shown = "{" + ", ".join(f"{key!r}: {value}" for key, value in expected.items()) + "}"
     return _TEST.format(
-        seed=program.seed, what=what, definitions="\n" + _definitions(loaded.source), extent=program.extent, tile=program.tile,
-        containers=program.containers, scalars=program.scalars, constants=program.constants, expected=shown, name=name,
+        seed=program.seed, what=what, definitions="\n" + _definitions(loaded.source),
+        extent=program.extent, tile=program.tile, containers=program.containers, scalars=program.scalars,
+        constants=program.constants, expected=shown, name=name,
     )  # fmt: skip
 
 

@@ -55,7 +55,7 @@ def _fewer_statements(program: Program, shows: Shows, end: float) -> Program:
                 if time.monotonic() > end:
                     return program
 
-                def cut(candidate: Program, start: int = start, length: int = length) -> bool:
+                def cut(candidate: Program, number: int = number, start: int = start, length: int = length) -> bool:
                     block = _blocks(candidate)[number]
                     del block[start : start + length]
                     return True
@@ -81,7 +81,7 @@ def _flatter(program: Program, shows: Shows, end: float) -> Program:
             smaller = None
             for part in range(len(_blocks(program)[number][start].parts)):
 
-                def hoist(candidate: Program, part: int = part, start: int = start) -> bool:
+                def hoist(candidate: Program, number: int = number, part: int = part, start: int = start) -> bool:
                     block = _blocks(candidate)[number]
                     below = block[start].parts[part][2]
                     if below is None:
@@ -89,7 +89,7 @@ def _flatter(program: Program, shows: Shows, end: float) -> Program:
                     block[start : start + 1] = below
                     return True
 
-                def drop(candidate: Program, part: int = part, start: int = start) -> bool:
+                def drop(candidate: Program, number: int = number, part: int = part, start: int = start) -> bool:
                     statement = _blocks(candidate)[number][start]
                     if len(statement.parts) < 2:
                         return False
@@ -181,7 +181,9 @@ def _smaller_expressions(program: Program, shows: Shows, end: float) -> Program:
                 if time.monotonic() > end:
                     return program
 
-                def replace(candidate: Program, new: Expr = new, path: tuple[int, ...] = path) -> bool:
+                def replace(
+                    candidate: Program, slot: int = slot, new: Expr = new, path: tuple[int, ...] = path
+                ) -> bool:
                     where, part, n = _slots(candidate)[slot]
                     text, args, block = where.parts[part]
                     changed = (*args[:n], _put(args[n], path, new), *args[n + 1 :])

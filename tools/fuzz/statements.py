@@ -58,11 +58,11 @@ class Statements(Expressions):
 
     def random_kind(self) -> Kind:
         r = self.random
-        kinds = [INT, INT, INT, UINT, EXACT, EXACT, BOOL, ROUGH, INT.vector(r.choice([2, 3, 4])),
+        kinds = [INT, INT, INT, INT, UINT, EXACT, EXACT, BOOL, INT.vector(r.choice([2, 3, 4])),
                  EXACT.vector(r.choice([2, 3, 4])), UINT.vector(r.choice([2, 3, 4]))]  # fmt: skip
-        return r.choice(kinds)
+        return ROUGH if r.random() < 0.03 else r.choice(kinds)
 
-    def block(self, scope: Scope, place: Place, most: int = 4) -> Lines:
+    def block(self, scope: Scope, place: Place, most: int = 3) -> Lines:
         """Statements over what is in scope; what they assign is not known after them."""
         scope = scope.inner()
         return [s for _ in range(self.random.randint(1, most)) for s in self.statement(scope, place)]
@@ -78,7 +78,7 @@ class Statements(Expressions):
             (1.2, self.swap),
             (1, self.call_statement),
             (1, self.tuple_call),
-            (0.7, self.row_results),
+            (0.4, self.row_results),
             (0.8, self.private_array),
             (0.8, self.view),
             (0.5, self.claim),
@@ -101,7 +101,7 @@ class Statements(Expressions):
 
     def define(self, scope: Scope, place: Place) -> Lines:
         kind = self.random_kind()
-        value = self.store(scope, kind, 3)
+        value = self.store(scope, kind, self.random.choice([1, 2, 3]))
         return [line(f"{self.variable_for(scope, kind)} = {{0}}", value)]
 
     def targets(self, scope: Scope) -> list[Expr]:
@@ -416,7 +416,7 @@ class Statements(Expressions):
             scope.values.append(Expr(param, names[-1]))
             scope.variables.append((names[-1], param))
         place = Place(depth=2, loops=LOOPS - 1, results=results if results else None, in_function=True)
-        body = [s for _ in range(r.randint(1, 4)) for s in self.statement(scope, place)]
+        body = [s for _ in range(r.choice([0, 1, 1, 2, 3])) for s in self.statement(scope, place)]
         body += self.leave(scope, results) if results else self.assign(scope, place)
         header = f"def {name}({', '.join(names)}):"
         text = header if nested else f"@amp.func\n{header}"

@@ -408,6 +408,10 @@ class Expressions:
             return self._joined(sign, level, self._text(expr.left), self._text(expr.right))
         if expr.type.kind == "float":
             return self._float_binary(expr)
+        if expr.op in _DIVISION_HELPERS and isinstance(expr.right, Const) and expr.right.value == 1:
+            # SwiftShader gives 0 for `ivec2(5) | (x % 1)`.
+            remains = expr.op in ("floormod", "trem")
+            return self._text(Const(expr.span, expr.type, 0) if remains else expr.left)
         division = self._integer_division(expr)
         if division is not None:
             sign, right = division

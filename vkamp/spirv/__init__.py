@@ -36,7 +36,8 @@ def compile_many(shaders: Sequence[str], *, name: str = "kernel") -> list[bytes]
 
     In one process, which runs glslang's library, where that is installed; what it does not compile, and everything
     elsewhere, in one process of glslangValidator each, side by side: that one links all files of a call into one
-    module, and a module has one ``main``.  Raises what :func:`compile` raises, for the first shader in order that fails.
+    module, and a module has one ``main``.  Raises what :func:`compile` raises, for the first shader in order that
+    fails.
     """
     compiler, cache = find_compiler(), default_cache()
     version = _version(compiler, cache)
