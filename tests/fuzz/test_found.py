@@ -54,3 +54,23 @@ def test_remainders_of_one(accelerator_view):
     five = np.full(8, 5)
     expected = np.array([five, five, 5 | me, 5 - me, five, five, five], I32)
     same(np.asarray(out), np.repeat(expected[:, :, None], 2, axis=2))
+
+
+@amp.kernel
+def arrays_and_an_atomic(i, out, total):
+    first = amp.private(1, amp.int32)
+    second = amp.private(2, amp.int32)
+    third = amp.private(3, amp.int32)
+    first[0] = i[0]
+    second[1] = first[0] + 1
+    third[2] = second[1] * 2
+    amp.atomic_fetch_add(total[0], third[2])
+    out[i] = third[2]
+
+
+def test_private_arrays_and_an_atomic(accelerator_view):
+    """Of the reference accelerator: an array's type and the atomic's place had one name."""
+    out, total = amp.array_view(np.zeros(5, I32)), amp.array_view(np.zeros(1, I32))
+    amp.parallel_for_each(accelerator_view, out.extent, arrays_and_an_atomic, out, total)
+    same(np.asarray(out), np.arange(1, 6) * 2)
+    same(np.asarray(total), [30])

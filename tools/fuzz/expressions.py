@@ -330,6 +330,7 @@ class Expressions:
             lambda: Expr(kind, f"{kind.type}({{0}})", (sub(other),)),
             lambda: Expr(kind, f"{kind.type}({{0}})", (sub(BOOL),)),
             lambda: Expr(kind, "({0} + {1})", (sub(BOOL), sub())),
+            lambda: self.row(scope, kind, depth),
         ]  # fmt: skip
         if signed:
             forms += [
@@ -341,7 +342,6 @@ class Expressions:
                     INT, r.choice(["amp.int32({0})", "amp.int32(int({0}))"]), (sub(Kind("exact", 1, 2.0**20, 6)),)
                 ),
                 lambda: Expr(INT, "amp.int32({0} + {1})", (sub(BOOL), sub(BOOL))),
-                lambda: self.row(scope, INT, depth),
             ]
         else:
             forms += [
@@ -356,7 +356,7 @@ class Expressions:
         row = self.random.choice([r for r in EXACT_ROWS if r.kind.base == kind.base])
         args = []
         for domain in row.domains:
-            args.append(self.make(scope, SPECIAL if domain.special else INT, depth - 1))
+            args.append(self.make(scope, domain.kind, depth - 1))
         return Expr(row.kind, row.call(self.random), tuple(args))
 
     # -- truth -------------------------------------------------------------------------------------------------

@@ -33,19 +33,28 @@ class Domain:
     whole: bool = False
     #: Without NaN, whose sign is anything after any operation.
     signed: bool = False
+    #: Any whole number: ``int`` or ``uint``.
+    plain: str = ""
+
+    @property
+    def kind(self) -> Kind:
+        """What the argument is made of."""
+        return Kind("special" if self.special else self.plain or "int")
 
     def text(self, hole: str) -> str:
         """The argument, of a hole for the int."""
         if self.special:
             return f"amp.fast_math.fmin({hole}, 5.0)" if self.signed else hole
+        if self.plain:
+            return hole
         if self.whole:
             return f"({hole} % {self.count} - {self.offset})"
         return f"(({hole} % {self.count} - {self.offset}) * {self.scale} + {self.shift})"
 
     def values(self) -> list[Any]:
         """Every value of it."""
-        if self.special:
-            return [1.5]
+        if self.special or self.plain:
+            return [1]
         if self.whole:
             return [n - self.offset for n in range(self.count)]
         return [np.float32((n - self.offset) * self.scale + self.shift) for n in range(self.count)]
@@ -93,6 +102,7 @@ _DOMAINS: dict[str, tuple[Domain, ...]] = {
     # Quotients that are far from a whole number, so that rounding can't change them.
     "fmod": (_AROUND, Domain(4, 0, 0.5, 0.5)),
     "lgamma": (_POSITIVE,),
+    "smoothstep": (_UNIT, Domain(8, 0, 0.5, 1.125), _AROUND),
     "tgamma": (Domain(8, 0, 0.5, 0.375),),
 }
 
@@ -106,7 +116,7 @@ _BITS_OF_RESULT = 12
 
 
 def _short(name: str) -> str:
-    return name.removeprefix("precise_")
+    return name.removeprefix("precise_").removeprefix("direct3d_")
 
 
 def _spellings(row: BuiltinRow) -> tuple[str, ...]:
@@ -124,10 +134,16 @@ def _domains(row: BuiltinRow) -> tuple[Domain, ...]:
     known = _DOMAINS.get(_short(row.name))
     if known is not None:
         return known
+    if "F" not in row.params:
+        return tuple(Domain(plain="uint" if p == "U" else "int") for p in row.params)
     return tuple(_SMALL_INT if p == "I" else _AROUND for p in row.params)
 
 
 def _kind(row: BuiltinRow, results: list[float]) -> Kind:
+    if row.result == "uint32":
+        return Kind("uint")
+    if row.result in ("int32", "I") or "F" not in row.params:
+        return Kind("int")
     size = max(map(abs, results))
     assert math.isfinite(size), row.name
     if row.ulp is None and not row.absolute:
@@ -152,14 +168,13 @@ def _rows() -> tuple[list[Row], list[Row], list[Row]]:
             exact.append(Row(row.name, _spellings(row), (_SPECIAL,), Kind("int")))
             continue
         domains = _domains(row)
-        results = _results(row.reference, domains)
-        kind = Kind("int") if row.result == "int32" else _kind(row, results)
+        kind = _kind(row, _results(row.reference, domains))
         (rough if kind.base == "rough" else exact).append(Row(row.name, _spellings(row), domains, kind))
     for name, part, index in _PARTS:
         row = BUILTINS[part]
         base = name.rsplit(".", 1)[1]
         domains = _DOMAINS.get(base) or tuple(_AROUND for _ in row.params)
-        kind = Kind("int") if row.result == "int32" else _kind(row, _results(row.reference, domains))
+        kind = _kind(row, _results(row.reference, domains))
         (rough if kind.base == "rough" else exact).append(Row(part, (f"amp.{name}",), domains, kind, f"[{index}]"))
     return exact, rough, special
 

@@ -71,8 +71,8 @@ class Scope(ABC):
         return len(self.program.sites) - 1
 
     def constant(self, prefix: str, value: Any) -> ast.expr:
-        """A name for a value that Python's literals cannot spell."""
-        name = f"_{prefix}{len(self.program.constants)}_"
+        """A name for a value that Python's literals cannot spell; none that a temporary has."""
+        name = f"_{prefix}_{len(self.program.constants)}_"
         self.program.constants[name] = value
         return name_of(name)
 
