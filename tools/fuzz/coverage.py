@@ -15,6 +15,8 @@ __all__ = ["NOT_CLAIMED", "claimed", "of", "report"]
 
 #: What no program uses, and why.
 NOT_CLAIMED: dict[str, str] = {
+    "node Print": "only the reference accelerator prints",
+    "node Breakpoint": "only the reference accelerator stops",
     **{f"builtin {name}": why for name, why in LEFT_OUT.items()},
 }
 

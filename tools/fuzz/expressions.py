@@ -351,9 +351,10 @@ class Expressions:
             ]
         return r.choice(forms)()
 
-    def row(self, scope: Scope, kind: Kind, depth: int) -> Expr:
-        """A row of the table of builtins with an exact result of the base."""
-        row = self.random.choice([r for r in EXACT_ROWS if r.kind.base == kind.base])
+    def row(self, scope: Scope, kind: Kind, depth: int, number: int | None = None) -> Expr:
+        """A row of the table of builtins with a result of the base: any, or one of them by number."""
+        rows = [r for r in (ROUGH_ROWS if kind.base == "rough" else EXACT_ROWS) if r.kind.base == kind.base]
+        row = self.random.choice(rows) if number is None else rows[number % len(rows)]
         args = []
         for domain in row.domains:
             args.append(self.make(scope, domain.kind, depth - 1))
@@ -410,6 +411,8 @@ class Expressions:
 
     def exact(self, scope: Scope, kind: Kind, depth: int) -> Expr:
         """An exact float within the kind's size and bits; what would pass them is folded."""
+        if kind.takes(EXACT) and self.random.random() < 0.08:
+            return self.folded(self.row(scope, Kind("exact"), depth), kind)
         for _ in range(3):
             value = self._exact(scope, kind, depth)
             if kind.takes(value.kind):
@@ -499,7 +502,6 @@ class Expressions:
             lambda: Expr(Kind("exact", 1, 8, 2), "(({0} & 31) * 0.25)", (integer(),)),
             lambda: Expr(Kind("exact", 1, 1.5, 1), "({0} + 0.5)", (self.truth(scope, depth - 1),)),
             lambda: Expr(Kind("exact", 1, 1, 0), "float({0})", (self.truth(scope, depth - 1),)),
-            lambda: self.row(scope, Kind("exact"), depth),
         ]  # fmt: skip
         return r.choice(forms)()
 
@@ -517,9 +519,7 @@ class Expressions:
             return self.make(scope, k, depth - 1)
 
         def row() -> Expr:
-            found = r.choice(ROUGH_ROWS)
-            args = tuple(self.make(scope, INT, depth - 1) for _ in found.domains)
-            return Expr(found.kind, found.call(r), args)
+            return self.row(scope, ROUGH, depth)
 
         def total(sign: str) -> Expr:
             a, b = sub(), sub()

@@ -44,7 +44,14 @@ def test_{name}(accelerator_view):
 
 def _values(data: Any) -> str:
     # Values as Python prints them; nan and inf are names of the module.
-    return repr(data.tolist())
+    return repr(_plain(data.tolist()))
+
+
+def _plain(value: Any) -> Any:
+    """Without the arrays that are members of structs."""
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    return type(value)(map(_plain, value)) if isinstance(value, (list, tuple)) else value
 
 
 def _definitions(source: str) -> str:

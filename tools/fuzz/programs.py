@@ -31,6 +31,7 @@ def _dtype(kind: Kind) -> str:
 class _Maker(Statements):
     def program(self, seed: int) -> Program:
         r = self.random
+        self.seed = seed
         self.precise = r.random() < 0.3
         self.tiled = r.random() < 0.45
         if self.tiled:
@@ -128,7 +129,8 @@ class _Maker(Statements):
             scope.values.append(Expr(INT, "li"))
             scope.values += [Expr(INT, f"t.local[{n}]") for n in range(len(self.tile))]
             self.uniform = [Expr(INT, f"t.tile[{n}]") for n in range(len(self.tile))]
-            self.uniform += [Expr(INT, f"t.tile_dim{n}") for n in range(len(self.tile))]
+            # A constant, and weak: below zero it would not convert to an unsigned number.
+            self.uniform += [Expr(INT, f"amp.int32(t.tile_dim{n})") for n in range(len(self.tile))]
             self.uniform.append(Expr(INT, "t.tile_origin[0]"))
             scope.values += self.uniform
         return lines
@@ -210,6 +212,12 @@ class _Maker(Statements):
                         continue
                     self.calls_left = 2
                     value = self.store(scope, cell.kind, self.random.choice([1, 2, 3, 3, 4]))
+                    if cell.kind in (INT, UINT, EXACT, ROUGH) and self.random.random() < (
+                        0.8 if cell.kind == ROUGH else 0.4
+                    ):
+                        # Every row has its turn.
+                        value = self.row(scope, cell.kind, 2, self.seed * 3 + n)
+                        value = self.folded(value, EXACT) if cell.kind == EXACT else value
                     if container.tolerances:
                         container.tolerances[n] = value.kind.error
                     lines.append(line("{0} = {1}", cell, value))
@@ -270,6 +278,12 @@ class _Maker(Statements):
         if r.random() < 0.5:
             lines += self.counting(scope)
         lines += self.statements(scope, r.randint(0, 2), None)
+        if r.random() < 0.15:
+            value = r.choice([e for e in self.uniform if e.kind == INT])
+            name = self.fresh("same")
+            lines.append(line(f"{name} = amp.uniform({{0}})", value))
+            scope.values.append(Expr(INT, name))
+            self.uniform.append(Expr(INT, name))
         for _ in range(r.choice([1, 1, 2])):
             lines += self.round(scope, shared)
         # After the last barrier any thread may go its own way.

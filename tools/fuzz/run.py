@@ -15,7 +15,7 @@ import vkamp as amp
 from tools.fuzz.inputs import contents
 from tools.fuzz.tree import Container, Program, source_of
 
-__all__ = ["Failure", "Loaded", "compare", "load", "run"]
+__all__ = ["Failure", "Loaded", "compare", "forget", "load", "run"]
 
 _numbers = itertools.count()
 
