@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import vkamp as amp
-from tools.fuzz.run import Failure, Loaded, compare
+from tools.fuzz.run import Failure, Loaded, compare, quietly
 from tools.fuzz.tree import Container, Program
 
 __all__ = ["Case", "agrees", "inf", "nan"]
@@ -39,8 +38,7 @@ def agrees(view: amp.accelerator_view, kernel: Any, case: Case, names: dict[str,
     )
     loaded = Loaded(program, "", kernel, names)
     containers = loaded.containers(view)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", amp.RaceWarning)
+    with quietly():
         amp.parallel_for_each(view, loaded.domain(), kernel, *containers, *loaded.scalars(), **case.constants)
     actual = {c.name: np.array(a) for c, a in zip(case.containers, containers, strict=True) if c.written}
     expected = {name: _array(case.expected[name], value) for name, value in actual.items()}

@@ -13,6 +13,7 @@ from tests.language.programs import F32, I32, same
 @amp.kernel
 def asin_after_a_barrier(t, out):
     me = t.global_[0]
+    out[me] = 0.0
     t.barrier.wait()
     out[me] = amp.precise_math.asin((me % 15 - 7) * 0.125 + 0.0625)
 
@@ -74,3 +75,19 @@ def test_private_arrays_and_an_atomic(accelerator_view):
     amp.parallel_for_each(accelerator_view, out.extent, arrays_and_an_atomic, out, total)
     same(np.asarray(out), np.arange(1, 6) * 2)
     same(np.asarray(total), [30])
+
+
+@amp.kernel
+def rows_of_operators(i, a, out):
+    x = a[i]
+    out[0, i[0]] = amp.direct3d.mad(x + 1.0, x - 2.0, x * 0.5)
+    out[1, i[0]] = amp.direct3d.mad(-x, x if x > 1.0 else 3.0, -1.0)
+    out[2, i[0]] = amp.direct3d.rcp(x + 4.0) * 2.0
+
+
+def test_arguments_of_rows_that_are_operators(accelerator_view):
+    a = np.array([0, 1, 4, -2, 12], F32)
+    out = amp.array_view(np.zeros((3, 5), F32))
+    amp.parallel_for_each(accelerator_view, amp.extent(5), rows_of_operators, amp.array_view(a), out)
+    expected = [(a + 1) * (a - 2) + a / 2, -a * np.where(a > 1, a, 3) - 1, 2 / (a + 4)]
+    np.testing.assert_allclose(np.asarray(out), np.array(expected), rtol=1e-6)

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 from tools.fuzz.rows import LEFT_OUT
-from tools.fuzz.run import Loaded
+from tools.fuzz.run import Loaded, quietly
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS, BUILTINS
 
@@ -16,6 +16,7 @@ __all__ = ["NOT_CLAIMED", "claimed", "of", "report"]
 #: What no program uses, and why.
 NOT_CLAIMED: dict[str, str] = {
     "node Print": "only the reference accelerator prints",
+    "node Remark": "the compiler's passes write it for readers of the shader, no program does",
     "node Breakpoint": "only the reference accelerator stops",
     **{f"builtin {name}": why for name, why in LEFT_OUT.items()},
 }
@@ -39,7 +40,8 @@ def of(loaded: Loaded) -> Counter[str]:
 
     view = amp.accelerator("reference").default_view
     arguments = [*loaded.containers(view), *loaded.scalars()]
-    found = loaded.kernel.inspect(view, loaded.domain(), *arguments, **loaded.program.constants)
+    with quietly():
+        found = loaded.kernel.inspect(view, loaded.domain(), *arguments, **loaded.program.constants)
     kernel: Any = found._executable.module
     used: set[str] = set()
     for function in (*kernel.functions, kernel.body):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tools.fuzz.run import Failure, Loaded, load, run
+from tools.fuzz.run import Failure, Loaded, load, quietly, run
 from tools.fuzz.tree import Program
 
 __all__ = ["report", "test_of"]
@@ -100,7 +100,8 @@ def _glsl(loaded: Loaded, accelerator: str) -> str:
     try:
         view = amp.accelerator(accelerator).default_view
         arguments = [*loaded.containers(view), *loaded.scalars()]
-        shader = loaded.kernel.inspect(view, loaded.domain(), *arguments, **loaded.program.constants)
+        with quietly():
+            shader = loaded.kernel.inspect(view, loaded.domain(), *arguments, **loaded.program.constants)
     except Exception as error:
         return f"// no shader: {type(error).__name__}: {error}"
     return str(shader.glsl)

@@ -180,7 +180,7 @@ class _Maker(Statements):
         kinds += [RAW] * self.precise
         kinds += [Kind("struct", struct=s) for s in self.shapes]
         # The library behind precise functions takes drivers long to compile: rough results are rare.
-        chosen = [k for k in kinds if k == INT or r.random() < (0.2 if k == ROUGH else 0.4)]
+        chosen = [k for k in kinds if k == INT or r.random() < (0.25 if k == ROUGH else 0.4)]
         places: list[tuple[Container, list[Expr]]] = []
         for kind in chosen:
             name = self.fresh("out")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import linecache
 import warnings
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +17,7 @@ import vkamp as amp
 from tools.fuzz.inputs import contents
 from tools.fuzz.tree import Container, Program, source_of
 
-__all__ = ["Failure", "Loaded", "compare", "forget", "load", "run"]
+__all__ = ["Failure", "Loaded", "compare", "forget", "load", "quietly", "run"]
 
 _numbers = itertools.count()
 
@@ -62,6 +64,15 @@ class Loaded:
         return [bool(v) if t == "bool" else eval(t, self.names)(v) for v, t in self.program.scalars.values()]
 
 
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """Without the compiler's warnings: random programs have barriers that order nothing."""
+    with warnings.catch_warnings():
+        for category in (amp.RaceWarning, amp.BarrierWarning):
+            warnings.simplefilter("ignore", category)
+        yield
+
+
 def load(program: Program) -> Loaded:
     """Compiles the program's text as a module."""
     source = source_of(program)
@@ -91,8 +102,7 @@ def run(loaded: Loaded, accelerator: str) -> dict[str, Any] | Failure:
     try:
         view = amp.accelerator(accelerator).default_view
         containers = loaded.containers(view)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", amp.RaceWarning)
+        with quietly():
             amp.parallel_for_each(
                 view, loaded.domain(), loaded.kernel, *containers, *loaded.scalars(), **program.constants
             )

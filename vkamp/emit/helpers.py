@@ -163,6 +163,15 @@ def _wrapper_name(row: BuiltinRow, type_name: str) -> str:
     return f"f{row.name}" if row.name in ("min", "max") and type_name == "float32" else row.name
 
 
+#: A hole of a row's template that an operator stands beside, and a text that needs no parentheses there.
+_OPERAND = re.compile(r"\{\d\} [-+*/]|[-+*/] \{\d\}")
+_ATOM = re.compile(r"[\w.]+(\[[^][]*\])?|\w+\([^()]*\)")
+
+
+def _closed(text: str) -> str:
+    return text if _ATOM.fullmatch(text) else f"({text})"
+
+
 def _repeats(template: str) -> bool:
     """Whether a template evaluates an argument more than once."""
     numbers = _NUMBER_OF_ARG.findall(template)
@@ -220,7 +229,7 @@ class Helpers:
             self._used.add(row.name)
         self._library |= needed_by(template)
         if not _repeats(template):
-            return template.format(*args)
+            return template.format(*(map(_closed, args) if _OPERAND.search(template) else args))
         name = _wrapper_name(row, kind.name)
         self._wrappers[name, kind.name] = self._wrapper(row, name, kind.name, template)
         return f"{name}({', '.join(args)})"
