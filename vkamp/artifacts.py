@@ -24,7 +24,7 @@ class Target:
     ``group``: threads of a group for untiled kernels, x y z.  ``reference``: it is the reference accelerator, which
     runs the IR; its shader is for people.  ``lowering``: whether each thread of a tile is an
     invocation, or loops over them are run by at most ``lanes`` invocations, which are one subgroup; ``auto``: loops
-    where they gain something.
+    where they gain something.  ``most_turns``: the iterations after which the driver ends a shader's loops.
     """
 
     push_words: int = 32
@@ -33,6 +33,7 @@ class Target:
     reference: bool = False
     lowering: Lowering = "threads"
     lanes: int = 1
+    most_turns: int | None = None
 
 
 @dataclass(frozen=True)

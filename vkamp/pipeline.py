@@ -130,6 +130,13 @@ def _lowered(kernel: Kernel, target: Target) -> tuple[Kernel, str]:
         if target.lowering == "auto" and not lower.waits(kernel):
             raise lower.KeepsThreads("it has no barrier")
         form = lower.loops(kernel, target.lanes)
+        if target.lowering == "auto" and target.most_turns is not None:
+            count = lower.turns(form)
+            if count is None or count > target.most_turns:
+                # Those over the threads of a tile are the more likely to be too many.
+                raise lower.KeepsThreads(
+                    f"the driver ends all loops after {target.most_turns} iterations, and there may be more"
+                )
     except lower.KeepsThreads as reason:
         return kernel, f"threads: {reason}"
     if os.environ.get("VKAMP_VERIFY"):

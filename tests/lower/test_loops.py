@@ -108,3 +108,57 @@ def test_wrong_names_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     program = PROGRAMS["scan"]()
     with pytest.raises(amp.AmpError, match="VKAMP_LOWERING is 'vectors'; it can be auto, threads, loops"):
         _inspect(program, "auto", amp.accelerator("swiftshader").default_view)
+
+
+def test_automatic_choice(accelerator: amp.accelerator) -> None:
+    """Loops on CPU devices, where there is a barrier and the driver does not end the loops too early."""
+
+    @amp.kernel
+    def no_barrier(t_idx, out):
+        out[t_idx] = t_idx.local[0]
+
+    @amp.kernel
+    def short(t_idx, out):
+        slots = amp.tile_static(64, amp.int32)
+        slots[t_idx.local[0]] = t_idx.global_[0]
+        t_idx.barrier.wait()
+        distance = 32
+        while distance > 0:
+            if t_idx.local[0] < distance:
+                slots[t_idx.local[0]] += slots[t_idx.local[0] + distance]
+            t_idx.barrier.wait()
+            distance //= 2
+        out[t_idx] = slots[0]
+
+    @amp.kernel
+    def long(t_idx, out):
+        slots = amp.tile_static(64, amp.int32)
+        total = 0
+        for i in range(1000):
+            slots[t_idx.local[0]] = i
+            t_idx.barrier.wait()
+            for j in range(20):
+                total += slots[(t_idx.local[0] + j) % 64]
+            t_idx.barrier.wait()
+        out[t_idx] = total
+
+    @amp.kernel
+    def unknown(t_idx, out):
+        slots = amp.tile_static(64, amp.int32)
+        total = 0
+        for _ in range(out.extent[0]):
+            slots[t_idx.local[0]] = total
+            t_idx.barrier.wait()
+            total += slots[63 - t_idx.local[0]] + 1
+            t_idx.barrier.wait()
+        out[t_idx] = total
+
+    ends = "threads: the driver ends all loops after 65535 iterations, and there may be more"
+    early = ends if "llvmpipe" in accelerator.description else "loops"
+    expected = {no_barrier: "threads: it has no barrier", short: "loops", long: early, unknown: early}
+    if not accelerator.is_emulated or accelerator.device_path == "reference":
+        expected = dict.fromkeys(expected, "threads")
+    out = amp.array_view(np.zeros(128, np.int32))
+    view = accelerator.default_view
+    found = {kernel: kernel.inspect(view, out.extent.tile(64), out).lowering for kernel in expected}
+    assert found == expected

@@ -33,8 +33,8 @@ __all__ = ["Bound", "Prepared", "bind", "check_limits", "enqueue", "parallel_for
 
 #: Compiled kernels kept; the oldest goes first.
 _KEEP = 1024
-#: Whether ``lowering="auto"`` takes loops on CPU devices.
-_AUTO_LOOPS = False
+#: After so many iterations, of all loops of an invocation together, Mesa's CPU driver ends every loop.
+_MESA_TURNS = 65535
 
 
 @dataclass
@@ -156,7 +156,7 @@ def prepare(
         limits.tile_threads,
         reference=target.accelerator.device_path == "reference",
     )
-    form = _with_lowering(form, kernel, target)
+    form = _with_lowering(form, kernel, domain.tile, target)
     executable = entry.executables.get(form)
     if executable is None:
         executable = pipeline.executable(entry.compiled.kernel, form)
@@ -165,7 +165,7 @@ def prepare(
     return Prepared(target, domain, arguments, entry.compiled, form, executable, entry)
 
 
-def _with_lowering(form: Target, kernel: Any, view: accelerator_view) -> Target:
+def _with_lowering(form: Target, kernel: Any, tile: tuple[int, ...] | None, view: accelerator_view) -> Target:
     """The target with how the threads of a tile are to run: as the kernel says, or for all by VKAMP_LOWERING."""
     accelerator = view.accelerator
     if accelerator.device_path == "reference":
@@ -173,11 +173,13 @@ def _with_lowering(form: Target, kernel: Any, view: accelerator_view) -> Target:
     asked = os.environ.get("VKAMP_LOWERING") or _lowering_of(kernel)
     if asked not in LOWERINGS:
         raise AmpError(f"VKAMP_LOWERING is {asked!r}; it can be {', '.join(LOWERINGS)}")
-    kind = view._queue.info
-    if asked == "threads" or (asked == "auto" and not _AUTO_LOOPS) or form.group != Target().group:
+    device = view._queue.info
+    if device.kind != "cpu" and asked == "auto":
         return form
-    lanes = kind.limits.subgroup_size if kind.kind == "cpu" else 1
-    return replace(form, lowering="loops" if asked == "loops" else "auto", lanes=lanes)
+    # Elsewhere a workgroup of one subgroup is not certain, and loops of one lane need none.
+    lanes = device.limits.subgroup_size if device.kind == "cpu" else 1
+    most_turns = _MESA_TURNS if "llvmpipe" in device.name else None
+    return replace(form, lowering="loops" if asked == "loops" else "auto", lanes=lanes, most_turns=most_turns)
 
 
 def _lowering_of(kernel: Any) -> str:

@@ -2,5 +2,6 @@
 
 from vkamp.lower.errors import KeepsThreads
 from vkamp.lower.loops import lanes_for, loops, waits
+from vkamp.lower.turns import turns
 
-__all__ = ["KeepsThreads", "lanes_for", "loops", "waits"]
+__all__ = ["KeepsThreads", "lanes_for", "loops", "turns", "waits"]
