@@ -38,7 +38,9 @@ def output_of(program: str, file: Path, names: dict[str, Any]) -> str:
     return text
 
 
-def test_readme(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_readme(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The shader there is the one for GPUs.
+    monkeypatch.setenv("VKAMP_LOWERING", "threads")
     text = README.read_text(encoding="utf-8")
     found = list(PROGRAM.finditer(text))
     assert len(found) == len(NAMES) == text.count("```python\n")

@@ -63,7 +63,9 @@ def test_what_is_chosen(name: str, accelerator_view: amp.accelerator_view) -> No
     found = _inspect(program, "loops", accelerator_view)
     assert re.sub(r"\d+ bytes", "{bytes} bytes", found.lowering) == program.lowering
     assert ("barrier();" in found.glsl.replace("subgroupBarrier();", "")) == (program.lowering != "loops")
-    assert found.ir == _inspect(program, "threads", accelerator_view).ir
+    plain = _inspect(program, "threads", accelerator_view)
+    assert plain.lowering == "threads" and " barrier();" in plain.glsl
+    assert found.ir == plain.ir
 
 
 @pytest.mark.accelerators("swiftshader")

@@ -174,7 +174,7 @@ def _with_lowering(form: Target, kernel: Any, tile: tuple[int, ...] | None, view
     if asked not in LOWERINGS:
         raise AmpError(f"VKAMP_LOWERING is {asked!r}; it can be {', '.join(LOWERINGS)}")
     device = view._queue.info
-    if device.kind != "cpu" and asked == "auto":
+    if asked == "threads" or (asked == "auto" and (tile is None or device.kind != "cpu")):
         return form
     # Elsewhere a workgroup of one subgroup is not certain, and loops of one lane need none.
     lanes = device.limits.subgroup_size if device.kind == "cpu" else 1
