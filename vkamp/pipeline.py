@@ -130,6 +130,8 @@ def _lowered(kernel: Kernel, target: Target) -> tuple[Kernel, str]:
         if target.lowering == "auto" and not lower.waits(kernel):
             raise lower.KeepsThreads("it has no barrier")
         form = lower.loops(kernel, target.lanes)
+        if target.lowering == "auto" and lower.is_long(form):
+            raise lower.KeepsThreads("it has so many phases that the driver would take long to compile them")
         if target.lowering == "auto" and target.most_turns is not None:
             count = lower.turns(form)
             if count is None or count > target.most_turns:

@@ -315,6 +315,28 @@ def divergent_exits() -> Program:
 
 
 @program
+def nothing_follows() -> Program:
+    """Threads that return on both sides of a condition, and a barrier that none of them reaches."""
+
+    @amp.kernel
+    def nothing_follows(t_idx, values, out):
+        slots = amp.tile_static(6, amp.int32)
+        slots[t_idx.local[0]] = values[t_idx]
+        t_idx.barrier.wait()
+        if slots[5 - t_idx.local[0]] > 0:
+            out[t_idx] = slots[0]
+            return
+        while True:
+            if slots[t_idx.local[0]] < 100:
+                out[t_idx] = -slots[5]
+                return
+        t_idx.barrier.wait()
+        out[t_idx] = 1000
+
+    return Program(nothing_follows, (18,), (6,), (ints(18), ints(18)))
+
+
+@program
 def uniform_condition() -> Program:
     """A loop that goes on as long as shared memory says, and a branch with barriers on both sides."""
 

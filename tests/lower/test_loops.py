@@ -145,6 +145,14 @@ def test_automatic_choice(accelerator: amp.accelerator) -> None:
         out[t_idx] = total
 
     @amp.kernel
+    def wide(t_idx, out):
+        slots = amp.tile_static(64, amp.int32)
+        for k in amp.static_range(90):
+            slots[t_idx.local[0]] = k
+            t_idx.barrier.wait()
+        out[t_idx] = slots[63 - t_idx.local[0]]
+
+    @amp.kernel
     def unknown(t_idx, out):
         slots = amp.tile_static(64, amp.int32)
         total = 0
@@ -157,7 +165,8 @@ def test_automatic_choice(accelerator: amp.accelerator) -> None:
 
     ends = "threads: the driver ends all loops after 65535 iterations, and there may be more"
     early = ends if "llvmpipe" in accelerator.description else "loops"
-    expected = {no_barrier: "threads: it has no barrier", short: "loops", long: early, unknown: early}
+    many = "threads: it has so many phases that the driver would take long to compile them"
+    expected = {no_barrier: "threads: it has no barrier", short: "loops", long: early, unknown: early, wide: many}
     if not accelerator.is_emulated or accelerator.device_path == "reference":
         expected = dict.fromkeys(expected, "threads")
     out = amp.array_view(np.zeros(128, np.int32))

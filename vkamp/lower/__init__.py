@@ -2,6 +2,6 @@
 
 from vkamp.lower.errors import KeepsThreads
 from vkamp.lower.loops import lanes_for, loops, waits
-from vkamp.lower.turns import turns
+from vkamp.lower.turns import is_long, turns
 
-__all__ = ["KeepsThreads", "lanes_for", "loops", "turns", "waits"]
+__all__ = ["KeepsThreads", "is_long", "lanes_for", "loops", "turns", "waits"]

@@ -142,6 +142,17 @@ def _head(loop: For | While, after: bool) -> bool:
     return head or _follows(loop.body, _Where(head, after, head))
 
 
+def _completes(statement: Stmt) -> bool:
+    """Whether any thread may come behind a statement."""
+    if isinstance(statement, (Break, Continue, Return)):
+        return False
+    if isinstance(statement, If):
+        return any(all(map(_completes, side)) for side in blocks(statement))
+    if isinstance(statement, While) and isinstance(statement.condition, Const) and statement.condition.value:
+        return any(isinstance(jump, Break) for jump in _jumps(statement.body))
+    return True
+
+
 def _jumps(block: Block, in_loop: bool = False) -> Iterator[Break | Continue | Return]:
     """The jumps that leave a block."""
     for statement in block:
@@ -171,13 +182,17 @@ class _Splitter:
             if isinstance(statement, Assert) or _declares_shared(statement):
                 continue
             rest = block[number + 1 :]
-            here = dataclasses.replace(where, after=_follows(rest, where), last=where.last and not rest)
+            after = _completes(statement) and _follows(rest, where)
+            here = dataclasses.replace(where, after=after, last=where.last and not rest)
             jumps = list(_jumps((statement,)))
+            if exits and contains((statement,), is_wait):
+                # No barrier can be reached from where some threads return: no thread comes here.
+                break
             if is_wait(statement):
                 assert isinstance(statement, Barrier)
                 flush()
                 items.append(Sync(statement.fence, statement.span))
-            elif contains((statement,), is_wait) or _is_uniform(jumps, here) or (_is_jump(statement) and not exits):
+            elif not exits and (contains((statement,), is_wait) or _is_uniform(jumps, here) or _is_jump(statement)):
                 flush()
                 items.append(self.control(statement, here))
             else:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from vkamp.ir.access import own_nodes
 from vkamp.ir.flow import targets
 from vkamp.ir.nodes import (
+    ArrayElement,
     Assign,
     Binary,
     Block,
+    BufferElement,
     Builtin,
     Call,
     Compare,
@@ -29,8 +32,9 @@ from vkamp.ir.nodes import (
 from vkamp.ir.types import INT32
 from vkamp.lower.rewrite import contains
 
-__all__ = ["turns"]
+__all__ = ["is_long", "turns"]
 
+_MOST_LOOPS, _MOST_ACCESSES = 80, 400
 #: More iterations of one loop are not counted.
 _MOST = 1 << 20
 
@@ -49,6 +53,14 @@ _CONDITIONS: dict[str, Callable[[int, int], bool]] = {
     "ge": lambda a, b: a >= b,
     "ne": lambda a, b: a != b,
 }
+
+
+def is_long(kernel: Kernel) -> bool:
+    """Whether a driver would compile the shader for longer than people wait: by its loops and memory accesses."""
+    statements = [s for f in (*kernel.functions, kernel.body) for s in walk_statements(f.body)]
+    count = sum(isinstance(s, (For, While)) for s in statements)
+    accesses = sum(isinstance(n, (BufferElement, ArrayElement)) for s in statements for n in own_nodes(s))
+    return count > _MOST_LOOPS or accesses > _MOST_ACCESSES
 
 
 def turns(kernel: Kernel) -> int | None:
