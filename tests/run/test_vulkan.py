@@ -19,9 +19,11 @@ from vkamp.lang.region import ByteSet
 from vkamp.run.engine import Dispatch, Heap
 from vkamp.run.features import FEATURES
 from vkamp.run.kompute import KomputeEngine
+from vkamp.run.vulkan.api import VulkanError
 from vkamp.run.vulkan.engine import VulkanEngine, _open
 from vkamp.run.vulkan.free_list import FreeList
 from vkamp.run.vulkan.memory import Memory
+from vkamp.run.vulkan.pipelines import PipelineCache
 
 N = 1003
 MIB = 1 << 20
@@ -561,6 +563,30 @@ def test_another_drivers_pipeline_cache_is_ignored(driver, tmp_path, monkeypatch
     assert cache._read() == b""
     cache.store.put(cache.key, cache.header + b"data")
     assert cache._read() == cache.header + b"data"
+
+
+def test_a_pipeline_cache_that_the_driver_refuses_is_replaced(driver, tmp_path, monkeypatch):
+    monkeypatch.setenv("VKAMP_CACHE_DIR", str(tmp_path))
+    make = PipelineCache._make
+
+    def refusing(cache, data):
+        if data.endswith(b"bad"):
+            raise VulkanError("making a VkPipelineCache", -13, "VK_ERROR_UNKNOWN")
+        return make(cache, data)
+
+    monkeypatch.setattr(PipelineCache, "_make", refusing)
+    engine = VulkanEngine()
+    first, second = (
+        engine.open(dataclasses.replace(device(driver, engine), uuid=f"device {n} of its own")).device.pipelines.cache
+        for n in range(2)
+    )
+    bad = first.header + b"bad"
+    first.store.put(first.key, bad)
+    third = dataclasses.replace(device(driver, engine), uuid="device 2 of its own")
+    assert engine.open(third).device.pipelines.cache._kept == b""
+    second.note_new()
+    second.save()
+    assert second._read() == second._kept != bad
 
 
 def test_a_pipeline_cache_takes_in_what_others_wrote(driver, tmp_path, monkeypatch):

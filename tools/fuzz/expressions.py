@@ -170,7 +170,8 @@ class Expressions:
     def paths(self, scope: Scope, kind: Kind) -> list[Expr]:
         """Fields and components, of a kind, of a struct or vector in scope."""
         found: list[Expr] = []
-        wholes: list[Expr | Array] = [v for v in (*scope.values, *scope.cells, *scope.arrays) if self.has_parts(v.kind)]
+        known: list[Expr | Array] = [*scope.values, *scope.cells, *scope.arrays]
+        wholes = [v for v in known if self.has_parts(v.kind)]
         if wholes:
             whole = self.random.choice(wholes)
             place = self.element(scope, whole, 0) if isinstance(whole, Array) else whole

@@ -34,6 +34,8 @@ class _Maker(Statements):
         self.seed = seed
         self.precise = r.random() < 0.3
         self.tiled = r.random() < 0.45
+        self.extent: tuple[int, ...]
+        self.tile: tuple[int, ...] | None
         if self.tiled:
             self.extent, self.tile = r.choice(_TILED)
         else:

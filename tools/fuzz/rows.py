@@ -156,7 +156,9 @@ def _kind(row: BuiltinRow, results: list[float]) -> Kind:
 
 
 def _rows() -> tuple[list[Row], list[Row], list[Row]]:
-    exact, rough, special = [], [], []
+    exact: list[Row] = []
+    rough: list[Row] = []
+    special: list[Row] = []
     for row in BUILTINS.values():
         if row.name in LEFT_OUT or not row.python or row.name in ("abs", "min", "max"):
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import struct
 import weakref
@@ -306,7 +307,12 @@ class PipelineCache:
         self.store = default_cache("pipelines")
         self._kept = self._read()
         self._new = 0
-        self.handle = self._make(self._kept)
+        try:
+            self.handle = self._make(self._kept)
+        except VulkanError:
+            # Some drivers refuse data of theirs that they wrote; an empty cache is as right.
+            self._kept = b""
+            self.handle = self._make(b"")
 
     def _read(self) -> bytes:
         """What the file holds, if it is this driver's."""
@@ -335,7 +341,8 @@ class PipelineCache:
         theirs = self._read()
         try:
             if theirs and theirs != self._kept:
-                self._merge(theirs)
+                with contextlib.suppress(VulkanError):  # what the driver does not take is replaced
+                    self._merge(theirs)
             data = self._data()
         except VulkanError:
             return  # nothing is lost but the time to compile again; a lost device shows elsewhere
