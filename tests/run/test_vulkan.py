@@ -577,12 +577,12 @@ def test_a_pipeline_cache_that_the_driver_refuses_is_replaced(driver, tmp_path, 
     monkeypatch.setattr(PipelineCache, "_make", refusing)
     engine = VulkanEngine()
     first, second = (
-        engine.open(dataclasses.replace(device(driver, engine), uuid=f"device {n} of its own")).device.pipelines.cache
+        engine.open(dataclasses.replace(device(driver, engine), uuid=f"refusing device {n}")).device.pipelines.cache
         for n in range(2)
     )
     bad = first.header + b"bad"
     first.store.put(first.key, bad)
-    third = dataclasses.replace(device(driver, engine), uuid="device 2 of its own")
+    third = dataclasses.replace(device(driver, engine), uuid="refusing device 2")
     assert engine.open(third).device.pipelines.cache._kept == b""
     second.note_new()
     second.save()
