@@ -91,3 +91,42 @@ def test_arguments_of_rows_that_are_operators(accelerator_view):
     amp.parallel_for_each(accelerator_view, amp.extent(5), rows_of_operators, amp.array_view(a), out)
     expected = [(a + 1) * (a - 2) + a / 2, -a * np.where(a > 1, a, 3) - 1, 2 / (a + 4)]
     np.testing.assert_allclose(np.asarray(out), np.array(expected), rtol=1e-6)
+
+
+@amp.func
+def whole_of_a_constant(x):
+    return math.floor(8.0)
+
+
+@amp.func
+def doubled(x: amp.uint32):
+    return x * 2
+
+
+@doubled.register
+def _(x: amp.float32):
+    return x * 2.0
+
+
+@amp.kernel
+def whole_numbers_of_constants(i, out):
+    x = whole_of_a_constant(i[0])
+    x -= 0.5
+    y = math.ceil(-0.5)
+    v = amp.float2(1.0) - math.trunc(2.5)
+    out[0, i[0]] = x
+    out[1, i[0]] = y * 0.25 + doubled(math.ceil(2.5))
+    out[2, i[0]] = v.x / 2
+    out[3, i[0]] = round(2.5)
+    out[4, i[0]] = min(math.nan, 2.0)
+    least = min(3, 4.0)
+    least += 0.5
+    out[5, i[0]] = least
+
+
+def test_functions_of_constants_give_what_they_give_of_variables(accelerator_view):
+    """They were Python's own: a whole number was an int, and halves went to even."""
+    out = amp.array_view(np.zeros((6, 5), F32))
+    amp.parallel_for_each(accelerator_view, amp.extent(5), whole_numbers_of_constants, out)
+    expected = np.array([7.5, 6, -0.5, 3, 2, 3.5], F32)
+    same(np.asarray(out), np.repeat(expected[:, None], 5, axis=1))

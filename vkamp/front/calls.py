@@ -262,13 +262,14 @@ def _python_builtin(ctx: Context, target: Any, row: BuiltinRow, node: ast.Call) 
     if target in (min, max) and len(node.args) == 1:
         wrong_count(ctx, node, row.name, "two or more", f"{row.name}(x, y)")
     values = ctx.operands(*node.args)
-    if values and all(isinstance(v, Constant) for v in values):
+    if target not in (min, max):
+        _row_arity(ctx, row, node)
+    constants = [v.value for v in values if isinstance(v, Constant)]
+    if constants and len(constants) == len(values):
         try:
-            result = target(*(v.value for v in values if isinstance(v, Constant)))
+            result = _folded(target, row, constants)
         except (ValueError, OverflowError, ZeroDivisionError, TypeError):
             ctx.fail("VKA327", node, text=ctx.text(node))
-        if target is round:
-            result = float(result)
         if isinstance(result, (bool, int, float, np.bool_, np.floating)):
             return Constant(result.item() if isinstance(result, np.generic) else result)
     if target in (min, max) and len(values) > 2:
@@ -277,6 +278,19 @@ def _python_builtin(ctx: Context, target: Any, row: BuiltinRow, node: ast.Call) 
             result_value = _apply(ctx, row, [result_value, values[k]], [node.args[0], node.args[k]], node)
         return result_value
     return _checked(ctx, row, values, node)
+
+
+def _folded(target: Any, row: BuiltinRow, values: list[Any]) -> Any:
+    """What Python's function gives for constants, where it does not differ from the row, and in the row's type."""
+    if target is round:
+        return float(row.reference(*values))
+    if target in (min, max):
+        # A number wins over NaN, and all have one type.
+        common = float if any(isinstance(v, float) for v in values) else int
+        return common(target([v for v in values if not math.isnan(v)] or values))
+    result = target(*values)
+    # `math.floor` and others give an int; of a variable they give a float.
+    return float(result) if row.result == "F" and isinstance(result, int) else result
 
 
 def _builtin(ctx: Context, row: BuiltinRow, node: ast.Call) -> Value:
@@ -299,9 +313,13 @@ def _tuple_builtin(ctx: Context, row: TupleRow, node: ast.Call) -> Value:
 
 
 def _checked(ctx: Context, row: BuiltinRow, values: list[Value], node: ast.Call) -> Value:
+    _row_arity(ctx, row, node)
+    return _apply(ctx, row, values, node.args, node)
+
+
+def _row_arity(ctx: Context, row: BuiltinRow, node: ast.Call) -> None:
     usage = f"{ctx.text(node.func)}({', '.join('xyz'[: len(row.params)])})"
     _arity(ctx, node, len(row.params), ctx.text(node.func), usage)
-    return _apply(ctx, row, values, node.args, node)
 
 
 def _apply(ctx: Context, row: BuiltinRow, values: list[Value], nodes: list[ast.expr], node: ast.Call) -> Value:

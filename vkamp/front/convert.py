@@ -320,7 +320,7 @@ def no_constant(ctx: Context, value: Value, node: ast.expr, what: str, kind: str
     text = ctx.text(node)
     help_text = "use a number, a global of the module, or a keyword-only parameter annotated `amp.constant`"
     if isinstance(value, (Constant, Object)):
-        help_text = "use a whole number"
+        help_text = _whole_constant(value, node, text)
     elif isinstance(value, Number) and isinstance(value.expr, ir.ScalarValue) and value.expr.name == text:
         help_text = f"make it a constant of the kernel: `*, {text}: amp.constant` as the last parameter"
     ctx.fail("VKA308", node, what=what, kind=kind, text=text, advice=help_text)
@@ -378,7 +378,14 @@ def whole_number(ctx: Context, value: Constant | Number, node: ast.expr) -> str:
     if scalar_type(value) == BOOL:
         return f"write `if {text}:` before the statement"
     if isinstance(value, Constant):
-        return "use a whole number"
+        return _whole_constant(value, node, text)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         return f"write `{ctx.text(node.left)} // {ctx.text(node.right)}`"
     return f"write `int({text})`"
+
+
+def _whole_constant(value: Value, node: ast.expr, text: str) -> str:
+    """What to write where a constant is no whole number; ``math.ceil`` gives a float, as of a variable."""
+    if isinstance(node, ast.Call) and isinstance(value, Constant) and math.isfinite(value.value):
+        return f"write `int({text})`"
+    return "use a whole number"
