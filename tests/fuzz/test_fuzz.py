@@ -12,11 +12,12 @@ import pytest
 import vkamp as amp
 from tests.conftest import selected_accelerators
 from tools.fuzz import coverage, keep
+from tools.fuzz.expressions import Array, Function, Scope
 from tools.fuzz.programs import program
 from tools.fuzz.run import Failure, compare, forget, load, run
 from tools.fuzz.shrink import shrink
 from tools.fuzz.statements import line
-from tools.fuzz.tree import Program, source_of
+from tools.fuzz.tree import INT, Program, source_of
 from tools.fuzz.workers import Worker
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,6 +60,30 @@ def test_the_kernels_use_the_whole_language():
             break
     assert missing == []
     assert all(not used[name] for name in coverage.NOT_CLAIMED), "what is used is claimed"
+
+
+def test_what_is_stored_before_a_barrier_is_not_read_by_a_nested_function():
+    tile, other = Array("tile1", INT, (4,)), Array("tile12", INT, (4,))
+    scope = Scope(
+        arrays=[tile, other],
+        functions=[
+            Function("inner1", (INT,), (INT,), text="tile1[q & 3]"),
+            Function("inner2", (INT,), (INT,), text="tile12[q & 3]"),
+            Function("f1", (INT,), (INT,)),
+        ],
+    )
+    hidden = scope.without([tile])
+    assert hidden.arrays == [other]
+    assert [f.name for f in hidden.functions] == ["inner2", "f1"]
+    assert len(scope.functions) == 3
+
+
+@pytest.mark.parametrize("seed", [1006974, 1011300, 1023308, 1023737, 1028009])
+def test_no_kernel_has_a_race(seed):
+    """Seeds of which each had a nested function that reads what its caller stores."""
+    loaded = load(program(seed))
+    assert not isinstance(found := run(loaded, "reference"), Failure), found
+    forget(loaded)
 
 
 # -- a disagreement ------------------------------------------------------------------------------------------------

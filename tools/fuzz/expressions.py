@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -41,6 +42,12 @@ class Function:
     params: tuple[Kind | Array, ...]
     results: tuple[Kind, ...]
     method: bool = False
+    #: The text of a nested one: it reads arrays that it captures.
+    text: str = ""
+
+    def reads(self, array: Array) -> bool:
+        """Whether a call reads elements of an array that is no argument."""
+        return re.search(rf"\b{array.name}\b", self.text) is not None
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,13 @@ class Scope:
     def inner(self) -> Scope:
         """A scope for a nested block: what it adds is not known outside."""
         return Scope(list(self.values), list(self.variables), list(self.arrays), list(self.functions), list(self.cells))
+
+    def without(self, hidden: list[Array]) -> Scope:
+        """A scope in which some arrays can't be read, not by what is called either."""
+        scope = self.inner()
+        scope.arrays = [a for a in scope.arrays if a not in hidden]
+        scope.functions = [f for f in scope.functions if not any(f.reads(a) for a in hidden)]
+        return scope
 
 
 class Expressions:

@@ -347,8 +347,7 @@ class _Maker(Statements):
         else:
             chosen = shared
         # What all threads store is not read until after the barrier.
-        scope_before = scope.inner()
-        scope_before.arrays = [a for a in scope_before.arrays if a not in [c for c, _ in chosen]]
+        scope_before = scope.without([array for array, _ in chosen])
         for array, places in chosen:
             for place in places:
                 self.calls_left = 2
@@ -387,8 +386,7 @@ class _Maker(Statements):
         }[form]
         self.calls_left = 2
         # Each thread reads its own elements until the barrier.
-        before = scope.inner()
-        before.arrays = [a for a in before.arrays if a != array]
+        before = scope.without([array])
         before.cells = [Expr(array.kind, f"{array.name}[{place}]") for place in own] + before.cells
         body = [line(f"{array.name}[{place}] = {{0}}", self.store(before, array.kind, 3)) for place in own]
         body.append(self.barrier())

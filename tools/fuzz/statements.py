@@ -432,8 +432,9 @@ class Statements(Expressions):
             kind = self.random.choice([INT, UINT, EXACT])
             inner = known.inner()
             inner.values.append(Expr(kind, "q"))
-            scope.functions.append(Function(name, (kind,), (kind,)))
-            return [line(f"{name} = lambda q: {{0}}", self.store(inner, kind, 2))]
+            value = self.store(inner, kind, 2)
+            scope.functions.append(Function(name, (kind,), (kind,), text=str(value)))
+            return [line(f"{name} = lambda q: {{0}}", value)]
         made, function = self.function(name, known, True)
-        scope.functions.append(function)
+        scope.functions.append(replace(function, text="\n".join(made.lines(0))))
         return [made]
