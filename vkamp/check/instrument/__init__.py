@@ -155,7 +155,7 @@ def _rewritten(plan: Plan, function: nodes.Function) -> nodes.Function:
 def _layout(plan: Plan, kernel: nodes.Kernel, threads: int) -> Layout:
     words = sum(v.type.size // 4 for v in kernel.tile_statics)
     sites = plan.sites
-    tables = 1 if not plan.judged_static else 4 if _atomics_may_set(plan) else 3
+    tables = (3 if plan.judged_static else 1) + _atomics_may_set(plan)
     return Layout(threads, len(sites.values), len(sites.static), len(sites.global_), words, tables)
 
 

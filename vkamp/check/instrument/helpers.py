@@ -18,8 +18,9 @@ _load, _add, _set, _when = _make.load, _make.add, _make.set, _make.when
 #: Entries of a group of a container's shadow: between tiles, in the tile; of accesses that are no plain writes the
 #: largest and the smallest.
 _FAR, _NEAR, _FAR_MOST, _FAR_LEAST, _NEAR_MOST, _NEAR_LEAST = range(6)
-#: Entries of a group of tile_static memory's shadow; the last where an atomic may be the first to write.
-_WRITER, _MOST, _LEAST, _SET = range(4)
+#: Entries of a group of tile_static memory's shadow, those of other accesses where races are looked for; one more, the
+#: last, says whether an atomic was the first to write.
+_WRITER, _MOST, _LEAST = range(3)
 
 
 def _parameter(name: str, kind: Type = UINT32) -> nodes.Variable:
@@ -256,7 +257,7 @@ class _Static(_Space):
         access, judged, must_be_set = key
         at = _local("at")
         out: list[nodes.Stmt] = []
-        has_tables = self.layout.static_tables > 1
+        has_tables = self.layout.static_tables > 2
 
         def entry(table: int) -> nodes.Expr:
             return _add(_load(at), uint(table))
@@ -291,11 +292,11 @@ class _Static(_Space):
             if must_be_set == "True":
                 unset = _same(_load(writer), 0)
                 if self.atomics_may_set:
-                    unset = _make.both([unset, _same(_load(_make.word(entry(_SET))), 0)])
+                    unset = _make.both([unset, _same(_load(_make.word(entry(self.layout.static_tables - 1))), 0)])
                 cell = _add(_load(_SITE), uint(self.layout.unset))
                 out.append(_when(unset, [_note(cell, uint(0), uint(0), _load(_WORD))]))
         if access == "atomic" and self.atomics_may_set:
-            out.append(_set(_make.word(entry(_SET)), uint(1)))
+            out.append(_set(_make.word(entry(self.layout.static_tables - 1)), uint(1)))
         body = [_when(_differ(_load(THREAD.in_static), 0), out)]
         return _function(name, (_WORD, _SITE), body, variables)
 
