@@ -130,3 +130,27 @@ def test_functions_of_constants_give_what_they_give_of_variables(accelerator_vie
     amp.parallel_for_each(accelerator_view, amp.extent(5), whole_numbers_of_constants, out)
     expected = np.array([7.5, 6, -0.5, 3, 2, 3.5], F32)
     same(np.asarray(out), np.repeat(expected[:, None], 5, axis=1))
+
+
+@amp.kernel
+def constant_vectors_compared(i, out, count):
+    me = i[0]
+    half, two, flag = amp.float3(0.5), amp.uint2(amp.uint32(2)), me == 0
+    out[0, me] = amp.int32((amp.float3(0.5) == amp.float3(0.5)) == True)  # noqa: E712
+    out[1, me] = amp.int32((amp.float3(0.5) != amp.float3(8.0)) != True)  # noqa: E712
+    out[2, me] = amp.int32((amp.uint2(amp.uint32(0)) == amp.uint2(amp.uint32(1))) != False) + 2  # noqa: E712
+    out[3, me] = amp.int32((amp.uint32(4) <= amp.uint32(4)) != (amp.int4(0) != amp.int4(3)))
+    out[4, me] = amp.int32((amp.float4(1.0) == amp.float4(1.0)) == (amp.int2(3) == amp.int2(3)))
+    out[5, me] = amp.int32((amp.int2(1, 2).yx == amp.int2(2, 1)) == (amp.int3(1) == amp.int3(1) if True else False))
+    out[6, me] = amp.int32((half == amp.float3(0.5)) == (two != amp.uint2(me)))
+    out[7, me] = amp.int32(flag == (amp.float2(math.nan) != amp.float2(math.nan)))
+    if (amp.float3(1.0) == amp.float3(0.0)) == False:  # noqa: E712
+        amp.atomic_fetch_add(count[0], 1)
+
+
+def test_constant_vectors_compared(accelerator_view):
+    """Of glslang: it folds `==` of constant vectors to a bool that equals neither true nor false."""
+    out, count = amp.array_view(np.full((8, 3), 7, I32)), amp.array_view(np.zeros(1, I32))
+    amp.parallel_for_each(accelerator_view, amp.extent(3), constant_vectors_compared, out, count)
+    same(np.asarray(out), [[1] * 3, [0] * 3, [2] * 3, [0] * 3, [1] * 3, [1] * 3, [1, 1, 0], [1, 0, 0]])
+    same(np.asarray(count), [3])

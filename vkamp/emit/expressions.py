@@ -83,6 +83,10 @@ class WordValue(Expr):
     word: PushWord
 
 
+#: What the launch or the grid gives.
+_GIVEN = (ThreadIndex, BufferExtent, ScalarValue, WordValue)
+
+
 @dataclass
 class Globals:
     """What all functions of a shader share: names of globals, the words and helpers that are used."""
@@ -352,6 +356,11 @@ class Expressions:
         if expr.op not in ("eq", "ne") and isinstance(left.type, Scalar) and left.type.kind == "bool":
             # GLSL does not order bools.
             left, right = _int(left), _int(right)
+        if isinstance(left.type, Vector) and _is_constant(left) and _is_constant(right):
+            # glslang folds `==` of constant vectors to a bool that equals neither true nor false.
+            ways = {"eq": ("all", "equal"), "ne": ("any", "notEqual")}
+            reduce, compare = ways[expr.op]
+            return Text(f"{reduce}({compare}({self._text(left).glsl}, {self._text(right).glsl}))")
         return self._joined(*_OPERATORS[expr.op], self._text(left), self._text(right))
 
     def _unary(self, expr: Unary) -> Text:
@@ -548,6 +557,11 @@ def _converted(constant: Const, kind: Scalar) -> int | float:
 def _broadcast(expr: Expr) -> Expr | None:
     """The scalar that a vector repeats: beside a vector GLSL takes it as it is."""
     return expr.parts[0] if isinstance(expr, Construct) and len(expr.parts) == 1 else None
+
+
+def _is_constant(expr: Expr) -> bool:
+    """Whether GLSL's compiler may know the value: nothing that a thread, a launch or memory gives."""
+    return not any(isinstance(n, (Load, *_GIVEN)) for n in walk(expr))
 
 
 def _has_opposite(compare: Compare) -> bool:
