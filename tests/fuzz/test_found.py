@@ -154,3 +154,35 @@ def test_constant_vectors_compared(accelerator_view):
     amp.parallel_for_each(accelerator_view, amp.extent(3), constant_vectors_compared, out, count)
     same(np.asarray(out), [[1] * 3, [0] * 3, [2] * 3, [0] * 3, [1] * 3, [1] * 3, [1, 1, 0], [1, 0, 0]])
     same(np.asarray(count), [3])
+
+
+@amp.kernel
+def signs_after_a_fence(t, out, x):
+    me = t.global_[0]
+    amp.all_memory_fence(t.barrier)
+    out[0, me] = amp.precise_math.fma(x, 1.0, 0.0)
+    out[1, me] = amp.precise_math.nearbyint(x)
+
+
+def test_signs_after_a_fence(accelerator_view):
+    """Of lavapipe: (a & m) | (b & ~m) after a fence was wrong where b & m was used elsewhere."""
+    out = amp.array_view(np.full((2, 12), 7, F32))
+    amp.parallel_for_each(accelerator_view, amp.extent(12).tile(4), signs_after_a_fence, out, np.float32(-4.5))
+    same(np.asarray(out), np.repeat(F32([[-4.5], [-4.0]]), 12, axis=1))
+
+
+@amp.kernel
+def angles_behind_a_return(t, a, out):
+    me = t.global_[0]
+    t.barrier.wait()
+    if a[me] > 5:
+        return
+    out[me] = amp.precise_math.atan(amp.float32(a[me] - 3) * 0.25 + 0.125)
+
+
+def test_angles_behind_a_return(accelerator_view):
+    a = np.arange(9, dtype=I32)
+    out = amp.array_view(np.full(9, 7, F32))
+    amp.parallel_for_each(accelerator_view, amp.extent(9).tile(3), angles_behind_a_return, amp.array_view(a), out)
+    expected = np.where(a > 5, 7, np.arctan((a - 3) * 0.25 + 0.125))
+    np.testing.assert_allclose(np.asarray(out), expected.astype(F32), rtol=1e-6)

@@ -15,9 +15,10 @@ bool is_infinite(float x) {
     return (floatBitsToUint(x) & 0x7fffffffu) == 0x7f800000u;
 }
 
-// The size of x with the sign of y.
+// The size of x with the sign of y; not (x & m) | (y & ~m), which lavapipe gets wrong where y & m is used elsewhere.
 float with_sign(float x, float y) {
-    return uintBitsToFloat((floatBitsToUint(x) & 0x7fffffffu) | (floatBitsToUint(y) & 0x80000000u));
+    uint y_bits = floatBitsToUint(y);
+    return uintBitsToFloat(y_bits ^ ((floatBitsToUint(x) ^ y_bits) & 0x7fffffffu));
 }
 
 float not_a_number() {
