@@ -225,7 +225,7 @@ def test_endless_forms_are_recursion():
 
 @amp.kernel
 def keyword_defaults(i, values):
-    def scaled(x, offset=4, *, by=3, plus=i[0]):
+    def scaled(x, offset=4, *, by=3, plus=5):
         return x * by + plus + offset
 
     values[i] = scaled(values[i]) + scaled(1, 0, by=2)
@@ -235,4 +235,4 @@ def test_keyword_parameters_of_nested_functions_have_defaults(accelerator_view):
     values = amp.array_view(np.arange(10, 15, dtype=I32))
     amp.parallel_for_each(accelerator_view, values.extent, keyword_defaults, values)
     k = np.arange(5)
-    assert np.asarray(values).tolist() == ((k + 10) * 3 + k + 4 + 2 + k).tolist()
+    assert np.asarray(values).tolist() == ((k + 10) * 3 + 4 + 5 + 2 + 5).tolist()
