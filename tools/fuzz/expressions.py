@@ -19,6 +19,9 @@ __all__ = ["Array", "Expressions", "Function", "Scope", "Shape"]
 
 #: size * 2^bits of an exact value stays below: float32 has 24 bits.
 _LIMIT = 2.0**22
+_COUNTER = r"(amp\.u?int32\()?k\d+\)?"
+_ONE = r"(1|True|amp\.u?int32\(1\))"
+_NEXT = re.compile(rf"\({_COUNTER} \+ {_ONE}\)|\({_ONE} \+ {_COUNTER}\)")
 
 
 @dataclass(frozen=True)
@@ -364,7 +367,10 @@ class Expressions:
                 # C++'s usual conversions: a signed operand becomes unsigned.
                 lambda: Expr(UINT, f"(amp.int32({{0}}) {r.choice('+-*&|^')} {{1}})", (sub(INT), sub())),
             ]
-        return r.choice(forms)()
+        value = r.choice(forms)()
+        if _is_next(value):
+            value = dataclasses.replace(value, text=value.text.replace(" + ", " - "))
+        return value
 
     def row(self, scope: Scope, kind: Kind, depth: int, number: int | None = None) -> Expr:
         """A row of the table of builtins with a result of the base: any, or one of them by number."""
@@ -566,8 +572,7 @@ class Expressions:
         a, b = self.make(scope, RAW, min(depth - 1, 1)), self.make(scope, RAW, min(depth - 1, 1))
         texts = ["({0} + {1})", "({0} - {1})", "({0} * {1})", "min({0}, {1})", "amp.precise_math.fma({0}, {1}, {0})",
                  "amp.precise_math.sqrt(abs({0}))", "(-{0} * 1.7)"]  # fmt: skip
-        text = self.random.choice(texts)
-        return Expr(RAW, text, (a, b))
+        return Expr(RAW, _not_zero(self.random.choice(texts), a, b), (a, b))
 
     def special(self, scope: Scope, kind: Kind, depth: int) -> Expr:
         a, b = self.leaf(scope, SPECIAL), self.leaf(scope, SPECIAL)
@@ -576,7 +581,7 @@ class Expressions:
         if self.precise:
             # Elsewhere a driver may take x - x for 0, also of infinities: lavapipe does.
             texts += ["({0} + {1})", "({0} * {1})", "({0} - {1})"]
-        return Expr(SPECIAL, self.random.choice(texts), (a, b))
+        return Expr(SPECIAL, _not_zero(self.random.choice(texts), a, b), (a, b))
 
     # -- vectors and structs -----------------------------------------------------------------------------------
 
@@ -654,3 +659,16 @@ class Expressions:
         if known and (not arrays or self.random.random() < 0.6):
             return self.random.choice(known)
         return self.element(scope, self.random.choice(arrays), depth - 1)
+
+
+def _not_zero(text: str, a: Expr, b: Expr) -> str:
+    """Keeps constants from being 0: lavapipe takes x * 0.0 for 0.0 whatever x is, in precise kernels too."""
+    is_constant = text == "({0} - {1})" and not any("[" in str(e) for e in (a, b))
+    return "({0} + {1})" if is_constant else text
+
+
+def _is_next(value: Expr) -> bool:
+    """Whether it is a loop's next number: lavapipe leaves a loop that compares it with the first, which it never is."""
+    if value.text == "({0} + {1})" and value.args[0].kind == BOOL:
+        return re.fullmatch(_COUNTER, str(value.args[1])) is not None
+    return _NEXT.fullmatch(str(value)) is not None
