@@ -349,10 +349,17 @@ def test_the_compiler_stays_out_of_the_traceback(monkeypatch):
     def wrong(idx, values):
         values[idx] = missing  # noqa: F821
 
+    def also_wrong(idx):
+        values[idx] = missing  # noqa: F821
+
     values = amp.array_view(np.zeros(3, np.float32))
     for launch in (
         lambda: amp.parallel_for_each(values.extent, wrong, values),
+        lambda: amp.check(values.extent, wrong, values),
         lambda: wrong.inspect(values.extent, values),
+        lambda: wrong.inspect(amp.accelerator("reference"), values.extent, values),
+        lambda: amp.parallel_for_each(values.extent)(also_wrong),
+        lambda: amp.check(values.extent)(also_wrong),
     ):
         with pytest.raises(amp.CompileError) as caught:
             launch()

@@ -5,13 +5,12 @@ The compiler behind it is loaded by the first launch, not by ``import vkamp``.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
+from vkamp.dispatch.forms import at_the_kernel
 from vkamp.dispatch.reference import ReferenceEngine
 from vkamp.dispatch.reference_controls import follow, reference_schedule
-from vkamp.errors import AmpError, CompileError, UnsupportedFeatureError
 
 if TYPE_CHECKING:
     from vkamp.dispatch.inspection import Inspection
@@ -25,6 +24,7 @@ __all__ = ["ReferenceEngine", "check", "follow", "inspect_kernel", "parallel_for
 def parallel_for_each(domain: Any, /) -> Callable[[Callable[..., Any]], None]: ...
 @overload
 def parallel_for_each(first: Any, second: Any, /, *args: Any, **constants: Any) -> Any: ...
+@at_the_kernel
 def parallel_for_each(*args: Any, **constants: Any) -> Any:
     """Runs a kernel once for every index of a domain (AMP: ``parallel_for_each``).
 
@@ -38,16 +38,14 @@ def parallel_for_each(*args: Any, **constants: Any) -> Any:
     """
     from vkamp.dispatch import launch
 
-    try:
-        return launch.parallel_for_each(args, constants)
-    except (CompileError, UnsupportedFeatureError) as error:
-        raise _shown_at_the_kernel(error) from None
+    return launch.parallel_for_each(args, constants)
 
 
 @overload
 def check(domain: Any, /) -> Callable[[Callable[..., Any]], Report]: ...
 @overload
 def check(first: Any, second: Any, /, *args: Any, **constants: Any) -> Report: ...
+@at_the_kernel
 def check(*args: Any, **constants: Any) -> Any:
     """Runs a launch once, checked, and reports what is wrong in it; the arguments are ``parallel_for_each``'s.
 
@@ -65,21 +63,9 @@ def check(*args: Any, **constants: Any) -> Any:
     return checking.check(args, constants)
 
 
+@at_the_kernel
 def inspect_kernel(domain: Any, kernel: KernelFunction, *args: Any, **constants: Any) -> Inspection:
     """What stands behind ``kernel.inspect(domain, *args, **constants)``."""
     from vkamp.dispatch import inspection
 
-    try:
-        return inspection.inspect_kernel(domain, kernel, *args, **constants)
-    except (CompileError, UnsupportedFeatureError) as error:
-        raise _shown_at_the_kernel(error) from None
-
-
-def _shown_at_the_kernel(error: CompileError | UnsupportedFeatureError) -> AmpError:
-    """An error that points into a kernel, without the compiler's own frames: the message says where, and what to write.
-
-    With VKAMP_TRACEBACK=1 they stay, for people who work on the compiler.
-    """
-    if error.span is None or os.environ.get("VKAMP_TRACEBACK") == "1":
-        return error
-    return error.with_traceback(None)
+    return inspection.inspect_kernel(kernel, (domain, *args), constants)

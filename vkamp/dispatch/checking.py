@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vkamp import pipeline
-from vkamp.dispatch import launch
+from vkamp.dispatch import forms, launch
 from vkamp.dispatch.domain import domain_of
 from vkamp.dispatch.reference_controls import collecting
 from vkamp.errors import CheckWarning, OutOfMemoryError
 from vkamp.findings import Report, error_of
 from vkamp.lang.container import Descriptor
-from vkamp.lang.kernel import KernelFunction
 from vkamp.lang.storage import Storage
-from vkamp.run.accelerators import accelerator, accelerator_view
 
 if TYPE_CHECKING:
     from vkamp.dispatch.launch import Prepared
@@ -40,27 +38,16 @@ _Placement = tuple[dict[str, int], dict[str, pipeline.Shadow], dict[str, pipelin
 
 
 def check(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
-    """What stands behind the public function: tells its two forms and the optional accelerator_view apart."""
-    view: accelerator_view | None = None
-    if args and isinstance(args[0], accelerator_view):
-        view, args = args[0], args[1:]
-    elif args and isinstance(args[0], accelerator):
-        view, args = args[0].default_view, args[1:]
-    if not args:
-        raise TypeError("check needs a domain: amp.extent(...) or extent.tile(...)")
-    domain = domain_of(args[0])
-    if len(args) > 1:
-        return run(launch.prepare(view, domain, args[1], args[2:], constants))
+    """What stands behind the public function."""
+    view, domain, rest = forms.parse("check", args)
+    tiling = domain_of(domain)
+    if rest:
+        return run(launch.prepare(view, tiling, rest[0], rest[1:], constants))
 
-    def closure(function: Any) -> Report:
-        if isinstance(function, KernelFunction):
-            raise TypeError(
-                f"@amp.check checks a plain function at once; check the kernel {function.__name__} with "
-                f"amp.check(domain, {function.__name__}, ...)"
-            )
-        return run(launch.prepare(view, domain, function, (), constants))
+    def check_closure(function: Any) -> Report:
+        return run(launch.prepare(view, tiling, function, (), constants))
 
-    return closure
+    return forms.decorator("check", "checks", "check", check_closure)
 
 
 def checked_launch(prepared: Prepared) -> None:

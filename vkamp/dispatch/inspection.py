@@ -7,10 +7,9 @@ from typing import Any
 
 from vkamp import pipeline
 from vkamp.artifacts import Binding, Executable
+from vkamp.dispatch import forms
 from vkamp.dispatch.domain import domain_of
 from vkamp.dispatch.launch import prepare
-from vkamp.lang.kernel import KernelFunction
-from vkamp.run.accelerators import accelerator_view
 
 __all__ = ["Inspection", "inspect_kernel"]
 
@@ -50,12 +49,10 @@ class Inspection:
         return self.glsl
 
 
-def inspect_kernel(domain: Any, kernel: KernelFunction, *args: Any, **constants: Any) -> Inspection:
-    """What stands behind ``kernel.inspect(domain, *args, **constants)``; a leading accelerator_view is the target."""
-    view = None
-    if isinstance(domain, accelerator_view):
-        view, domain, args = domain, args[0], args[1:]
-    prepared = prepare(view, domain_of(domain), kernel, args, constants)
+def inspect_kernel(kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]) -> Inspection:
+    """What stands behind ``kernel.inspect(*args, **constants)``."""
+    view, domain, rest = forms.parse(f"{kernel.__name__}.inspect", args)
+    prepared = prepare(view, domain_of(domain), kernel, rest, constants)
     shader = prepared.executable.shader
     return Inspection(
         shader.name, shader.glsl, shader.bindings, shader.local_size, shader.shared_bytes, prepared.executable

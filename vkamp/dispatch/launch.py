@@ -20,13 +20,13 @@ import numpy as np
 
 from vkamp import pipeline
 from vkamp.artifacts import Executable, PushWord, Target
-from vkamp.dispatch import memo
+from vkamp.dispatch import forms, memo
 from vkamp.dispatch.domain import Domain, check_tile, domain_of
 from vkamp.dispatch.targets import target_view
 from vkamp.errors import AmpError, UnsupportedFeatureError
 from vkamp.lang.container import Descriptor
 from vkamp.lang.kernel import LOWERINGS, BoundKernel, DeviceFunction, KernelFunction
-from vkamp.run.accelerators import accelerator, accelerator_view
+from vkamp.run.accelerators import accelerator_view
 from vkamp.run.engine import Buffer, Dispatch, Launch, Limits, Program
 
 __all__ = ["Bound", "Prepared", "bind", "check_limits", "enqueue", "parallel_for_each", "prepare", "run"]
@@ -81,41 +81,30 @@ _cache_lock = threading.Lock()
 
 
 def parallel_for_each(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
-    """What stands behind the public function: tells its two forms and the optional accelerator_view apart."""
-    view: accelerator_view | None = None
-    if args and isinstance(args[0], accelerator_view):
-        view, args = args[0], args[1:]
-    elif args and isinstance(args[0], accelerator):
-        view, args = args[0].default_view, args[1:]
-    if not args:
-        raise TypeError("parallel_for_each needs a domain: amp.extent(...) or extent.tile(...)")
-    if len(args) == 1:
-        domain = domain_of(args[0])
-        return lambda function: _launch_closure(view, domain, function, constants)
-    kernel, rest = args[1], args[2:]
+    """What stands behind the public function."""
+    view, domain, rest = forms.parse("parallel_for_each", args)
+    if not rest:
+        tiling = domain_of(domain)
+
+        def launch_closure(function: Any) -> None:
+            prepared = prepare(view, tiling, function, (), constants)
+            if is_checked():
+                _run_checked(prepared)
+            else:
+                run(prepared)
+
+        return forms.decorator("parallel_for_each", "runs", "launch", launch_closure)
+    kernel, arguments = rest[0], rest[1:]
     if is_checked():
-        _run_checked(prepare(view, domain_of(args[0]), kernel, rest, constants))
+        _run_checked(prepare(view, domain_of(domain), kernel, arguments, constants))
         return None
-    key = memo.key_of(view, args[0], kernel, rest, constants)
+    key = memo.key_of(view, domain, kernel, arguments, constants)
     if key is None:
-        run(prepare(view, domain_of(args[0]), kernel, rest, constants))
-    elif not memo.recall(key, kernel, rest):
-        prepared = prepare(view, domain_of(args[0]), kernel, rest, constants)
-        memo.remember(key, kernel, rest, prepared, run(prepared))
+        run(prepare(view, domain_of(domain), kernel, arguments, constants))
+    elif not memo.recall(key, kernel, arguments):
+        prepared = prepare(view, domain_of(domain), kernel, arguments, constants)
+        memo.remember(key, kernel, arguments, prepared, run(prepared))
     return None
-
-
-def _launch_closure(view: accelerator_view | None, domain: Domain, function: Any, constants: dict[str, Any]) -> None:
-    if isinstance(function, KernelFunction):
-        raise TypeError(
-            f"@amp.parallel_for_each runs a plain function at once; launch the kernel {function.__name__} with "
-            f"amp.parallel_for_each(domain, {function.__name__}, ...)"
-        )
-    prepared = prepare(view, domain, function, (), constants)
-    if is_checked():
-        _run_checked(prepared)
-    else:
-        run(prepared)
 
 
 def is_checked() -> bool:

@@ -1,0 +1,74 @@
+"""The forms of a launch's arguments, the same for all that takes a launch.
+
+``([accelerator_view,] domain, kernel, *args, **constants)``, or the domain alone: a decorator of a plain function.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from vkamp.errors import CompileError, UnsupportedFeatureError
+from vkamp.lang.kernel import KernelFunction
+from vkamp.run.accelerators import accelerator, accelerator_view
+
+__all__ = ["Asked", "at_the_kernel", "decorator", "parse"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Asked(NamedTuple):
+    """A launch's arguments, apart; ``rest`` is the kernel with its arguments, or empty."""
+
+    view: accelerator_view | None
+    domain: Any
+    rest: tuple[Any, ...]
+
+
+def parse(name: str, args: tuple[Any, ...]) -> Asked:
+    """Tells what leads the arguments of ``amp.NAME``: an accelerator_view or an accelerator, or the domain."""
+    view: accelerator_view | None = None
+    if args and isinstance(args[0], accelerator_view):
+        view, args = args[0], args[1:]
+    elif args and isinstance(args[0], accelerator):
+        view, args = args[0].default_view, args[1:]
+    if not args:
+        raise TypeError(f"{name} needs a domain: amp.extent(...) or extent.tile(...)")
+    return Asked(view, args[0], args[1:])
+
+
+def decorator(name: str, does: str, tells: str, run: Callable[[Any], T]) -> Callable[[Any], T]:
+    """The form of ``amp.NAME`` without a kernel; ``does`` and ``tells`` are verbs for who gives it a kernel."""
+
+    @at_the_kernel
+    def apply(function: Any) -> T:
+        if isinstance(function, KernelFunction):
+            kernel = function.__name__
+            raise TypeError(
+                f"@amp.{name} {does} a plain function at once; {tells} the kernel {kernel} with "
+                f"amp.{name}(domain, {kernel}, ...)"
+            )
+        return run(function)
+
+    return apply
+
+
+def at_the_kernel(function: Callable[P, T]) -> Callable[P, T]:
+    """Lets errors that point into a kernel leave without the compiler's own frames: the message says where.
+
+    With VKAMP_TRACEBACK=1 they stay, for people who work on the compiler.
+    """
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except (CompileError, UnsupportedFeatureError) as error:
+            if error.span is None or os.environ.get("VKAMP_TRACEBACK") == "1":
+                raise
+            raise error.with_traceback(None) from None
+
+    return call
