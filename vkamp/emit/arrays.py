@@ -9,7 +9,6 @@ parameter's place.  Functions that nothing calls are left out.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from vkamp.ir.nodes import (
@@ -20,10 +19,9 @@ from vkamp.ir.nodes import (
     Kernel,
     Local,
     Node,
-    Stmt,
     Variable,
+    map_block,
     root_of,
-    transform,
     walk_statements,
 )
 from vkamp.ir.types import Array
@@ -64,7 +62,7 @@ class _Binder:
         def change(node: Node) -> Node:
             return self.call(node) if isinstance(node, Call) else node
 
-        return _mapped(block, change)
+        return map_block(block, change)
 
     def call(self, call: Call) -> Call:
         """The call of the bound function, without the arguments that it now knows itself."""
@@ -85,15 +83,6 @@ class _Binder:
         return dataclasses.replace(call, function=name, args=args)
 
 
-def _mapped(block: Block, change: Callable[[Node], Node]) -> Block:
-    out = []
-    for statement in block:
-        new = transform(statement, change)
-        assert isinstance(new, Stmt)
-        out.append(new)
-    return tuple(out)
-
-
 def _substitute(block: Block, bound: dict[str, Variable]) -> Block:
     """The block with the variables of ``bound`` in place of the parameters of those names."""
 
@@ -102,7 +91,7 @@ def _substitute(block: Block, bound: dict[str, Variable]) -> Block:
             return dataclasses.replace(node, variable=bound.get(node.variable.name, node.variable))
         return node
 
-    return _mapped(block, change)
+    return map_block(block, change)
 
 
 def bind_arrays(kernel: Kernel) -> Kernel:

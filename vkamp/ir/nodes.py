@@ -69,6 +69,8 @@ __all__ = [
     "While",
     "blocks",
     "children",
+    "map_block",
+    "place_name",
     "root_of",
     "transform",
     "walk",
@@ -653,3 +655,27 @@ def transform(node: Node, change: Callable[[Node], Node]) -> Node:
     if updates:
         node = dataclasses.replace(node, **updates)  # type: ignore[arg-type]
     return change(node)
+
+
+def map_block(block: Block, change: Callable[[Node], Node]) -> Block:
+    """The block with ``change`` applied to every node, as :func:`transform` does."""
+    out = []
+    for statement in block:
+        new = transform(statement, change)
+        assert isinstance(new, Stmt)
+        out.append(new)
+    return tuple(out)
+
+
+def place_name(place: Place) -> str:
+    """A place for people, without its indices: ``values``, ``points.x``."""
+    if isinstance(place, Local):
+        return place.variable.name
+    if isinstance(place, BufferElement):
+        return place.buffer
+    if isinstance(place, FieldOf):
+        return f"{place_name(place.base)}.{place.name}"
+    if isinstance(place, ComponentsOf):
+        return f"{place_name(place.base)}.{place.letters}"
+    assert isinstance(place, (ArrayElement, Reinterpreted, ViewElement))
+    return place_name(place.base)

@@ -29,11 +29,12 @@ from vkamp.ir.nodes import (
     Variable,
     While,
     blocks,
+    map_block,
     walk_statements,
 )
 from vkamp.ir.types import INT32
 from vkamp.lower.errors import KeepsThreads
-from vkamp.lower.rewrite import Names, contains, map_block, with_variables
+from vkamp.lower.rewrite import Names, contains, with_variables
 
 __all__ = ["global_index", "inline_barriers", "is_wait", "thread_arguments"]
 

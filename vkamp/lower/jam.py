@@ -45,6 +45,7 @@ from vkamp.ir.nodes import (
     While,
     blocks,
     children,
+    map_block,
     root_of,
     transform,
     walk,
@@ -52,7 +53,7 @@ from vkamp.ir.nodes import (
 )
 from vkamp.ir.types import INT32, Array
 from vkamp.lower.bounds import linear, values
-from vkamp.lower.rewrite import Names, contains, filtered, map_block, with_variables
+from vkamp.lower.rewrite import Names, contains, filtered, with_variables
 
 __all__ = ["Jam", "jammed"]
 

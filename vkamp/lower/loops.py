@@ -43,6 +43,7 @@ from vkamp.ir.nodes import (
     Variable,
     While,
     blocks,
+    map_block,
     walk,
     walk_statements,
 )
@@ -52,7 +53,7 @@ from vkamp.lower.errors import KeepsThreads
 from vkamp.lower.inline import global_index, inline_barriers, is_wait, thread_arguments
 from vkamp.lower.jam import jammed
 from vkamp.lower.phases import Branch, Item, Phase, Repeat, Single, Sync, phases_of
-from vkamp.lower.rewrite import Names, changed, contains, filtered, map_block, value_of
+from vkamp.lower.rewrite import Names, changed, contains, filtered, value_of
 from vkamp.lower.values import Places, computable, hoist, places
 
 __all__ = ["lanes_for", "loops", "waits"]

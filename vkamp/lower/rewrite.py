@@ -22,10 +22,11 @@ from vkamp.ir.nodes import (
     Variable,
     While,
     blocks,
+    map_block,
     transform,
 )
 
-__all__ = ["Names", "changed", "contains", "filtered", "map_block", "value_of", "with_variables"]
+__all__ = ["Names", "changed", "contains", "filtered", "value_of", "with_variables"]
 
 
 class Names:
@@ -52,16 +53,6 @@ class Names:
 def value_of(variable: Variable, like: Node) -> Load:
     """The value of a whole variable."""
     return Load(like.span, variable.type, Local(like.span, variable.type, variable))
-
-
-def map_block(block: Block, change: Callable[[Node], Node]) -> Block:
-    """The block with ``change`` applied to every node."""
-    out = []
-    for statement in block:
-        new = transform(statement, change)
-        assert isinstance(new, Stmt)
-        out.append(new)
-    return tuple(out)
 
 
 def changed(node: Node, change: Callable[[Node], Node]) -> Expr:

@@ -72,7 +72,7 @@ class Places(Scope):
         return Address(root, [quote("M.inside(_t, S, K, N)", M=f"_mem_{root.buffer}", S=site, K=word, N=words)], 0)
 
     def _view_address(self, place: ir.ViewElement) -> Address:
-        name, rank = text_of(place.base), len(place.indices)
+        name, rank = ir.place_name(place.base), len(place.indices)
         site = self.site(place.span, name, "read", view_rank=rank)
         inside: list[ast.expr] = []
         for dim, (index, extent) in enumerate(zip(place.indices, place.extent, strict=True)):
@@ -99,7 +99,7 @@ class Places(Scope):
         address = self.address(place.base)
         array = place.base.type
         assert isinstance(array, Array)
-        site = self.site(place.span, text_of(place.base), "read", array)
+        site = self.site(place.span, ir.place_name(place.base), "read", array)
         stride = words_of(array.element)
         for dim in reversed(range(len(array.shape))):
             index, extent = place.indices[dim], array.shape[dim]
@@ -275,20 +275,6 @@ class Places(Scope):
         made = self.store_word(address, word, kind, 0, value)
         self.races = races
         return made
-
-
-def text_of(place: ir.Place) -> str:
-    """A place for people, without its indices."""
-    if isinstance(place, ir.Local):
-        return place.variable.name
-    if isinstance(place, ir.BufferElement):
-        return place.buffer
-    if isinstance(place, ir.FieldOf):
-        return f"{text_of(place.base)}.{place.name}"
-    if isinstance(place, ir.ComponentsOf):
-        return f"{text_of(place.base)}.{place.letters}"
-    assert isinstance(place, (ir.ArrayElement, ir.Reinterpreted, ir.ViewElement))
-    return text_of(place.base)
 
 
 def _int(expr: ir.Expr) -> ir.Expr:

@@ -13,7 +13,7 @@ from vkamp.ir import nodes
 from vkamp.ir.ranges import Ranges
 from vkamp.ir.types import INT32, UINT32, VECTOR_LETTERS, Array, Scalar, Struct, Type, Vector, scalar_fields
 
-__all__ = ["Address", "Addresses", "Bound", "buffer_word", "text_of", "words_in"]
+__all__ = ["Address", "Addresses", "Bound", "buffer_word", "words_in"]
 
 
 @dataclass(frozen=True)
@@ -37,20 +37,6 @@ class Address:
     place: nodes.Place
     bounds: list[Bound] = field(default_factory=list)
     terms: list[nodes.Expr] = field(default_factory=list)
-
-
-def text_of(place: nodes.Place) -> str:
-    """A place for people, without its indices."""
-    if isinstance(place, nodes.Local):
-        return place.variable.name
-    if isinstance(place, nodes.BufferElement):
-        return place.buffer
-    if isinstance(place, nodes.FieldOf):
-        return f"{text_of(place.base)}.{place.name}"
-    if isinstance(place, nodes.ComponentsOf):
-        return f"{text_of(place.base)}.{place.letters}"
-    assert isinstance(place, (nodes.ArrayElement, nodes.Reinterpreted, nodes.ViewElement))
-    return text_of(place.base)
 
 
 def words_in(place: nodes.Place) -> list[int]:
@@ -146,7 +132,7 @@ class Addresses:
         return [Bound(make.compare("lt", value, most), len(self._sites.values) - 1, value, most)]
 
     def _view(self, place: nodes.ViewElement) -> Address:
-        name, rank = text_of(place.base), len(place.indices)
+        name, rank = nodes.place_name(place.base), len(place.indices)
         bounds = []
         for dim, (index, size) in enumerate(zip(place.indices, place.extent, strict=True)):
             kept = self._index(index, name)
@@ -191,7 +177,7 @@ class Addresses:
     def _array(self, place: nodes.ArrayElement) -> Address:
         array = place.base.type
         assert isinstance(array, Array)
-        name, rank, make = text_of(place.base), len(place.indices), Maker(place.span)
+        name, rank, make = nodes.place_name(place.base), len(place.indices), Maker(place.span)
         address = self.of(place.base)
         kept = [self._index(i, name) for i in place.indices]
         stride = array.element.size // 4

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from vkamp.check.instrument.helpers import Helpers
 from vkamp.check.instrument.layout import RaceSite, Sites, ValueSite
 from vkamp.check.instrument.make import THREAD, Maker, is_simple, uint
-from vkamp.check.instrument.places import Address, Addresses, text_of, words_in
+from vkamp.check.instrument.places import Address, Addresses, words_in
 from vkamp.errors import Span
 from vkamp.findings import AccessKind
 from vkamp.ir import nodes
@@ -449,7 +449,7 @@ class Rewriter:
             self.out += notes
             return value
         make = Maker(expr.span)
-        name = text_of(expr.place).replace(".", "_").replace(" ", "_")
+        name = nodes.place_name(expr.place).replace(".", "_").replace(" ", "_")
         target = self.new(f"{name}_value", expr.type)
         self.guarded(address, [*notes, make.set(target, value)], self._zeroed(target, make))
         return make.load(target)
