@@ -25,6 +25,7 @@ class Target:
     runs the IR; its shader is for people.  ``lowering``: whether each thread of a tile is an
     invocation, or loops over them are run by at most ``lanes`` invocations, which are one subgroup; ``auto``: loops
     where they gain something.  ``most_turns``: the iterations after which the driver ends a shader's loops.
+    ``fences_wait``: the driver makes a ``barrier()`` of a memory barrier.
     """
 
     push_words: int = 32
@@ -34,6 +35,7 @@ class Target:
     lowering: Lowering = "threads"
     lanes: int = 1
     most_turns: int | None = None
+    fences_wait: bool = False
 
 
 @dataclass(frozen=True)

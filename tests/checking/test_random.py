@@ -11,7 +11,6 @@ import pytest
 import vkamp as amp
 from tests.check.random_kernels import random_kernel
 from vkamp import pipeline, sim
-from vkamp.artifacts import Target
 from vkamp.check.conflicts import RaceVerdicts
 from vkamp.check.uniformity import check_uniformity
 from vkamp.dispatch import checking, launch
@@ -20,7 +19,9 @@ from vkamp.errors import CompileError, Span
 from vkamp.ir import nodes
 from vkamp.ir.access import access, contiguous
 
-KERNELS = 25
+KERNELS = 16
+#: Wrong once: lavapipe made barriers of the fences in check mode's functions, which threads reach as they may.
+FOUND = [2007, 2009]
 Found = set[tuple[str, frozenset[int]]]
 
 
@@ -58,15 +59,18 @@ def both(view: amp.accelerator_view, kernel: nodes.Kernel, n: int) -> tuple[Foun
     containers = {b.name: amp.array_view(memory[b.name]) for b in kernel.buffers}
     arguments = pipeline.Arguments(containers=containers, scalars={"n": n})  # type: ignore[arg-type]
     compiled = pipeline.Compiled(kernel, access(kernel), contiguous(kernel), (), {}, RaceVerdicts())
-    executable = pipeline.executable(kernel, Target())
+    limits = view.accelerator.limits
+    assert limits is not None
+    target = launch.plain_target(Domain(domain, kernel.tile), limits, view)
+    executable = pipeline.executable(kernel, target)
     prepared = launch.Prepared(
-        view, Domain(domain, kernel.tile), arguments, compiled, Target(), executable, launch.Entry(compiled)
+        view, Domain(domain, kernel.tile), arguments, compiled, target, executable, launch.Entry(compiled)
     )
     return found(wanted), found(checking.run(prepared))
 
 
-@pytest.mark.accelerators("swiftshader")
-@pytest.mark.parametrize("seed", range(KERNELS))
+@pytest.mark.accelerators("swiftshader", "llvmpipe")
+@pytest.mark.parametrize("seed", [*range(KERNELS), *FOUND])
 def test_devices_find_what_the_reference_finds(accelerator_view: amp.accelerator_view, seed: int) -> None:
     kernel = with_lines(random_kernel(seed))
     try:

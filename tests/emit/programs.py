@@ -572,6 +572,9 @@ PROGRAMS = {
         buffers(input=(FLOAT32, 1, READONLY), sample=(FLOAT32, 1, READONLY), output_=(FLOAT32, 1)),
     ),
     "fences": Program(fences, 1, (8,), buffers(a=(INT32, 1))),
+    "fences_narrow": Program(
+        fences, 1, (8,), buffers(a=(INT32, 1)), target=Target(fences_wait=True)
+    ),
     "mathematics": Program(
         mathematics, 1, None, buffers(x=(FLOAT32, 1, READONLY), y=(FLOAT32, 2))
     ),

@@ -78,6 +78,37 @@ def test_fences_stand_in_divergent_code(accelerator_view):
     same(np.asarray(out), [shared[nxt], boxes[nxt]])
 
 
+def _turns_with_fences(t, box, sums, fence: amp.constant):
+    """Row r of a tile goes through 5r + 1 fences, all of them before its barrier."""
+    row, g = t.local[0], t.global_[0]
+    shared = amp.tile_static((4, 8), amp.int32)
+    shared[t.local] = 0
+    for k in range(5 * row + 1):
+        shared[t.local] += k
+        box[g, t.global_[1]] = k
+        if fence == 0:
+            amp.all_memory_fence(t.barrier)
+        elif fence == 1:
+            amp.global_memory_fence(t.barrier)
+        else:
+            amp.tile_static_memory_fence(t.barrier)
+    t.barrier.wait()
+    sums[g, t.global_[1]] = shared[3 - row, t.local[1]]
+
+
+@pytest.mark.parametrize("fence", range(3))
+@pytest.mark.parametrize("lowering", ["threads", "loops"])
+def test_threads_may_run_different_numbers_of_fences(accelerator_view, lowering, fence):
+    """lavapipe made barriers of fences: loops over them were cut short, and others' barriers fell apart."""
+    box, sums = amp.array_view(np.full((8, 16), -1, I32)), amp.array_view(np.zeros((8, 16), I32))
+    kernel = amp.kernel(lowering=lowering)(_turns_with_fences)
+    amp.parallel_for_each(accelerator_view, amp.extent(8, 16).tile(4, 8), kernel, box, sums, fence=fence)
+    turns = 5 * (np.arange(8) % 4)[:, None] + 1 + np.zeros((1, 16), int)
+    same(np.asarray(box), turns - 1)
+    other = turns[::-1]
+    same(np.asarray(sums), other * (other - 1) // 2)
+
+
 @amp.kernel
 def fence_and_barrier_apart(t, box, out):
     g = t.global_[0]

@@ -301,3 +301,18 @@ def test_rank_prefers_hardware_then_exact_loops_then_memory(info):
     ]
     for order in (wanted, wanted[::-1], wanted[3:] + wanted[:3]):
         assert sorted(order, key=devices.rank) == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "wait"),
+    [
+        ("llvmpipe (LLVM 15.0.6, 256 bits)", "Mesa 22.3.6 (LLVM 15.0.6)", True),
+        ("llvmpipe (LLVM 16.0.0, 256 bits)", "Mesa 23.3.1 (LLVM 16.0.0)", True),
+        ("llvmpipe (LLVM 19.1.1, 256 bits)", "Mesa 24.0.0 (LLVM 19.1.1)", False),
+        ("llvmpipe", "of its own", True),
+        ("AMD Radeon (RADV NAVI21)", "Mesa 22.3.6", False),
+        ("SwiftShader Device (Subzero)", "SwiftShader driver", False),
+    ],
+)
+def test_which_drivers_make_barriers_of_fences(info, name, version, wait):
+    assert dataclasses.replace(info, name=name, driver=version).fences_wait is wait

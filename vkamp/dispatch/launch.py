@@ -29,7 +29,17 @@ from vkamp.lang.kernel import LOWERINGS, BoundKernel, DeviceFunction, KernelFunc
 from vkamp.run.accelerators import accelerator_view
 from vkamp.run.engine import Buffer, Dispatch, Launch, Limits, Program
 
-__all__ = ["Bound", "Prepared", "bind", "check_limits", "enqueue", "parallel_for_each", "prepare", "run"]
+__all__ = [
+    "Bound",
+    "Prepared",
+    "bind",
+    "check_limits",
+    "enqueue",
+    "parallel_for_each",
+    "plain_target",
+    "prepare",
+    "run",
+]
 
 #: Compiled kernels kept; the oldest goes first.
 _KEEP = 1024
@@ -136,22 +146,27 @@ def prepare(
     check_tile(domain, limits, target.accelerator.description)
     request = pipeline.make_request(function, precise, domain.rank, domain.tile, arguments, target)
     entry = _compile(request, function, arguments)
-    form = pipeline.choose_target(
-        domain.rank,
-        domain.tile,
-        domain.shape,
-        limits.tile_count,
-        limits.push_bytes // 4,
-        limits.tile_threads,
-        reference=target.accelerator.device_path == "reference",
-    )
-    form = _with_lowering(form, kernel, domain.tile, target)
+    form = _with_lowering(plain_target(domain, limits, target), kernel, domain.tile, target)
     executable = entry.executables.get(form)
     if executable is None:
         executable = pipeline.executable(entry.compiled.kernel, form)
         check_limits(executable, limits, function.__name__, target)
         entry.executables[form] = executable
     return Prepared(target, domain, arguments, entry.compiled, form, executable, entry)
+
+
+def plain_target(domain: Domain, limits: Limits, view: accelerator_view) -> Target:
+    """What the printer must know of a view's device, for each thread as an invocation."""
+    return pipeline.choose_target(
+        domain.rank,
+        domain.tile,
+        domain.shape,
+        limits.tile_count,
+        limits.push_bytes // 4,
+        limits.tile_threads,
+        reference=view.accelerator.device_path == "reference",
+        fences_wait=view._queue.info.fences_wait,
+    )
 
 
 def _with_lowering(form: Target, kernel: Any, tile: tuple[int, ...] | None, view: accelerator_view) -> Target:

@@ -16,6 +16,7 @@ from vkamp.emit.threads import thread_lines
 from vkamp.errors import Span, UnsupportedFeatureError
 from vkamp.ir.access import memory_type, own_nodes
 from vkamp.ir.builtins import ATOMICS, AtomicRow
+from vkamp.ir.fences import Fence
 from vkamp.ir.nodes import (
     ArrayElement,
     Assert,
@@ -99,6 +100,11 @@ def holds_float(kind: Type) -> bool:
     if isinstance(kind, Array):
         return holds_float(kind.element)
     return any(scalar.kind == "float" for _, scalar, _ in scalar_fields(kind))
+
+
+def fence_glsl(fence: Fence, target: Target) -> tuple[str, ...]:
+    """The statements of a fence."""
+    return fence.narrow if fence.narrow and target.fences_wait else fence.glsl
 
 
 def python_line(span: Span) -> str:
@@ -299,7 +305,7 @@ class _FunctionPrinter:
         elif isinstance(statement, Declare):
             self.add(f"{self._declared(statement.variable)};", statement.span)
         elif isinstance(statement, Barrier):
-            self.add(" ".join(statement.fence.glsl), statement.span)
+            self.add(" ".join(fence_glsl(statement.fence, self.target)), statement.span)
         else:
             assert isinstance(statement, (Break, Continue))
             self.add("break;" if isinstance(statement, Break) else "continue;", statement.span)

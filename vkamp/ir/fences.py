@@ -12,16 +12,23 @@ __all__ = ["FENCES", "LANE_FENCES", "Fence"]
 
 @dataclass(frozen=True)
 class Fence:
-    """A method of ``tile_barrier`` or a fence function, and what it orders."""
+    """A method of ``tile_barrier`` or a fence function, and what it orders.
+
+    ``narrow``: how a fence that does not wait is written for drivers that make a ``barrier()`` of every memory
+    barrier which reaches beyond a subgroup.
+    """
 
     name: str
     waits: bool
     orders_global: bool
     orders_tile_static: bool
     glsl: tuple[str, ...]
+    narrow: tuple[str, ...] = ()
 
 
 _SHARED, _BUFFER, _BARRIER = "memoryBarrierShared();", "memoryBarrierBuffer();", "barrier();"
+_LANES = "subgroupBarrier();"
+_LANES_SHARED, _LANES_BUFFER = "subgroupMemoryBarrierShared();", "subgroupMemoryBarrierBuffer();"
 
 #: By Python name: methods of ``t_idx.barrier`` first, then the functions that take a barrier.
 FENCES: dict[str, Fence] = {
@@ -31,14 +38,11 @@ FENCES: dict[str, Fence] = {
         Fence("wait_with_all_memory_fence", True, True, True, (_SHARED, _BUFFER, _BARRIER)),
         Fence("wait_with_global_memory_fence", True, True, False, (_BUFFER, _BARRIER)),
         Fence("wait_with_tile_static_memory_fence", True, False, True, (_SHARED, _BARRIER)),
-        Fence("all_memory_fence", False, True, True, (_SHARED, _BUFFER)),
-        Fence("global_memory_fence", False, True, False, (_BUFFER,)),
-        Fence("tile_static_memory_fence", False, False, True, (_SHARED,)),
+        Fence("all_memory_fence", False, True, True, (_SHARED, _BUFFER), (_LANES_SHARED, _LANES_BUFFER)),
+        Fence("global_memory_fence", False, True, False, (_BUFFER,), (_LANES_BUFFER,)),
+        Fence("tile_static_memory_fence", False, False, True, (_SHARED,), (_LANES_SHARED,)),
     )
 }
-
-_LANES = "subgroupBarrier();"
-_LANES_SHARED, _LANES_BUFFER = "subgroupMemoryBarrierShared();", "subgroupMemoryBarrierBuffer();"
 
 #: What stands for a waiting fence where one subgroup runs a whole tile, by what it orders (global, tile_static).
 LANE_FENCES: dict[tuple[bool, bool], Fence] = {

@@ -8,6 +8,7 @@ imports an engine or a driver.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -112,6 +113,17 @@ class DeviceInfo:
     def usable_features(self) -> frozenset[str]:
         """What a program may use there now: the device has it and the engine can enable it."""
         return self.features & self.engine_features
+
+    @property
+    def fences_wait(self) -> bool:
+        """Whether the driver makes a ``barrier()`` of every memory barrier that reaches beyond a subgroup.
+
+        lavapipe does (docs/cpu-devices.md); Mesa 24 has them apart.
+        """
+        if "llvmpipe" not in self.name:
+            return False
+        version = re.search(r"Mesa (\d+)", self.driver)
+        return version is None or int(version[1]) < 24
 
 
 @dataclass
