@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from tests.lower import copies
 from tests.lower.programs import PROGRAMS, Program
 from vkamp.lower import lanes_for
 
@@ -66,6 +67,15 @@ def test_what_is_chosen(name: str, accelerator_view: amp.accelerator_view) -> No
     plain = _inspect(program, "threads", accelerator_view)
     assert plain.lowering == "threads" and " barrier();" in plain.glsl
     assert found.ir == plain.ir
+
+
+@pytest.mark.accelerators("swiftshader")
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name.startswith("copy_")])
+def test_copies(name: str, accelerator_view: amp.accelerator_view) -> None:
+    """Arrays that are copies of memory are gone, with the barriers that have no other work."""
+    glsl = _inspect(PROGRAMS[name](), "loops", accelerator_view).glsl
+    assert ("shared " in glsl) == (name in copies.KEPT)
+    assert ("subgroupBarrier" in glsl) == (name in copies.KEPT or name in copies.ORDERED)
 
 
 @pytest.mark.accelerators("swiftshader")

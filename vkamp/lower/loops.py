@@ -50,6 +50,7 @@ from vkamp.ir.nodes import (
 from vkamp.ir.types import BOOL, INT32, Array
 from vkamp.lower.bounds import Bound, flattened, folded, guards, split_guarded
 from vkamp.lower.errors import KeepsThreads
+from vkamp.lower.forward import forwarded
 from vkamp.lower.inline import global_index, inline_barriers, is_wait, thread_arguments
 from vkamp.lower.jam import jammed
 from vkamp.lower.phases import Branch, Item, Phase, Repeat, Single, Sync, phases_of
@@ -88,7 +89,7 @@ def loops(kernel: Kernel, most: int) -> Kernel:
     if kernel.tile is None:
         raise KeepsThreads("its domain has no tiles")
     lanes = lanes_for(kernel.tile, most)
-    kernel = thread_arguments(inline_barriers(kernel))
+    kernel = forwarded(thread_arguments(inline_barriers(kernel)))
     names = Names(kernel.body, (v.name for v in kernel.tile_statics))
     variables = list(kernel.body.variables)
     items, once = hoist(kernel, phases_of(kernel.body.body), names, variables)

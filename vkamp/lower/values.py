@@ -47,7 +47,7 @@ from vkamp.ir.types import Array, Struct
 from vkamp.lower.phases import Branch, Item, Phase, Repeat, Single, walk_items
 from vkamp.lower.rewrite import Names, value_of
 
-__all__ = ["Places", "computable", "hoist", "places"]
+__all__ = ["Places", "computable", "constant_buffers", "hoist", "places", "uniform_variables"]
 
 #: What a value may cost to be computed again rather than kept; a kept one costs a store and a load in each phase.
 _CHEAP = 24
@@ -69,7 +69,7 @@ class Places:
 # -- uniform values ------------------------------------------------------------------------------------------------
 
 
-def _constant_buffers(kernel: Kernel) -> frozenset[str]:
+def constant_buffers(kernel: Kernel) -> frozenset[str]:
     """The containers whose memory the kernel changes nowhere."""
     table = access(kernel)
     changed = {b.storage for b in kernel.buffers if table[b.name].changes}
@@ -80,7 +80,7 @@ class _Uniform:
     """Which variables may exist once: every assignment of them is run once, with uniform values."""
 
     def __init__(self, kernel: Kernel, items: tuple[Item, ...]) -> None:
-        self.constant = _constant_buffers(kernel)
+        self.constant = constant_buffers(kernel)
         phases = [item for item in walk_items(items) if isinstance(item, Phase)]
         self.variables = {
             v.name
@@ -127,6 +127,11 @@ class _Uniform:
             if isinstance(node, Local) and node.variable.name not in self.variables:
                 return False
         return True
+
+
+def uniform_variables(kernel: Kernel, items: tuple[Item, ...]) -> frozenset[str]:
+    """The variables that are the same for all threads of a tile, wherever they come to the same place together."""
+    return frozenset(_Uniform(kernel, items).variables)
 
 
 def leading(phase: Phase) -> Iterable[tuple[Stmt, bool]]:
@@ -257,7 +262,7 @@ class _Again:
     """
 
     def __init__(self, kernel: Kernel, items: tuple[Item, ...], once: frozenset[str], across: set[str]) -> None:
-        self.constant = _constant_buffers(kernel)
+        self.constant = constant_buffers(kernel)
         self.once = once
         self.across = across
         self.definitions: dict[str, list[Stmt]] = {}

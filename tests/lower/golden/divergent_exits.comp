@@ -1,5 +1,4 @@
 #version 450
-#extension GL_KHR_shader_subgroup_basic : require
 
 // divergent_exits: tiles of 12 threads as loops of 4 lanes
 //   values  int32, rank 1, read
@@ -15,8 +14,6 @@ layout(std430, set = 0, binding = 0) restrict readonly buffer values_buffer {
 layout(std430, set = 0, binding = 1) restrict writeonly buffer out_buffer {
     int out_[];
 };
-
-shared int slots[12];
 
 // Python's %: the sign is the divisor's. GLSL's % is undefined for negative operands.
 int floor_mod(int a, int b) {
@@ -34,17 +31,6 @@ void main() {
     // Phase 1
     for (int t_idx_local_0 = lane_0; t_idx_local_0 < 12; t_idx_local_0 += 4) {
         int t_idx_global_0 = t_idx_tile_origin_0 + t_idx_local_0;
-        // here = t_idx.local[0]
-        int here = t_idx_local_0;
-        // slots[here] = values[t_idx]
-        slots[here] = values[t_idx_global_0];
-    }
-    // t_idx.barrier.wait()
-    subgroupMemoryBarrierShared(); subgroupMemoryBarrierBuffer(); subgroupBarrier();
-
-    // Phase 2
-    for (int t_idx_local_0 = lane_0; t_idx_local_0 < 12; t_idx_local_0 += 4) {
-        int t_idx_global_0 = t_idx_tile_origin_0 + t_idx_local_0;
         bool returned = false;
         // here = t_idx.local[0]
         int here = t_idx_local_0;
@@ -58,7 +44,7 @@ void main() {
         // for i in range(12):
         for (int i = 0; i < 12; ++i) {
             // if slots[i] < 0:
-            if (slots[i] < 0) {
+            if (values[t_idx_tile_origin_0 + i] < 0) {
                 continue;
             }
             // j = i
@@ -66,7 +52,7 @@ void main() {
             // while j < 12:
             while (j < 12) {
                 // if slots[j] % 7 == here % 7:
-                if (floor_mod(slots[j], 7) == here % 7) {
+                if (floor_mod(values[t_idx_tile_origin_0 + j], 7) == here % 7) {
                     // out[t_idx] = j * 100 + i
                     out_[t_idx_global_0] = j * 100 + i;
                     // return

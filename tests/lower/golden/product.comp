@@ -27,7 +27,6 @@ layout(std430, set = 0, binding = 2) restrict writeonly buffer c_buffer {
     float c[];
 };
 
-shared float rows[4][6];
 shared float cols[6][6];
 
 void main() {
@@ -49,14 +48,11 @@ void main() {
     for (int k = 0; k < a_extent_1; k += 6) {
         // Phase 2
         for (int t_idx_local_0 = 0; t_idx_local_0 < 4; ++t_idx_local_0) {
-            int t_idx_global_0 = t_idx_tile_origin_0 + t_idx_local_0;
             for (int t_idx_local_1 = lane_1; t_idx_local_1 < 6; t_idx_local_1 += 4) {
                 int t_idx_global_1 = t_idx_tile_origin_1 + t_idx_local_1;
                 // row, col = t_idx.local[0], t_idx.local[1]
                 int row = t_idx_local_0;
                 int col = t_idx_local_1;
-                // rows[row, col] = a[t_idx.global_[0], k + col]
-                rows[row][col] = a[t_idx_global_0 * a_extent_1 + k + col];
                 // for extra in range(row, 6, 4):
                 for (int extra = row; extra < 6; extra += 4) {
                     // cols[extra, col] = b[k + extra, t_idx.global_[1]]
@@ -69,15 +65,15 @@ void main() {
 
         // Phase 3
         for (int t_idx_local_0 = 0; t_idx_local_0 < 4; ++t_idx_local_0) {
+            int t_idx_global_0 = t_idx_tile_origin_0 + t_idx_local_0;
             for (int t_idx_local_1 = lane_1; t_idx_local_1 < 6; t_idx_local_1 += 4) {
                 float total = total_kept[t_idx_local_0][t_idx_local_1 >> 2];
                 // row, col = t_idx.local[0], t_idx.local[1]
-                int row = t_idx_local_0;
                 int col = t_idx_local_1;
                 // for i in range(6):
                 for (int i = 0; i < 6; ++i) {
                     // total += rows[row, i] * cols[i, col]
-                    total += rows[row][i] * cols[i][col];
+                    total += a[t_idx_global_0 * a_extent_1 + k + i] * cols[i][col];
                 }
                 total_kept[t_idx_local_0][t_idx_local_1 >> 2] = total;
             }
