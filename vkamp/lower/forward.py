@@ -36,6 +36,7 @@ from vkamp.ir.nodes import (
     Variable,
     While,
     blocks,
+    map_block,
     root_of,
     walk,
     walk_statements,
@@ -45,7 +46,7 @@ from vkamp.ir.types import INT32, Array
 from vkamp.lower.bounds import folded, linear
 from vkamp.lower.inline import global_index, is_wait
 from vkamp.lower.phases import phases_of
-from vkamp.lower.rewrite import changed, contains, filtered, map_block
+from vkamp.lower.rewrite import changed, contains, filtered
 from vkamp.lower.values import constant_buffers, uniform_variables
 
 __all__ = ["forwarded"]
