@@ -26,6 +26,7 @@ __all__ = [
     "RaceError",
     "RaceWarning",
     "ShaderEditError",
+    "ShaderEditWarning",
     "Span",
     "UnsupportedFeatureError",
     "diagnostic",
@@ -138,8 +139,12 @@ class RaceError(CheckError):
     """Two threads access one element, one of them writing, and nothing orders them."""
 
 
-class ShaderEditError(AmpError):
-    """A hand-edited shader does not fit its kernel."""
+class ShaderEditError(_LocatedError):
+    """A hand-edited shader does not compile or does not fit its kernel; nothing runs.  ``span`` is in its file."""
+
+
+class ShaderEditWarning(UserWarning):
+    """A kernel has a hand-edited shader, and this launch does not use it."""
 
 
 class CheckWarning(UserWarning):
@@ -232,7 +237,7 @@ def diagnostic(
     *,
     notes: Iterable[Note] = (),
     **fields: object,
-) -> CompileError | UnsupportedFeatureError:
+) -> CompileError | UnsupportedFeatureError | ShaderEditError:
     """The error of row ``code``, its text filled in with ``fields``; the caller raises it."""
     row = MESSAGES[code]
     notes = tuple(notes)
@@ -243,14 +248,16 @@ def diagnostic(
         row.help.format(**fields),
     )
     error = row.error(text, error_code=code, span=span, notes=notes)
-    assert isinstance(error, (CompileError, UnsupportedFeatureError))
+    assert isinstance(error, (CompileError, UnsupportedFeatureError, ShaderEditError))
     return error
 
 
 _C = CompileError
 _U = UnsupportedFeatureError
+_E = ShaderEditError
 
-#: Codes: 1xx syntax, 2xx names and calls, 3xx types, 4xx memory, 5xx control flow, 6xx barriers and races.
+#: Codes: 1xx syntax, 2xx names and calls, 3xx types, 4xx memory, 5xx control flow, 6xx barriers and races, 7xx hand-edited
+#: shaders.
 MESSAGES: dict[str, Message] = {
     # -- 1xx: syntax
     "VKA101": Message(_C, "the kernel language has no {what}", "{advice}"),
@@ -606,6 +613,41 @@ MESSAGES.update(
             _C,
             "this barrier orders nothing: no thread accesses {memory} memory {where}",
             "leave it out, or let its fence order what is accessed",
+        ),
+    }
+)
+
+# -- 7xx: hand-edited shaders
+_DROP = "or drop the edit: vkamp shaders revert {name}"
+MESSAGES.update(
+    {
+        "VKA701": Message(_E, "glslang refuses this hand-edited shader: {said}", f"mend the line, {_DROP}"),
+        "VKA702": Message(
+            _E,
+            "this hand-edited shader no longer fits its kernel: {what}",
+            f"put its declarations back as they were (vkamp shaders diff {{name}}), {_DROP}",
+        ),
+        "VKA703": Message(
+            _E,
+            "this shader was edited for another version of its kernel: what vkamp generates for `{kernel}` has changed",
+            "put the edit onto the new shader: vkamp shaders merge {name}",
+        ),
+        "VKA704": Message(
+            _E,
+            "this hand-edited shader has a conflict that a merge left to you",
+            "keep what is right of the lines from <<<<<<< to >>>>>>>, and remove the markers; "
+            "vkamp shaders merge --undo {name} takes the merge back",
+        ),
+        "VKA705": Message(
+            _E,
+            "the generated shader that this one was edited from is missing: {base}",
+            "take it back from version control; or put the edit aside, and export the shader anew",
+        ),
+        "VKA706": Message(_E, "spirv-val refuses this hand-edited shader: {said}", f"mend the line, {_DROP}"),
+        "VKA707": Message(
+            _E,
+            "this hand-edited shader needs {features}, which {who}",
+            f"write it without, {_DROP}",
         ),
     }
 )

@@ -12,8 +12,10 @@ from collections.abc import Callable, Sequence
 
 from vkamp.cache import DiskCache, default_cache
 from vkamp.spirv.glslang import OPTIONS, Compiler, GlslError, GlslMessage, find_compiler, run, run_many
+from vkamp.spirv.reflection import reflect, source_line
+from vkamp.spirv.validator import find_validator, validator_messages
 
-__all__ = ["GlslError", "GlslMessage", "compile", "compile_many"]
+__all__ = ["GlslError", "GlslMessage", "compile", "compile_many", "reflect", "validate"]
 
 #: Increase when the same text, compiler and options are to give something else.
 _FORMAT = 1
@@ -83,3 +85,24 @@ def _version(compiler: Compiler, cache: DiskCache) -> str:
         known = compiler.version().encode()
         cache.put(key, known)
     return known.decode()
+
+
+def validate(glsl: str, *, name: str = "kernel") -> list[GlslMessage]:
+    """What spirv-val says against a shader that glslang accepts; ``[]`` if nothing, or if it is not installed.
+
+    Generated shaders need none: it is for those that a person has changed.
+    """
+    validator = find_validator()
+    if validator is None:
+        return []
+    data, cache = compile(glsl, name=name), default_cache()
+    key = "valid-" + hashlib.sha256("\0".join(validator.identity()).encode() + data).hexdigest()
+    if cache.get(key) is not None:
+        return []
+    if not validator_messages(validator, data):
+        cache.put(key, b"valid")
+        return []
+    # Once more, with the lines of the shader in the module.
+    lined = run(find_compiler(), glsl, name, ("-g",))
+    found = validator_messages(validator, lined)
+    return [GlslMessage(None if at is None else source_line(lined, at), text) for at, text in found]

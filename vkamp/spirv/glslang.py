@@ -17,7 +17,18 @@ from pathlib import Path
 
 from vkamp.errors import AmpError
 
-__all__ = ["OPTIONS", "Compiler", "GlslError", "GlslMessage", "find_compiler", "run", "run_many"]
+__all__ = [
+    "OPTIONS",
+    "Compiler",
+    "GlslError",
+    "GlslMessage",
+    "cmeel_prefixes",
+    "execute",
+    "find_compiler",
+    "run",
+    "run_many",
+    "workplace",
+]
 
 #: Vulkan 1.1 is what the engines ask for: newer SPIR-V would not be valid there.
 OPTIONS = ("--target-env", "vulkan1.1", "-S", "comp")
@@ -88,8 +99,8 @@ class Compiler:
 
     def version(self) -> str:
         """What it says of its version."""
-        with _workplace() as folder:
-            status, text = _execute(self, ["--version"], folder)
+        with workplace() as folder:
+            status, text = execute(self, ["--version"], folder)
         if status != 0:
             raise AmpError(f"{self.path} --version {_ending(status)}:\n{text}\n{_INSTALL}")
         return text
@@ -114,7 +125,7 @@ def _find(named: str, search_path: str, sdk: str) -> Compiler:
         if found is None:
             raise AmpError(f"VKAMP_GLSLANG names {named!r}, which is no program that can be run")
         return Compiler(found)
-    for prefix in _cmeel_prefixes():
+    for prefix in cmeel_prefixes():
         for program in _PROGRAMS:
             found = shutil.which(program, path=str(prefix / "bin"))
             if found is not None:
@@ -127,7 +138,7 @@ def _find(named: str, search_path: str, sdk: str) -> Compiler:
     raise AmpError(f"glslangValidator, which compiles the generated shaders, is not installed: {_INSTALL}")
 
 
-def _cmeel_prefixes() -> Iterator[Path]:
+def cmeel_prefixes() -> Iterator[Path]:
     """Where cmeel puts programs: the scripts that it puts on the PATH cost as much as a compilation."""
     paths = sysconfig.get_paths()
     for folder in dict.fromkeys([paths["purelib"], paths["platlib"], *sys.path]):
@@ -139,13 +150,13 @@ def _cmeel_prefixes() -> Iterator[Path]:
 # -- running it --------------------------------------------------------------------------------------------------
 
 
-def run(compiler: Compiler, glsl: str, name: str) -> bytes:
+def run(compiler: Compiler, glsl: str, name: str, options: tuple[str, ...] = ()) -> bytes:
     """The SPIR-V of one compute shader; errors as ``vkamp.spirv.compile`` says."""
-    with _workplace() as folder:
+    with workplace() as folder:
         source, output = Path(folder, "shader.comp"), Path(folder, "shader.spv")
         _write(source, glsl)
-        arguments = [*OPTIONS, *_limits(compiler, glsl, folder), "-o", str(output), str(source)]
-        status, text = _execute(compiler, arguments, folder)
+        arguments = [*OPTIONS, *options, *_limits(compiler, glsl, folder), "-o", str(output), str(source)]
+        status, text = execute(compiler, arguments, folder)
         if status != 0:
             raise _refusal(compiler, status, text, glsl, name)
         try:
@@ -167,7 +178,7 @@ def run_many(compiler: Compiler, shaders: Sequence[str]) -> list[bytes | None]:
     done: list[bytes | None] = [None] * len(shaders)
     if compiler.libraries is None or not compiler.has_library():
         return done
-    with _workplace() as folder:
+    with workplace() as folder:
         for number, glsl in enumerate(shaders):
             # The library has the validator's own limits.
             if _within_limits(glsl):
@@ -176,7 +187,7 @@ def run_many(compiler: Compiler, shaders: Sequence[str]) -> list[bytes | None]:
         python = Compiler(sys.executable, compiler.libraries)
         # It may hang on a shader: what came before that is done, and alone each has its own error.
         with contextlib.suppress(AmpError):
-            _execute(python, ["-I", "-S", str(program), folder, compiler.libraries], folder)
+            execute(python, ["-I", "-S", str(program), folder, compiler.libraries], folder)
         for number in range(len(shaders)):
             path = Path(folder, f"{number:06}.spv")
             data = path.read_bytes() if path.exists() else b""
@@ -199,7 +210,7 @@ def _limits(compiler: Compiler, glsl: str, folder: str) -> list[str]:
         return []
     sizes = {axis: int(size) for axis, size in _LOCAL_SIZE.findall(glsl)}
     # A file of limits has to name all of them.
-    _, text = _execute(compiler, ["-c"], folder)
+    _, text = execute(compiler, ["-c"], folder)
     for axis, size in sizes.items():
         most = max(size, _LARGEST_TILE[axis])
         text = re.sub(rf"^(MaxComputeWorkGroupSize{axis.upper()}) \d+", rf"\g<1> {most}", text, flags=re.MULTILINE)
@@ -208,7 +219,8 @@ def _limits(compiler: Compiler, glsl: str, folder: str) -> list[str]:
     return [str(path)]
 
 
-def _workplace() -> tempfile.TemporaryDirectory[str]:
+def workplace() -> tempfile.TemporaryDirectory[str]:
+    """A folder for one run of a program; AmpError if there can be none."""
     try:
         return tempfile.TemporaryDirectory(prefix="vkamp-")
     except OSError as error:
@@ -222,7 +234,7 @@ def _write(path: Path, text: str) -> None:
         raise AmpError(f"cannot write a temporary file to compile a shader: {error}") from error
 
 
-def _execute(compiler: Compiler, arguments: list[str], folder: str) -> tuple[int, str]:
+def execute(compiler: Compiler, arguments: list[str], folder: str) -> tuple[int, str]:
     """The exit status and everything said.
 
     The output goes to a file: a pipe would be kept open by what a killed compiler has started.

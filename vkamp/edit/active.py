@@ -1,0 +1,101 @@
+"""Which folder of shaders is in force in this process, and when it has changed.
+
+The folder is that of ``use_folder``, else of the environment variable ``VKAMP_SHADERS``, else ``shaders/`` of the
+project in whose folder the process runs.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vkamp.edit.store import Store, find_folder
+from vkamp.errors import AmpError
+
+__all__ = ["active_folder", "generation", "look_again", "use_folder"]
+
+#: Seconds between looks at the folder's files, and between looks for a folder.
+_PERIOD = 0.1
+_OFF = frozenset({"0", "off", "none"})
+
+
+@dataclass
+class _State:
+    chosen: Path | None = None
+    is_chosen: bool = False
+    store: Store | None = None
+    snapshot: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    generation: int = 0
+    next_look: float = 0.0
+    next_search: float = 0.0
+
+
+_state = _State()
+_lock = threading.Lock()
+
+
+def use_folder(path: Path | None) -> None:
+    """From now on the shaders of ``path`` are in force, and of no other folder; with ``None`` no hand-edited ones."""
+    with _lock:
+        _state.chosen, _state.is_chosen = path, True
+        _set(path)
+
+
+def active_folder() -> Store | None:
+    """The folder in force, as it is now; looks for one where none is yet."""
+    now = time.monotonic()
+    if now >= _state.next_search:
+        with _lock:
+            wanted = _wanted()
+            _state.next_search = now + _PERIOD
+            if wanted != (None if _state.store is None else _state.store.folder):
+                _set(wanted)
+    generation()
+    return _state.store
+
+
+def generation() -> int:
+    """A number that grows with every change of what is in force; cheap, for every launch."""
+    if _state.store is not None and time.monotonic() >= _state.next_look:
+        look_again()
+    return _state.generation
+
+
+def look_again() -> None:
+    """Looks at the folder's files now."""
+    with _lock:
+        _state.next_look = time.monotonic() + _PERIOD
+        if _state.store is None:
+            return
+        snapshot = _state.store.snapshot()
+        if snapshot != _state.snapshot:
+            _state.store, _state.snapshot = Store(_state.store.folder), snapshot
+            _state.generation += 1
+
+
+def _wanted() -> Path | None:
+    if _state.is_chosen:
+        return _state.chosen
+    named = os.environ.get("VKAMP_SHADERS", "").strip()
+    if named.lower() in _OFF:
+        return None
+    if named:
+        folder = Path(named).absolute()
+        if not folder.is_dir():
+            raise AmpError(f"VKAMP_SHADERS is {named!r}, which is no folder; VKAMP_SHADERS=0 uses no edited shaders")
+        return folder
+    try:
+        return find_folder(Path.cwd())
+    except OSError:
+        # The working directory was removed.
+        return None
+
+
+def _set(path: Path | None) -> None:
+    _state.generation += 1
+    _state.store = None if path is None else Store(path)
+    _state.snapshot = {} if _state.store is None else _state.store.snapshot()
+    _state.next_look = time.monotonic() + _PERIOD

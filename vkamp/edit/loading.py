@@ -1,0 +1,106 @@
+"""What a hand-edited shader is checked for before anything runs it.
+
+In this order: it has its base, no conflict of a merge is left in it, it was edited for the kernel as it is, it
+compiles, spirv-val accepts it, and its interface is the kernel's.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vkamp import spirv
+from vkamp.artifacts import Interface, Shader
+from vkamp.edit.compare import code_of, conflict_line, line_before_edit
+from vkamp.edit.interface import differences
+from vkamp.edit.store import Kept
+from vkamp.errors import AmpError, Note, ShaderEditError, Span, diagnostic
+from vkamp.spirv import GlslError, GlslMessage
+
+__all__ = ["Loaded", "check_fresh", "is_stale", "load"]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """An edited shader that passed every check: its text, and what it declares."""
+
+    text: str
+    interface: Interface
+
+
+def is_stale(kept: Kept, generated: str) -> bool:
+    """Whether the kernel's shader now is another than the one that the file was edited from."""
+    return kept.base_text is not None and code_of(kept.base_text) != code_of(generated)
+
+
+def check_fresh(kept: Kept, generated: str | None) -> None:
+    """Raises ShaderEditError for a file without its base, with a conflict, or edited for another shader than
+    ``generated`` (``None``: that is not known).
+    """
+    linecache.checkcache(str(kept.path))
+    text = kept.text or ""
+    if kept.base_text is None:
+        raise diagnostic("VKA705", _span(kept, 1), base=str(kept.base_path))
+    conflict = conflict_line(text)
+    if conflict is not None:
+        raise diagnostic("VKA704", _span(kept, conflict), name=kept.name)
+    if generated is not None and is_stale(kept, generated):
+        raise diagnostic("VKA703", _span(kept, 1), kernel=kept.record.kernel, name=kept.name)
+
+
+def load(kept: Kept, shader: Shader | None, shared_limit: int | None = None) -> Loaded:
+    """Checks an edited shader against its kernel's generated one, or, if that is not known, against its base.
+
+    Raises ShaderEditError, which points at the file's lines and at the Python lines that they come from.
+    """
+    generated = shader.glsl if shader is not None else kept.base_text or ""
+    check_fresh(kept, generated if shader is not None else None)
+    text = kept.text or ""
+    try:
+        edited_spirv = spirv.compile(text, name=kept.name)
+    except GlslError as error:
+        raise _refused("VKA701", kept, shader, error.messages) from None
+    said = spirv.validate(text, name=kept.name)
+    if said:
+        raise _refused("VKA706", kept, shader, said)
+    interface = spirv.reflect(edited_spirv)
+    found = differences(interface, spirv.reflect(spirv.compile(generated, name=kept.name)), shared_limit)
+    if found:
+        raise diagnostic("VKA702", _span(kept, 1), name=kept.name, what="; ".join(found))
+    return Loaded(text, interface)
+
+
+def _refused(code: str, kept: Kept, shader: Shader | None, messages: Sequence[GlslMessage]) -> AmpError:
+    """The first message at its line, with the Python line; the others as notes."""
+    first, *others = messages
+    notes = [*_python_line(kept, shader, first.line)]
+    notes += [Note(_span(kept, each.line or 1), each.text) for each in others]
+    error = diagnostic(code, _span(kept, first.line or 1), notes=notes, said=first.text, name=kept.name)
+    assert isinstance(error, ShaderEditError)
+    return error
+
+
+def _python_line(kept: Kept, shader: Shader | None, line: int | None) -> list[Note]:
+    """Where the Python program says what the line does."""
+    if shader is None or line is None:
+        return []
+    before = line_before_edit(kept.text or "", shader.glsl, line)
+    spans = shader.lines[: before or 0]
+    for back, span in enumerate(reversed(spans)):
+        if span is not None:
+            exact = back == 0 and shader.glsl.splitlines()[before - 1] == _line(kept, line) if before else False
+            return [Note(span, "the line comes from here" if exact else "the lines before it come from here")]
+    return []
+
+
+def _line(kept: Kept, line: int) -> str:
+    lines = (kept.text or "").splitlines()
+    return lines[line - 1] if 0 < line <= len(lines) else ""
+
+
+def _span(kept: Kept, line: int) -> Span:
+    """A whole line of the edited file."""
+    text = _line(kept, line)
+    indent = len(text) - len(text.lstrip())
+    return Span(str(kept.path), line, indent, line, max(len(text.encode()), indent + 1))

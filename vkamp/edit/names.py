@@ -1,0 +1,82 @@
+"""The names of shader files: the kernel, the tile, the arguments' types, the constants, the form."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["file_stem", "signature_text"]
+
+#: Longer names are cut, and end with a part of the signature's hash.
+_LONGEST = 120
+
+
+def file_stem(kernel: str, signature: Mapping[str, Any], form: str) -> str:
+    """The name of a kernel's shader file without its suffix: ``tile_average.16x16.float32_2d-float32_2d``.
+
+    ``form`` is ``""`` for a tile of threads, or what else the shader is, ``loops4``.
+    """
+    name = ".".join([_plain(kernel.replace("<locals>.", "")), *_parts(signature), *filter(None, [form])])
+    if len(name) > _LONGEST:
+        digest = hashlib.sha256(json.dumps([signature, form], sort_keys=True).encode()).hexdigest()[:8]
+        name = f"{name[: _LONGEST - 9].rstrip('.-')}.{digest}"
+    return name
+
+
+def signature_text(signature: Mapping[str, Any]) -> str:
+    """A signature for people: ``16x16 float32_2d-float32_2d``."""
+    return " ".join(_parts(signature))
+
+
+def _parts(signature: Mapping[str, Any]) -> list[str]:
+    tile = signature["tile"]
+    parts = ["x".join(map(str, tile)) if tile is not None else f"untiled{signature['rank']}d"]
+    rows = [*signature["args"], *signature.get("captures", {}).values()]
+    if "owner" in signature:
+        rows.append(signature["owner"])
+    if rows:
+        parts.append("-".join(_token(row) for row in rows))
+    storages = [row["storage"] for row in rows if "container" in row]
+    if len(set(storages)) < len(storages):
+        parts.append("sharing-" + "-".join(map(str, storages)))
+    parts += [_plain(f"{name}={_shown(value)}") for name, value in signature.get("constants", {}).items()]
+    if signature["precise"]:
+        parts.append("precise")
+    return parts
+
+
+def _shown(constant: Mapping[str, Any]) -> str:
+    if "object" in constant:
+        return str(constant["object"]).rpartition(":")[2]
+    return str(constant["value"])
+
+
+def _token(row: Mapping[str, Any]) -> str:
+    if "container" in row:
+        return f"{_element(row['container'])}_{row['rank']}d" + ("" if row["dense"] else "_strided")
+    if "struct" in row:
+        return _element(row["struct"])
+    if "tuple" in row:
+        return "_".join(_token(item) for item in row["tuple"]) or "empty"
+    if "object" in row:
+        return _plain(str(row["object"]).rpartition(":")[2].rpartition(".")[2])
+    for kind in ("index", "extent"):
+        if kind in row:
+            return f"{kind}{row[kind]}"
+    return str(row.get("number") or row.get("vector"))
+
+
+def _element(data: Any) -> str:
+    if isinstance(data, str):
+        return data
+    if "array" in data:
+        return _plain(_element(data["array"]) + "".join(f"x{size}" for size in data["shape"]))
+    return _plain(str(data["name"]))
+
+
+def _plain(text: str) -> str:
+    """Only what every file system takes in a name."""
+    return re.sub(r"[^A-Za-z0-9_.=+-]", "_", text) or "_"

@@ -1,0 +1,178 @@
+"""What a kernel is compiled for, as plain data that a file can keep, and the request made from it again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from types import FunctionType
+from typing import Any
+
+from vkamp.errors import AmpError
+from vkamp.front.lower import parameters_of
+from vkamp.front.signature import (
+    ArgType,
+    BufferType,
+    FunctorType,
+    HostType,
+    IndexType,
+    MethodType,
+    ObjectType,
+    Request,
+    ScalarType,
+    StructType,
+    TupleType,
+    VectorType,
+)
+from vkamp.ir.types import SCALARS, VECTORS, Array, Field, Scalar, Struct, Type, Vector
+
+__all__ = ["describe_request", "request_of"]
+
+
+def describe_request(request: Request, captured: Mapping[str, Any]) -> dict[str, Any]:
+    """The signature that a kernel is compiled for: equal data, equal specialisation.
+
+    ``captured``: the captured numbers that the compiler took as constants.  Names of parameters are no part of it, so
+    that renaming one changes the shader but not which shader it is.
+    """
+    out: dict[str, Any] = {
+        "rank": request.rank,
+        "tile": None if request.tile is None else list(request.tile),
+        "precise": request.precise,
+        "args": [_row(kind) for _, kind in request.args],
+    }
+    if request.captures:
+        out["captures"] = {name: _row(kind) for name, kind in sorted(request.captures)}
+    if request.owner is not None:
+        out["owner"] = _row(request.owner)
+    constants = {name: _constant(value) for name, value in (*request.constants, *sorted(captured.items()))}
+    if constants:
+        out["constants"] = constants
+    return out
+
+
+def _constant(value: Any) -> dict[str, Any]:
+    if isinstance(value, (bool, int, float)):
+        return {"value": value if value == value else "nan"}
+    if hasattr(value, "dtype") and hasattr(value, "item"):
+        return {"value": value.item(), "dtype": value.dtype.name}
+    return {"object": _path(value)}
+
+
+def _path(value: Any) -> str:
+    return f"{getattr(value, '__module__', '?')}:{getattr(value, '__qualname__', None) or value!r}"
+
+
+def _row(kind: ArgType) -> dict[str, Any]:
+    """One argument; what cannot be made again is an ``object``."""
+    if isinstance(kind, BufferType):
+        # Whether the launch may write it changes nothing in the shader.
+        traits = {"rank": kind.rank, "dense": kind.dense, "storage": kind.storage}
+        return {"container": _element(kind.element), **traits}
+    if isinstance(kind, ScalarType):
+        return {"number": kind.type.name, **({"weak": True} if kind.weak else {})}
+    if isinstance(kind, IndexType):
+        return {kind.kind: kind.rank}
+    if isinstance(kind, VectorType):
+        return {"vector": kind.type.name}
+    if isinstance(kind, StructType):
+        return {"struct": _element(kind.type)}
+    if isinstance(kind, TupleType):
+        return {"tuple": [_row(item) for item in kind.items]}
+    if isinstance(kind, FunctorType):
+        return {"object": _path(kind.cls), "members": {name: _row(member) for name, member in kind.members}}
+    if isinstance(kind, MethodType):
+        return {"object": _path(kind.function.value), "owner": _row(kind.owner)}
+    if isinstance(kind, HostType):
+        return {"object": kind.what}
+    assert isinstance(kind, ObjectType)
+    return {"object": _path(kind.value)}
+
+
+def _element(kind: Type) -> Any:
+    if isinstance(kind, (Scalar, Vector)):
+        return kind.name
+    if isinstance(kind, Array):
+        return {"array": _element(kind.element), "shape": list(kind.shape)}
+    fields = [[field.name, _element(field.type), field.offset] for field in kind.fields]
+    return {"name": kind.name, "size": kind.size, "fields": fields, **({"class": _path(kind.cls)} if kind.cls else {})}
+
+
+# -- and back ----------------------------------------------------------------------------------------------------
+
+
+def request_of(function: FunctionType, signature: Mapping[str, Any]) -> tuple[Request, dict[str, Any]]:
+    """The request that a description is of, and the captured constants.
+
+    AmpError if it cannot be made without the program's own objects, or if the kernel's parameters are others now.
+    """
+    if "owner" in signature:
+        raise AmpError("it is a method, which is compiled with its object")
+    parameters = parameters_of(function)
+    names, rows = parameters.positional, signature["args"]
+    if len(names) != len(rows):
+        raise AmpError(f"the kernel takes {len(names)} arguments now, and took {len(rows)}")
+    constants = {name: _value(row) for name, row in signature.get("constants", {}).items()}
+    missing = [name for name in parameters.constants if name not in constants]
+    if missing:
+        raise AmpError(f"the kernel has the constant {missing[0]} now")
+    tile = signature["tile"]
+    request = Request(
+        function=function,
+        precise=bool(signature["precise"]),
+        rank=int(signature["rank"]),
+        tile=None if tile is None else tuple(tile),
+        args=tuple((name, _type(row)) for name, row in zip(names, rows, strict=True)),
+        captures=tuple((name, _type(row)) for name, row in signature.get("captures", {}).items()),
+        constants=tuple((name, constants[name]) for name in parameters.constants),
+    )
+    return request, {name: value for name, value in constants.items() if name not in parameters.constants}
+
+
+def _value(row: Mapping[str, Any]) -> Any:
+    if "object" in row:
+        return _object(row["object"])
+    value = float("nan") if row["value"] == "nan" else row["value"]
+    return SCALARS[row["dtype"]].dtype.type(value) if "dtype" in row else value
+
+
+def _object(path: str) -> Any:
+    module, _, name = path.partition(":")
+    # The kernel's module, which is imported by now, has imported what it uses.
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if found is None:
+        raise AmpError(f"{path} is not there any more")
+    return found
+
+
+def _type(row: Mapping[str, Any]) -> ArgType:
+    if "container" in row:
+        element = _element_of(row["container"])
+        return BufferType(element, row["rank"], False, row["dense"], row["storage"])
+    if "number" in row:
+        return ScalarType(SCALARS[row["number"]], bool(row.get("weak")))
+    for kind in ("index", "extent"):
+        if kind in row:
+            return IndexType(row[kind], kind)
+    if "vector" in row:
+        return VectorType(VECTORS[row["vector"]])
+    if "struct" in row:
+        found = _element_of(row["struct"])
+        assert isinstance(found, Struct)
+        return StructType(found)
+    if "object" in row and not {"members", "owner"} & row.keys():
+        return ObjectType(_object(row["object"]))
+    raise AmpError("it takes an object, which only a program that runs can hand over")
+
+
+def _element_of(data: Any) -> Type:
+    if isinstance(data, str):
+        found = SCALARS.get(data) or VECTORS.get(data)
+        if found is None:
+            raise AmpError(f"{data} is no element type")
+        return found
+    if "array" in data:
+        return Array(_element_of(data["array"]), tuple(data["shape"]))
+    fields = tuple(Field(name, _element_of(kind), offset) for name, kind, offset in data["fields"])
+    return Struct(data["name"], fields, data["size"], _object(data["class"]) if "class" in data else None)
