@@ -9,7 +9,7 @@ from typing import NoReturn as _NoReturn
 # The room of that name is imported first: later imports from it leave the function `check` in its place.
 from vkamp import check as _check_room  # noqa: F401
 from vkamp import dispatch as _dispatch
-from vkamp.dispatch import check, follow, parallel_for_each, reference_schedule
+from vkamp.dispatch import check, follow, parallel_for_each, reference_schedule, use_shaders
 from vkamp.errors import (
     AcceleratorRemovedError,
     AmpError,
@@ -22,6 +22,7 @@ from vkamp.errors import (
     RaceError,
     RaceWarning,
     ShaderEditError,
+    ShaderEditWarning,
     UnsupportedFeatureError,
 )
 from vkamp.findings import Finding, Report
@@ -133,6 +134,7 @@ __all__ = [
     "RaceWarning",
     "Report",
     "ShaderEditError",
+    "ShaderEditWarning",
     "UnsupportedFeatureError",
     "accelerator",
     "accelerator_view",
@@ -223,6 +225,7 @@ __all__ = [
     "uint_3",
     "uint_4",
     "uniform",
+    "use_shaders",
 ]
 
 _accelerators.register_engine(_dispatch.ReferenceEngine())

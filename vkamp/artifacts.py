@@ -10,7 +10,17 @@ from typing import Literal
 
 from vkamp.errors import Span
 
-__all__ = ["Binding", "BoundBuffer", "Executable", "Interface", "Lowering", "PushMember", "PushWord", "Shader", "Target"]
+__all__ = [
+    "Binding",
+    "BoundBuffer",
+    "Executable",
+    "Interface",
+    "Lowering",
+    "PushMember",
+    "PushWord",
+    "Shader",
+    "Target",
+]
 
 
 Lowering = Literal["threads", "auto", "loops"]

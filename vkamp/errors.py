@@ -30,6 +30,7 @@ __all__ = [
     "Span",
     "UnsupportedFeatureError",
     "diagnostic",
+    "edit_diagnostic",
     "render",
 ]
 
@@ -237,8 +238,21 @@ def diagnostic(
     *,
     notes: Iterable[Note] = (),
     **fields: object,
-) -> CompileError | UnsupportedFeatureError | ShaderEditError:
+) -> CompileError | UnsupportedFeatureError:
     """The error of row ``code``, its text filled in with ``fields``; the caller raises it."""
+    error = _located(code, span, notes, fields)
+    assert isinstance(error, (CompileError, UnsupportedFeatureError))
+    return error
+
+
+def edit_diagnostic(code: str, span: Span, *, notes: Iterable[Note] = (), **fields: object) -> ShaderEditError:
+    """As :func:`diagnostic`, for the rows of hand-edited shaders; ``span`` is in the shader's file."""
+    error = _located(code, span, notes, fields)
+    assert isinstance(error, ShaderEditError)
+    return error
+
+
+def _located(code: str, span: Span | None, notes: Iterable[Note], fields: dict[str, object]) -> _LocatedError:
     row = MESSAGES[code]
     notes = tuple(notes)
     text = render(
@@ -247,17 +261,15 @@ def diagnostic(
         notes,
         row.help.format(**fields),
     )
-    error = row.error(text, error_code=code, span=span, notes=notes)
-    assert isinstance(error, (CompileError, UnsupportedFeatureError, ShaderEditError))
-    return error
+    return row.error(text, error_code=code, span=span, notes=notes)
 
 
 _C = CompileError
 _U = UnsupportedFeatureError
 _E = ShaderEditError
 
-#: Codes: 1xx syntax, 2xx names and calls, 3xx types, 4xx memory, 5xx control flow, 6xx barriers and races, 7xx hand-edited
-#: shaders.
+#: Codes: 1xx syntax, 2xx names and calls, 3xx types, 4xx memory, 5xx control flow, 6xx barriers and races, 7xx hand-
+#: edited shaders.
 MESSAGES: dict[str, Message] = {
     # -- 1xx: syntax
     "VKA101": Message(_C, "the kernel language has no {what}", "{advice}"),

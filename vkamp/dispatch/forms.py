@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from vkamp.errors import CompileError, UnsupportedFeatureError
+from vkamp.errors import CompileError, ShaderEditError, UnsupportedFeatureError
 from vkamp.lang.kernel import KernelFunction
 from vkamp.run.accelerators import accelerator, accelerator_view
 
@@ -66,7 +66,7 @@ def at_the_kernel(function: Callable[P, T]) -> Callable[P, T]:
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return function(*args, **kwargs)
-        except (CompileError, UnsupportedFeatureError) as error:
+        except (CompileError, ShaderEditError, UnsupportedFeatureError) as error:
             if error.span is None or os.environ.get("VKAMP_TRACEBACK") == "1":
                 raise
             raise error.with_traceback(None) from None

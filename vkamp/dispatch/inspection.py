@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from vkamp import pipeline
@@ -20,7 +21,7 @@ class Inspection:
 
     ``glsl``: the shader's text; ``bindings``: its storage buffers; ``ir``: the typed IR as text; ``spirv``: the binary.
     ``lowering``: whether the threads of a tile are ``threads`` of the device or ``loops``, with the reason where loops
-    were wanted and cannot be.
+    were wanted and cannot be.  ``edited``: the file of the hand-edited shader that is in force and shown here, if any.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Inspection:
     local_size: tuple[int, int, int]
     shared_bytes: int
     _executable: Executable
+    edited: Path | None = None
 
     @property
     def lowering(self) -> str:
@@ -53,7 +55,10 @@ def inspect_kernel(kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]
     """What stands behind ``kernel.inspect(*args, **constants)``."""
     view, domain, rest = forms.parse(f"{kernel.__name__}.inspect", args)
     prepared = prepare(view, domain_of(domain), kernel, rest, constants)
-    shader = prepared.executable.shader
+    shader, edited, glsl = prepared.executable.shader, None, prepared.executable.shader.glsl
+    if prepared.edit is not None:
+        edited = prepared.edit.kept.path
+        glsl = f"// Edited by hand: {prepared.edit.kept.shown} is in force.\n{glsl}"
     return Inspection(
-        shader.name, shader.glsl, shader.bindings, shader.local_size, shader.shared_bytes, prepared.executable
+        shader.name, glsl, shader.bindings, shader.local_size, shader.shared_bytes, prepared.executable, edited
     )

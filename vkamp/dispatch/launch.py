@@ -20,7 +20,7 @@ import numpy as np
 
 from vkamp import pipeline
 from vkamp.artifacts import Executable, PushWord, Target
-from vkamp.dispatch import forms, memo
+from vkamp.dispatch import edits, forms, memo
 from vkamp.dispatch.domain import Domain, check_tile, domain_of
 from vkamp.dispatch.targets import target_view
 from vkamp.errors import AmpError, UnsupportedFeatureError
@@ -59,6 +59,8 @@ class Entry:
     )
     checked_executables: dict[Any, Executable] = field(default_factory=dict)
     told: dict[Any, Any] = field(default_factory=dict)
+    #: The hand-edited shaders that its launches use, and the state of the folder in which they were found.
+    edited: dict[Any, tuple[int, edits.Chosen | None]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,9 @@ class Prepared:
     target: Target
     executable: Executable
     entry: Entry
+    #: The state of the folder of edited shaders, and the one that it uses, if any.
+    generation: int = 0
+    edit: edits.Chosen | None = None
 
 
 @dataclass(frozen=True)
@@ -147,12 +152,21 @@ def prepare(
     request = pipeline.make_request(function, precise, domain.rank, domain.tile, arguments, target)
     entry = _compile(request, function, arguments)
     form = _with_lowering(plain_target(domain, limits, target), kernel, domain.tile, target)
+    if edits.exporting():
+        edits.export(entry, request, form)
+    generation = edits.generation()
+    edit = edits.choose(entry, request, form, domain, target)
+    if edit is not None:
+        check_limits(edit.executable, limits, function.__name__, target)
+        return Prepared(
+            target, domain, arguments, entry.compiled, edit.target, edit.executable, entry, generation, edit
+        )
     executable = entry.executables.get(form)
     if executable is None:
         executable = pipeline.executable(entry.compiled.kernel, form)
         check_limits(executable, limits, function.__name__, target)
         entry.executables[form] = executable
-    return Prepared(target, domain, arguments, entry.compiled, form, executable, entry)
+    return Prepared(target, domain, arguments, entry.compiled, form, executable, entry, generation)
 
 
 def plain_target(domain: Domain, limits: Limits, view: accelerator_view) -> Target:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vkamp import pipeline
+from vkamp.dispatch.edits import generation
 from vkamp.dispatch.targets import default_for
 from vkamp.lang.arrays import array
 from vkamp.lang.container import Container, Descriptor
@@ -57,11 +58,12 @@ class _Use:
 class _Repeat:
     """A launch as it ran once; it keeps neither containers nor their memory alive.
 
-    ``follows_default``: the view was chosen for want of another.  ``bindings``: for each buffer the place of its
-    container in ``uses``.  ``scalars``: numbers among the arguments: position, name, and place in the launch words, or
-    -1 for one that the kernel does not use.
+    ``generation``: the state of the folder of edited shaders.  ``follows_default``: the view was chosen for want of
+    another.  ``bindings``: for each buffer the place of its container in ``uses``.  ``scalars``: numbers among the
+    arguments: position, name, and place in the launch words, or -1 for one that the kernel does not use.
     """
 
+    generation: int
     code: CodeType
     guards: tuple[pipeline.Guard, ...]
     view: accelerator_view
@@ -131,6 +133,8 @@ def recall(key: Any, kernel: KernelFunction, args: tuple[Any, ...]) -> bool:
 
 def _still_holds(found: _Repeat, kernel: KernelFunction, args: tuple[Any, ...]) -> bool:
     function = kernel.function
+    if found.generation != generation():
+        return False
     if function.__code__ is not found.code:
         return False
     for guard in found.guards:
@@ -171,6 +175,7 @@ def remember(key: Any, kernel: KernelFunction, args: tuple[Any, ...], prepared: 
     explicit = key[0] is not None and not key[0].is_auto_selection
     access = prepared.compiled.access
     repeat = _Repeat(
+        generation=prepared.generation,
         code=kernel.function.__code__,
         guards=prepared.compiled.guards,
         view=prepared.view,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["code_of", "conflict_line", "line_before_edit"]
+__all__ = ["code_of", "conflict_line", "generated_line"]
 
 _COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _MARKERS = tuple(mark * 7 for mark in "<|>")
@@ -27,14 +27,17 @@ def conflict_line(text: str) -> int | None:
     return None
 
 
-def line_before_edit(edited: str, generated: str, line: int) -> int | None:
-    """The line (from 1) of the generated shader that a line of the edited one is, or the nearest kept one before it."""
+def generated_line(edited: str, generated: str, line: int) -> tuple[int, bool] | None:
+    """The line (from 1) of the generated shader that a line of the edited one is or replaces, and ``True``; of an
+    inserted line the one before it, and ``False``.
+    """
     # Imported here: only errors need it.
     import difflib
 
-    nearest = None
     matcher = difflib.SequenceMatcher(None, edited.splitlines(), generated.splitlines(), autojunk=False)
-    for block in matcher.get_matching_blocks():
-        if block.size and block.a < line:
-            nearest = block.b + min(line - block.a, block.size)
-    return nearest
+    for kind, first, end, other, other_end in matcher.get_opcodes():
+        if first < line <= end:
+            if kind == "delete":
+                return (other, False) if other > 0 else None
+            return min(other + line - first, other_end), True
+    return None

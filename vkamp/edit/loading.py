@@ -7,15 +7,16 @@ compiles, spirv-val accepts it, and its interface is the kernel's.
 from __future__ import annotations
 
 import linecache
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vkamp import spirv
 from vkamp.artifacts import Interface, Shader
-from vkamp.edit.compare import code_of, conflict_line, line_before_edit
+from vkamp.edit.compare import code_of, conflict_line, generated_line
 from vkamp.edit.interface import differences
 from vkamp.edit.store import Kept
-from vkamp.errors import AmpError, Note, ShaderEditError, Span, diagnostic
+from vkamp.errors import Note, ShaderEditError, Span, edit_diagnostic
 from vkamp.spirv import GlslError, GlslMessage
 
 __all__ = ["Loaded", "check_fresh", "is_stale", "load"]
@@ -34,19 +35,20 @@ def is_stale(kept: Kept, generated: str) -> bool:
     return kept.base_text is not None and code_of(kept.base_text) != code_of(generated)
 
 
-def check_fresh(kept: Kept, generated: str | None) -> None:
+def check_fresh(kept: Kept, generated: Shader | None) -> None:
     """Raises ShaderEditError for a file without its base, with a conflict, or edited for another shader than
     ``generated`` (``None``: that is not known).
     """
     linecache.checkcache(str(kept.path))
     text = kept.text or ""
     if kept.base_text is None:
-        raise diagnostic("VKA705", _span(kept, 1), base=str(kept.base_path))
+        raise edit_diagnostic("VKA705", _span(kept, 1), base=str(kept.base_path))
     conflict = conflict_line(text)
     if conflict is not None:
-        raise diagnostic("VKA704", _span(kept, conflict), name=kept.name)
-    if generated is not None and is_stale(kept, generated):
-        raise diagnostic("VKA703", _span(kept, 1), kernel=kept.record.kernel, name=kept.name)
+        raise edit_diagnostic("VKA704", _span(kept, conflict), name=kept.name)
+    if generated is not None and is_stale(kept, generated.glsl):
+        notes = _changed(kept, generated)
+        raise edit_diagnostic("VKA703", _span(kept, 1), notes=notes, kernel=kept.record.kernel, name=kept.name)
 
 
 def load(kept: Kept, shader: Shader | None, shared_limit: int | None = None) -> Loaded:
@@ -55,7 +57,7 @@ def load(kept: Kept, shader: Shader | None, shared_limit: int | None = None) -> 
     Raises ShaderEditError, which points at the file's lines and at the Python lines that they come from.
     """
     generated = shader.glsl if shader is not None else kept.base_text or ""
-    check_fresh(kept, generated if shader is not None else None)
+    check_fresh(kept, shader)
     text = kept.text or ""
     try:
         edited_spirv = spirv.compile(text, name=kept.name)
@@ -67,31 +69,49 @@ def load(kept: Kept, shader: Shader | None, shared_limit: int | None = None) -> 
     interface = spirv.reflect(edited_spirv)
     found = differences(interface, spirv.reflect(spirv.compile(generated, name=kept.name)), shared_limit)
     if found:
-        raise diagnostic("VKA702", _span(kept, 1), name=kept.name, what="; ".join(found))
+        first, *others = found
+        notes = [Note(_declaration(kept, each.where), each.text) for each in others]
+        raise edit_diagnostic("VKA702", _declaration(kept, first.where), notes=notes, name=kept.name, what=first.text)
     return Loaded(text, interface)
 
 
-def _refused(code: str, kept: Kept, shader: Shader | None, messages: Sequence[GlslMessage]) -> AmpError:
+def _refused(code: str, kept: Kept, shader: Shader | None, messages: Sequence[GlslMessage]) -> ShaderEditError:
     """The first message at its line, with the Python line; the others as notes."""
-    first, *others = messages
+    first, *others = (GlslMessage(each.line, " ".join(each.text.split())) for each in messages)
     notes = [*_python_line(kept, shader, first.line)]
     notes += [Note(_span(kept, each.line or 1), each.text) for each in others]
-    error = diagnostic(code, _span(kept, first.line or 1), notes=notes, said=first.text, name=kept.name)
-    assert isinstance(error, ShaderEditError)
-    return error
+    return edit_diagnostic(code, _span(kept, first.line or 1), notes=notes, said=first.text, name=kept.name)
 
 
 def _python_line(kept: Kept, shader: Shader | None, line: int | None) -> list[Note]:
     """Where the Python program says what the line does."""
     if shader is None or line is None:
         return []
-    before = line_before_edit(kept.text or "", shader.glsl, line)
-    spans = shader.lines[: before or 0]
-    for back, span in enumerate(reversed(spans)):
+    found = generated_line(kept.text or "", shader.glsl, line)
+    if found is None:
+        return []
+    number, is_exact = found
+    for back, span in enumerate(reversed(shader.lines[:number])):
         if span is not None:
-            exact = back == 0 and shader.glsl.splitlines()[before - 1] == _line(kept, line) if before else False
-            return [Note(span, "the line comes from here" if exact else "the lines before it come from here")]
+            is_exact = is_exact and back == 0
+            return [Note(span, "the line comes from here" if is_exact else "the lines before it come from here")]
     return []
+
+
+def _changed(kept: Kept, shader: Shader) -> list[Note]:
+    """The Python line of the first line that is generated otherwise now."""
+    before = code_of(kept.base_text or "").splitlines()
+    for span, line in zip(shader.lines, shader.glsl.splitlines(), strict=False):
+        plain = code_of(line)
+        if plain and (not before or plain != before.pop(0)):
+            return [] if span is None else [Note(span, "this line has another shader now")]
+    return []
+
+
+def _declaration(kept: Kept, pattern: str) -> Span:
+    """The first line that a pattern finds, or else the file's first."""
+    lines = enumerate((kept.text or "").splitlines(), 1)
+    return _span(kept, next((number for number, line in lines if re.search(pattern, line)), 1))
 
 
 def _line(kept: Kept, line: int) -> str:

@@ -34,7 +34,7 @@ def merge(base: str, edited: str, generated: str, *, name: str = "shader") -> Me
 
     Needs ``git``, whose merge it is; no repository.  Raises :class:`MergeError` if git is missing or fails.
     """
-    if edited == base or edited == generated:
+    if edited in (base, generated):
         return Merged(generated, 0)
     git = shutil.which("git")
     if git is None:

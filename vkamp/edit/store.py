@@ -1,8 +1,8 @@
 """The folder of hand-editable shaders: ``NAME.comp`` to edit, and in ``.base`` what was generated, and from what.
 
-    shaders/examples/tile_average/tile_average.16x16.float32_2d-float32_2d.comp
-    shaders/.base/examples/tile_average/tile_average.16x16.float32_2d-float32_2d.comp
-    shaders/.base/examples/tile_average/tile_average.16x16.float32_2d-float32_2d.json
+shaders/examples/tile_average/tile_average.16x16.float32_2d-float32_2d.comp
+shaders/.base/examples/tile_average/tile_average.16x16.float32_2d-float32_2d.comp
+shaders/.base/examples/tile_average/tile_average.16x16.float32_2d-float32_2d.json
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from vkamp.edit.compare import code_of
 from vkamp.edit.names import file_stem, signature_text
 from vkamp.errors import AmpError
 
-__all__ = ["Form", "Kept", "Record", "Store", "find_folder"]
+__all__ = ["OUTSIDE", "Form", "Kept", "Record", "Store", "find_folder"]
 
 BASE = ".base"
+#: Before the name of a kernel's file that is not in the project.
+OUTSIDE = "?/"
 _SUFFIX = ".comp"
 #: What a merge or revert replaced, kept until the next one.
 _BEFORE = ".before"
@@ -83,14 +85,14 @@ class Record:
         return " ".join(filter(None, [signature_text(self.signature), self.form.text]))
 
     def is_of(self, module: str, kernel: str, file: str) -> bool:
-        """Whether it is of a kernel; the module of a script that runs has no name, so its file counts too."""
+        """Whether it is of a kernel; the module of a script that runs is known by another name, so its file counts."""
         if kernel != self.kernel:
             return False
-        if module == self.module:
+        if module == self.module or (file == self.file and not file.startswith(OUTSIDE)):
             return True
-        mine, other = PurePosixPath(self.file).parts, PurePosixPath(file).parts
-        shorter = min(len(mine), len(other))
-        return shorter > 0 and mine[-shorter:] == other[-shorter:]
+        # A script that runs elsewhere: only its name is known.
+        is_outside = OUTSIDE in (file[: len(OUTSIDE)], self.file[: len(OUTSIDE)])
+        return is_outside and "." not in module and module == self.module.rpartition(".")[2]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,294 @@
+"""Hand-edited shaders at launches: which one a launch uses, and writing those of a program's launches to a folder."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import sys
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from vkamp import pipeline
+from vkamp.artifacts import Executable, Target
+from vkamp.edit.active import active_folder, generation
+from vkamp.edit.compare import code_of
+from vkamp.edit.loading import load
+from vkamp.edit.store import OUTSIDE, Form, Kept, Record, Store
+from vkamp.errors import InvalidComputeDomainError, ShaderEditWarning, Span, edit_diagnostic
+from vkamp.run.module import read_module
+
+if TYPE_CHECKING:
+    from vkamp.dispatch.domain import Domain
+    from vkamp.dispatch.launch import Entry
+    from vkamp.run.accelerators import accelerator_view
+
+__all__ = [
+    "Chosen",
+    "choose",
+    "export",
+    "export_launches",
+    "exported",
+    "exporting",
+    "generation",
+    "is_gone",
+    "record_of",
+]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The edited shader that a launch uses, and the target whose form it is."""
+
+    kept: Kept
+    target: Target
+    executable: Executable
+
+
+@dataclass
+class _Export:
+    """Where the shaders of the program's launches are written to, and which were."""
+
+    store: Store | None = None
+    lowering: str = "threads"
+    names: dict[str, str] = dataclasses.field(default_factory=dict)
+
+
+_export = _Export()
+
+
+# -- whose shader ------------------------------------------------------------------------------------------------
+
+
+def record_of(
+    function: FunctionType, request: pipeline.Request, constants: Mapping[str, Any], form: Form, folder: Path
+) -> Record:
+    """What stands beside a kernel's shader in a folder."""
+    file = _file_of(function, folder)
+    module = function.__module__
+    spec = getattr(sys.modules.get(module), "__spec__", None)
+    if spec is not None:
+        module = spec.name
+    else:
+        # A script, which nobody can import by the name that it runs under.
+        module = ".".join(Path(file.removeprefix(OUTSIDE)).with_suffix("").parts)
+    signature = pipeline.describe_request(request, constants)
+    return Record(module, function.__qualname__, file, signature, form)
+
+
+def _file_of(function: FunctionType, folder: Path) -> str:
+    """The kernel's file as seen from the project that the folder is in; of others the name."""
+    path = Path(function.__code__.co_filename)
+    try:
+        return path.absolute().relative_to(folder.parent).as_posix()
+    except ValueError:
+        return f"{OUTSIDE}{path.name}"
+
+
+def _form_of(target: Target) -> Form:
+    return Form(target.lowering, target.lanes, target.folded, target.group, target.push_words)
+
+
+def _target_of(form: Form) -> Target:
+    lowering: Any = form.lowering
+    return Target(form.push_words, form.folded, form.group, lowering=lowering, lanes=form.lanes)
+
+
+def _portable(target: Target, lowering: str) -> Target:
+    """The target that an exported shader is for: threads, as every device runs them, unless loops are asked for."""
+    words = min(target.push_words, Target().push_words)
+    lanes = target.lanes if lowering == "loops" else 1
+    kind: Any = lowering
+    return Target(words, target.folded, target.group, lowering=kind, lanes=lanes)
+
+
+# -- at a launch -------------------------------------------------------------------------------------------------
+
+
+def choose(
+    entry: Entry, request: pipeline.Request, form: Target, domain: Domain, view: accelerator_view
+) -> Chosen | None:
+    """The edited shader for a launch, checked; ``None`` where the generated one runs.
+
+    Raises ShaderEditError for one that must not run.
+    """
+    store = active_folder()
+    if store is None:
+        return None
+    info = view._queue.info
+    key = (form, domain.shape if form.folded else None, info.uuid, info.index, info.engine)
+    known = entry.edited.get(key)
+    now = generation()
+    if known is not None and known[0] == now:
+        return known[1]
+    found = _choose(store, entry, request, form, domain, view)
+    entry.edited[key] = (now, found)
+    return found
+
+
+def _choose(
+    store: Store, entry: Entry, request: pipeline.Request, form: Target, domain: Domain, view: accelerator_view
+) -> Chosen | None:
+    function, compiled = request.function, entry.compiled
+    record = record_of(function, request, compiled.constants, _form_of(form), store.folder)
+    _refuse_stray(store, record, form)
+    mine = [
+        kept
+        for kept in store.by_kernel.get(record.kernel, ())
+        if kept.record.is_of(record.module, record.kernel, record.file)
+    ]
+    edited = [kept for kept in mine if kept.is_edited]
+    same = [kept for kept in edited if kept.record.identity == record.identity]
+    if not edited:
+        same = _moved(store, entry, record)
+    if not same:
+        if edited:
+            _warn(
+                entry, function, f"of {edited[0].shown}: it is for other arguments ({edited[0].record.signature_text})"
+            )
+        return None
+    if form.reference:
+        _warn(entry, function, f"of {same[0].shown}: the reference accelerator runs the Python program")
+        return None
+    usable = [kept for kept in same if _is_usable(kept.record.form, form, domain, view)]
+    if not usable:
+        _warn(entry, function, f"of {same[0].shown}: this launch needs another form of the shader")
+        return None
+    # The form that the device would choose, else threads, which every device runs.
+    usable.sort(key=lambda kept: kept.record.form.lowering == "threads")
+    kept = usable[0]
+    target = dataclasses.replace(_target_of(kept.record.form))
+    return Chosen(kept, target, _executable(kept, entry, target, view))
+
+
+def _is_usable(kept: Form, form: Target, domain: Domain, view: accelerator_view) -> bool:
+    limits = view.accelerator.limits
+    assert limits is not None
+    if kept.folded != form.folded or kept.push_words > form.push_words:
+        return False
+    if kept.lowering == "loops" and (form.lowering == "threads" or kept.lanes != form.lanes):
+        return False
+    if domain.tile is None:
+        x, y, z = kept.group
+        if x * y * z > limits.tile_threads:
+            return False
+    try:
+        pipeline.grid(domain.rank, domain.tile, domain.shape, _target_of(kept), limits.tile_count)
+    except InvalidComputeDomainError:
+        return False
+    return True
+
+
+def _executable(kept: Kept, entry: Entry, target: Target, view: accelerator_view) -> Executable:
+    """The edited shader as a program, in the place of the generated one."""
+    generated = pipeline.executable(entry.compiled.kernel, target)
+    limits = view.accelerator.limits
+    assert limits is not None
+    loaded = load(kept, generated.shader, limits.shared_bytes)
+    shader = dataclasses.replace(generated.shader, glsl=loaded.text, shared_bytes=loaded.interface.shared_bytes)
+    made = dataclasses.replace(generated, shader=shader, lowering=f"{target.lowering}: edited by hand in {kept.shown}")
+    info = view._queue.info
+    missing = sorted(read_module(made.spirv).features - info.usable_features)
+    if missing:
+        who = f"the {info.engine.capitalize()} engine can't enable" if missing[0] in info.features else ""
+        span = Span(str(kept.path), 1, 0, 1, 1 << 20)
+        who = who or f"{info.name} hasn't"
+        raise edit_diagnostic("VKA707", span, features=", ".join(missing), who=who, name=kept.name)
+    return made
+
+
+def _moved(store: Store, entry: Entry, record: Record) -> list[Kept]:
+    """Edited shaders of a kernel that is gone, and that this one is under another name or in another file: those whose
+    generated shader is this kernel's.
+    """
+    found = []
+    texts: dict[Form, str] = {}
+    for kept in store.kept:
+        if kept.record.signature["args"] != record.signature["args"] or not kept.is_edited:
+            continue
+        if kept.record.identity != record.identity or not is_gone(kept):
+            continue
+        form = kept.record.form
+        if form not in texts:
+            texts[form] = code_of(pipeline.executable(entry.compiled.kernel, _target_of(form)).shader.glsl)
+        if kept.base_text is not None and code_of(kept.base_text) == texts[form]:
+            found.append(kept)
+    return found
+
+
+def is_gone(kept: Kept) -> bool:
+    """Whether the function that a shader was generated from is no longer in its file."""
+    if kept.record.file.startswith(OUTSIDE):
+        return False
+    path = kept.store.folder.parent / kept.record.file
+    try:
+        tree = ast.parse(path.read_bytes())
+    except FileNotFoundError:
+        return True
+    except (OSError, SyntaxError):
+        return False
+    name = kept.record.kernel.rpartition(".")[2]
+    return all(getattr(node, "name", None) != name for node in ast.walk(tree))
+
+
+def _refuse_stray(store: Store, record: Record, form: Target) -> None:
+    """A file where an edit of this kernel would be, whose base is gone: it is not passed over in silence."""
+    if not store.strays or form.reference:
+        return
+    for text in ("threads", form.lowering):
+        name = dataclasses.replace(record, form=dataclasses.replace(record.form, lowering=text)).path.as_posix()
+        if name in store.strays:
+            stray = Kept(store, name, record)
+            span = Span(str(stray.path), 1, 0, 1, 1 << 20)
+            raise edit_diagnostic("VKA705", span, base=str(stray.base_path), name=name)
+
+
+def _warn(entry: Entry, function: FunctionType, text: str) -> None:
+    """Told once for each kernel and reason."""
+    warnings.warn_explicit(
+        f"{function.__name__} runs as generated, without the edit {text}",
+        ShaderEditWarning,
+        function.__code__.co_filename,
+        function.__code__.co_firstlineno,
+        registry=entry.told,
+    )
+
+
+# -- writing -----------------------------------------------------------------------------------------------------
+
+
+def exporting() -> bool:
+    """Whether the shaders of launches are written to a folder."""
+    return _export.store is not None
+
+
+def export_launches(folder: Path | None, lowering: str = "threads") -> None:
+    """From now on the shader of every launch is written to a folder (``None``: no longer), unless it is there."""
+    _export.store = None if folder is None else Store(folder)
+    _export.lowering = lowering
+    _export.names.clear()
+
+
+def exported() -> dict[str, str]:
+    """What was written since, or was there: name, and ``written``, ``is there`` or ``edited``."""
+    return dict(_export.names)
+
+
+def export(entry: Entry, request: pipeline.Request, form: Target) -> None:
+    """Writes a launch's shader; an edited one stays as it is."""
+    store = _export.store
+    assert store is not None
+    target = _portable(form, _export.lowering)
+    record = record_of(request.function, request, entry.compiled.constants, _form_of(target), store.folder)
+    name = record.path.as_posix()
+    if name in _export.names:
+        return
+    known = next((kept for kept in store.kept if kept.name == name), None)
+    if known is not None and known.is_touched:
+        _export.names[name] = "edited"
+        return
+    store.write(record, glsl := pipeline.executable(entry.compiled.kernel, target).shader.glsl, glsl)
+    _export.names[name] = "written" if known is None or known.text != glsl else "is there"
