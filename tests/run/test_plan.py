@@ -11,7 +11,7 @@ from vkamp.run.plan import Access, levels
 
 
 def access(reads="", writes=""):
-    return Access(frozenset(map(ord, reads)), frozenset(map(ord, writes)))
+    return Access(dict.fromkeys(map(ord, reads)), dict.fromkeys(map(ord, writes)))
 
 
 @pytest.mark.parametrize(

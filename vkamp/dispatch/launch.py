@@ -26,15 +26,19 @@ from vkamp.dispatch.targets import target_view
 from vkamp.errors import AmpError, UnsupportedFeatureError
 from vkamp.lang.container import Descriptor
 from vkamp.lang.kernel import LOWERINGS, BoundKernel, DeviceFunction, KernelFunction
+from vkamp.lang.region import Footprint
 from vkamp.run.accelerators import accelerator_view
-from vkamp.run.engine import Buffer, Dispatch, Launch, Limits, Program
+from vkamp.run.engine import Buffer, Dispatch, Launch, Limits
 
 __all__ = [
     "Bound",
     "Prepared",
     "bind",
+    "changed",
     "check_limits",
+    "dispatch_of",
     "enqueue",
+    "is_checked",
     "parallel_for_each",
     "plain_target",
     "prepare",
@@ -83,12 +87,10 @@ class Prepared:
 class Bound:
     """What a launch was made of, for the next like it."""
 
-    program: Program
-    groups: tuple[int, int, int]
+    dispatch: Dispatch
     descriptors: Mapping[str, Descriptor]
     layout: struct.Struct
     words: tuple[int | float, ...]
-    extents: Mapping[str, tuple[int, ...]]
 
 
 _cache: OrderedDict[Any, list[Entry]] = OrderedDict()
@@ -300,18 +302,33 @@ def run(prepared: Prepared) -> Bound:
 def enqueue(prepared: Prepared, descriptors: Mapping[str, Descriptor]) -> Bound:
     """Enqueues a launch whose containers are bound."""
     view, arguments = prepared.view, prepared.arguments
-    queue = view._queue
-    program = queue.program(prepared.executable)
+    bound = dispatch_of(prepared, descriptors)
+    view._queue.enqueue(bound.dispatch)
+    for name in changed(prepared, descriptors):
+        arguments.containers[name]._written(view)
+    return bound
+
+
+def changed(prepared: Prepared, descriptors: Mapping[str, Descriptor]) -> list[str]:
+    """The containers that the launch may change."""
+    containers, access = prepared.arguments.containers, prepared.compiled.access
+    return [name for name in descriptors if name in containers and access[name].changes]
+
+
+def dispatch_of(prepared: Prepared, descriptors: Mapping[str, Descriptor]) -> Bound:
+    """What a launch whose containers are bound is for the engine."""
+    view, arguments = prepared.view, prepared.arguments
+    program = view._queue.program(prepared.executable)
     layout, values = _words(prepared, descriptors)
     words = layout.pack(*values)
-    buffers, writes = _buffers(prepared, descriptors)
+    buffers, writes, regions = _buffers(prepared, descriptors)
     shader = prepared.executable.shader
     push = b"" if shader.push_binding is not None else words
     if shader.push_binding is not None:
         spill = view.allocate(max(4, len(words)))
         spill.upload(0, np.frombuffer(words, np.uint8))
         assert isinstance(spill, Buffer)
-        buffers, writes = (*buffers, spill), (*writes, False)
+        buffers, writes, regions = (*buffers, spill), (*writes, False), (*regions, None)
     limits = view.accelerator.limits
     assert limits is not None
     groups = pipeline.grid(
@@ -319,11 +336,8 @@ def enqueue(prepared: Prepared, descriptors: Mapping[str, Descriptor]) -> Bound:
     )
     extents = {name: tuple(container.extent) for name, container in arguments.containers.items()}
     launch = Launch(prepared.domain.shape, descriptors, arguments.scalars, extents)
-    queue.enqueue(Dispatch(program, buffers, push, groups, writes, launch))
-    for name in descriptors:
-        if name in arguments.containers and prepared.compiled.access[name].changes:
-            arguments.containers[name]._written(view)
-    return Bound(program, groups, descriptors, layout, values, extents)
+    dispatch = Dispatch(program, buffers, push, groups, writes, launch, regions)
+    return Bound(dispatch, descriptors, layout, values)
 
 
 def bind(prepared: Prepared) -> dict[str, Descriptor]:
@@ -363,15 +377,30 @@ def _check_contiguous(name: str, found: Descriptor) -> None:
         )
 
 
-def _buffers(prepared: Prepared, descriptors: Mapping[str, Descriptor]) -> tuple[tuple[Buffer, ...], tuple[bool, ...]]:
+_Regions = tuple[tuple[Footprint, ...] | None, ...]
+
+
+def _buffers(
+    prepared: Prepared, descriptors: Mapping[str, Descriptor]
+) -> tuple[tuple[Buffer, ...], tuple[bool, ...], _Regions]:
     buffers: list[Buffer] = []
     writes: list[bool] = []
+    regions: list[tuple[Footprint, ...] | None] = []
     for binding in prepared.executable.shader.bindings:
         storage = descriptors[binding.params[0]].storage
         assert isinstance(storage, Buffer)
         buffers.append(storage)
         writes.append(binding.writes)
-    return tuple(buffers), tuple(writes)
+        regions.append(_region(storage, [descriptors[name] for name in binding.params if name in descriptors]))
+    return tuple(buffers), tuple(writes), tuple(regions)
+
+
+def _region(storage: Buffer, descriptors: list[Descriptor]) -> tuple[Footprint, ...] | None:
+    """The parts of a buffer that its containers have; None if that is all of it."""
+    footprints = tuple(dict.fromkeys(found.footprint for found in descriptors))
+    if any(each.pitch == 0 and each.start == 0 and each.stop >= storage.nbytes for each in footprints):
+        return None
+    return footprints
 
 
 _FORMATS = {"int32": "i", "uint32": "I", "float32": "f"}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 import threading
 import weakref
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from vkamp.lang.arrays import array
 from vkamp.lang.container import Container, Descriptor
 from vkamp.lang.index_space import extent, tiled_extent
 from vkamp.lang.kernel import KernelFunction
+from vkamp.lang.region import Footprint
 from vkamp.run.accelerators import accelerator_view
 from vkamp.run.engine import Dispatch, Launch, Program, Queue
 
@@ -79,7 +81,8 @@ class _Repeat:
     words: tuple[int | float, ...]
     scalars: tuple[tuple[int, str, int], ...]
     domain: tuple[int, ...]
-    extents: dict[str, tuple[int, ...]]
+    extents: Mapping[str, tuple[int, ...]]
+    regions: tuple[tuple[Footprint, ...] | None, ...]
 
 
 def key_of(
@@ -124,7 +127,7 @@ def recall(key: Any, kernel: KernelFunction, args: tuple[Any, ...]) -> bool:
     scalars = {name: args[position] for position, name, _ in found.scalars}
     launch = Launch(found.domain, descriptors, scalars, found.extents)
     buffers = tuple([storages[k] for k in found.bindings])
-    found.queue.enqueue(Dispatch(found.program, buffers, push, found.groups, found.writes, launch))
+    found.queue.enqueue(Dispatch(found.program, buffers, push, found.groups, found.writes, launch, found.regions))
     for use in found.uses:
         if use.changes:
             args[use.position]._written(view)
@@ -163,6 +166,8 @@ def _push(found: _Repeat, args: tuple[Any, ...]) -> bytes | None:
 def remember(key: Any, kernel: KernelFunction, args: tuple[Any, ...], prepared: Prepared, bound: Bound) -> None:
     """Keeps what a launch was made of, if the next one like it can be told by its key and a few looks."""
     arguments, shader = prepared.arguments, prepared.executable.shader
+    launch = bound.dispatch.launch
+    assert launch is not None
     plain = not arguments.captures and arguments.owner is None and len(args) == len(arguments.args)
     complete = not kernel.function.__kwdefaults__ and shader.push_binding is None
     if not (plain and complete) or any(found.packed for found in bound.descriptors.values()):
@@ -188,13 +193,14 @@ def remember(key: Any, kernel: KernelFunction, args: tuple[Any, ...], prepared: 
         ),
         bindings=tuple(order[binding.params[0]] for binding in shader.bindings),
         writes=tuple(binding.writes for binding in shader.bindings),
-        program=bound.program,
-        groups=bound.groups,
+        program=bound.dispatch.program,
+        groups=bound.dispatch.groups,
         layout=bound.layout,
         words=bound.words,
         scalars=tuple((positions[n], n, places.get(n, -1)) for n in arguments.scalars),
         domain=prepared.domain.shape,
-        extents=dict(bound.extents),
+        extents=launch.extents,
+        regions=bound.dispatch.regions,
     )
     with _lock:
         kernel.launches.pop(key, None)

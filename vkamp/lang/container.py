@@ -4,6 +4,7 @@ writes."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,7 +15,7 @@ from vkamp.lang import index_space
 from vkamp.lang.home import DeviceCopy, Home
 from vkamp.lang.host_memory import Lease, bring_home_at_exit
 from vkamp.lang.index_space import ExtentLike, extent, index, tiled_index
-from vkamp.lang.region import Layout
+from vkamp.lang.region import Footprint, Layout
 from vkamp.lang.storage import Location, Storage
 
 __all__ = [
@@ -48,6 +49,13 @@ class Descriptor:
     dense: bool
     home_id: int
     packed: bool = False
+
+    @cached_property
+    def footprint(self) -> Footprint:
+        """The bytes of the storage that a launch may touch."""
+        size = self.dtype.itemsize
+        strides = tuple(stride * size for stride in self.strides_elements)
+        return Footprint.of(self.offset_elements * size, self.shape, strides, size)
 
 
 def is_integer(value: Any) -> bool:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ByteSet", "Layout", "dense_strides", "scatter"]
+__all__ = ["ByteSet", "Footprint", "Layout", "dense_strides", "scatter"]
 
 _Parity = NDArray[np.bool_]
 
@@ -179,6 +179,45 @@ def dense_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
         strides.append(step)
         step *= size
     return tuple(reversed(strides))
+
+
+class Footprint(NamedTuple):
+    """Whole words that a launch may touch of a storage, in a few numbers: between the bytes ``start`` and ``stop``,
+    ``run`` bytes at every ``pitch``; with pitch 0 all of them.
+    """
+
+    start: int
+    stop: int
+    pitch: int
+    run: int
+
+    @staticmethod
+    def of(offset: int, shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> Footprint:
+        """That of elements at these byte strides, or a larger one."""
+        low = high = offset
+        pitch = 0
+        for n, stride in zip(shape, strides, strict=True):
+            step = (n - 1) * stride
+            low, high = low + min(step, 0), high + max(step, 0)
+            if n > 1:
+                pitch = max(pitch, abs(stride))
+        run = itemsize + sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True) if abs(s) < pitch)
+        # A device writes no less than a word.
+        start, stop = low // 4 * 4, -(-(high + itemsize) // 4) * 4
+        run = -(-(low - start + run) // 4) * 4
+        if pitch % 4 or run >= pitch:
+            return Footprint(start, stop, 0, stop - start)
+        return Footprint(start, stop, pitch, run)
+
+    def meets(self, other: Footprint) -> bool:
+        """False only if the two have no byte in common."""
+        if self.stop <= other.start or other.stop <= self.start:
+            return False
+        pitch = self.pitch or other.pitch
+        if not pitch or (other.pitch and other.pitch != pitch):
+            return True
+        distance = (other.start - self.start) % pitch
+        return distance < self.run or distance + other.run > pitch
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ and the ways to be unusable.
 from __future__ import annotations
 
 import gc
+import os
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
@@ -83,6 +84,8 @@ class BaseDevice(ABC, Generic[S]):
         self.forked = False
         self.closed = False
         self.removed: str | None = None
+        # The validation layers' synchronisation checks know whole buffers only.
+        self.orders_parts = "validation" not in os.environ.get("VK_INSTANCE_LAYERS", "").lower()
         self.pool: Pool[S] = Pool(POOL_CAPACITY)
         self._returned: deque[S] = deque()
         self._serial = 0

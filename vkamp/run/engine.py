@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from vkamp.artifacts import Executable
 from vkamp.errors import UnsupportedFeatureError
-from vkamp.lang.region import ByteSet
+from vkamp.lang.region import ByteSet, Footprint
 
 __all__ = [
     "Buffer",
@@ -216,8 +216,9 @@ class Dispatch:
     (x, y, z).
 
     ``push``: exactly the program's push constants, a multiple of 4 bytes. ``groups``: 1 up to the
-    device's limit each. ``writes``: for each buffer, whether the program may write it. Nothing
-    else orders dispatches: a wrong False is a race.
+    device's limit each. ``writes``: for each buffer, whether the program may write it. ``regions``:
+    for each buffer the parts of it that the program may touch, None for all; empty for all of all.
+    Nothing else orders dispatches: a wrong False or a missing part is a race.
     """
 
     program: Program
@@ -226,6 +227,7 @@ class Dispatch:
     groups: tuple[int, int, int]
     writes: tuple[bool, ...]
     launch: Launch | None = None
+    regions: tuple[tuple[Footprint, ...] | None, ...] = ()
 
 
 class Queue(ABC):

@@ -15,6 +15,7 @@ from vkamp.errors import AmpError
 from vkamp.lang.region import ByteSet
 from vkamp.run.device import BaseDevice, DeviceProgram
 from vkamp.run.engine import Buffer, DeviceInfo, Dispatch, Queue, Statistics
+from vkamp.run.plan import Regions
 from vkamp.run.pool import Block
 
 __all__ = ["BaseQueue", "DeviceBuffer", "moved"]
@@ -112,6 +113,10 @@ class BaseQueue(Queue, Generic[S, P]):
         self.device.check()
         if self._closed:
             raise AmpError("this queue is closed")
+
+    def _regions(self, dispatch: Dispatch) -> tuple[Regions, ...]:
+        """The parts of its buffers that a dispatch touches, as far as they count on this device."""
+        return dispatch.regions if self.device.orders_parts else ()
 
     def _checked(self, dispatch: Dispatch) -> tuple[P, tuple[S, ...]]:
         """Program and memory of a dispatch that fits: drivers check nothing of this."""

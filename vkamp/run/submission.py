@@ -22,7 +22,7 @@ from vkamp.errors import AmpError
 from vkamp.lang.region import ByteSet, scatter
 from vkamp.run.engine import Dispatch
 from vkamp.run.kompute import Device, KomputeProgram, Pipeline, Slot
-from vkamp.run.plan import Access, levels
+from vkamp.run.plan import Access, Regions, access_of, joint, levels
 from vkamp.run.queue import BaseQueue, DeviceBuffer, moved
 
 __all__ = ["KomputeQueue", "Submission"]
@@ -52,14 +52,13 @@ class _Pending:
         program: KomputeProgram,
         slots: tuple[Slot, ...],
         pipeline: Pipeline,
+        regions: tuple[Regions, ...],
     ) -> None:
         self.dispatch = dispatch
         self.program = program
         self.slots = slots
         self.pipeline = pipeline
-        pairs = list(zip(slots, dispatch.writes, strict=True))
-        writes = frozenset([slot.id for slot, written in pairs if written])
-        self.access = Access(frozenset([slot.id for slot, _ in pairs]) - writes, writes)
+        self.access = access_of([slot.id for slot in slots], dispatch.writes, regions)
 
 
 class Submission:
@@ -140,9 +139,8 @@ def _tiles(each: _Pending) -> int:
 def _joint_access(dispatches: list[_Pending], uploads: list[Slot], downloads: list[Slot]) -> Access:
     if len(dispatches) == 1 and not uploads and not downloads:
         return dispatches[0].access
-    reads = {i for d in dispatches for i in d.access.reads}.union(s.id for s in downloads)
-    writes = {i for d in dispatches for i in d.access.writes}.union(s.id for s in uploads)
-    return Access(frozenset(reads - writes), frozenset(writes))
+    syncs = Access(dict.fromkeys([s.id for s in downloads]), dict.fromkeys([s.id for s in uploads]))
+    return joint([*(each.access for each in dispatches), syncs])
 
 
 def _call(into: list[Any], function: Callable[..., Any], *arguments: Any) -> None:
@@ -182,7 +180,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         with self.device.lock:
             # Made here, so that what the driver can't compile is refused before it is in the queue.
             pipeline = self.device.pipeline(program, slots, dispatch.groups, self._statistics)
-            self._work.append(_Pending(dispatch, program, slots, pipeline))
+            self._work.append(_Pending(dispatch, program, slots, pipeline, self._regions(dispatch)))
             if self.immediate or len(self._work) >= _MAX_PENDING:
                 self._plan()
                 self._launch()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.run.engine import Dispatch
-from vkamp.run.plan import Access, levels
+from vkamp.run.plan import NOTHING, Access, Regions, access_of, joint, levels
 from vkamp.run.queue import DeviceBuffer
 from vkamp.run.vulkan.api import Api
 from vkamp.run.vulkan.memory import Slot
@@ -27,15 +27,18 @@ class DispatchWork:
     __slots__ = ("access", "dispatch", "program", "sets", "slots")
 
     def __init__(
-        self, dispatch: Dispatch, program: VulkanProgram, slots: tuple[Slot, ...], sets: DescriptorSet | None
+        self,
+        dispatch: Dispatch,
+        program: VulkanProgram,
+        slots: tuple[Slot, ...],
+        sets: DescriptorSet | None,
+        regions: tuple[Regions, ...],
     ) -> None:
         self.dispatch = dispatch
         self.slots = slots
         self.program = program
         self.sets = sets
-        pairs = list(zip(slots, dispatch.writes, strict=True))
-        writes = frozenset([slot.id for slot, written in pairs if written])
-        self.access = Access(frozenset([slot.id for slot, _ in pairs]) - writes, writes)
+        self.access = access_of([slot.id for slot in slots], dispatch.writes, regions)
 
 
 class CopyWork:
@@ -48,7 +51,7 @@ class CopyWork:
     def __init__(self, source: DeviceBuffer[Slot], target: DeviceBuffer[Slot], regions: NDArray[np.uint64]) -> None:
         self.buffers = (source, target)
         self.slots = (source.slot, target.slot)
-        self.access = Access(frozenset((source.slot.id,)), frozenset((target.slot.id,)))
+        self.access = Access({source.slot.id: None}, {target.slot.id: None})
         self.nbytes = int(regions[:, 2].sum())
         self.regions = regions + np.array([source.slot.offset, target.slot.offset, 0], np.uint64)
 
@@ -59,24 +62,21 @@ Work = DispatchWork | CopyWork
 class Hazards(NamedTuple):
     """What was accessed since the last barrier, by which stages of the pipeline."""
 
-    access: Access = Access(frozenset(), frozenset())
+    access: Access = NOTHING
     computes: bool = False
     copies: bool = False
 
     def and_then(self, access: Access, computes: bool, copies: bool) -> Hazards:
         """With more accesses."""
-        joint = Access(self.access.reads | access.reads, self.access.writes | access.writes)
-        return Hazards(joint, self.computes or computes, self.copies or copies)
+        access = access if self.access is NOTHING else joint([self.access, access])
+        return Hazards(access, self.computes or computes, self.copies or copies)
 
 
 def joint_access(work: Sequence[Work]) -> Access:
     """What several pieces of work read and write together."""
     if len(work) == 1:
         return work[0].access
-    return Access(
-        frozenset().union(*(each.access.reads for each in work)),
-        frozenset().union(*(each.access.writes for each in work)),
-    )
+    return joint(each.access for each in work)
 
 
 class Recorder:

@@ -18,7 +18,7 @@ from vkamp.artifacts import Executable
 from vkamp.errors import UnsupportedFeatureError
 from vkamp.lang.region import ByteSet, scatter
 from vkamp.run.engine import Dispatch, Timing
-from vkamp.run.plan import Access
+from vkamp.run.plan import Access, joint
 from vkamp.run.queue import BaseQueue, DeviceBuffer, moved
 from vkamp.run.vulkan.api import VulkanError
 from vkamp.run.vulkan.commands import CopyWork, DispatchWork, Hazards, Recorder, Stamps, Work, joint_access
@@ -115,7 +115,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
                 sets = device.sets.get(slots) if slots else None
             except VulkanError as error:
                 raise device.failed(error) from error
-            self._state.pending.append(DispatchWork(dispatch, program, slots, sets))
+            self._state.pending.append(DispatchWork(dispatch, program, slots, sets, self._regions(dispatch)))
             is_heavy = sum([slot.nbytes for slot in slots]) > _HEAVY
             if self.immediate or is_heavy or len(self._state.pending) >= _MAX_PENDING:
                 self._submit()
@@ -311,8 +311,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
 
     def _last_use(self, slot: Slot, *, writes_only: bool) -> _Submission:
         """The submission after which a slot, that is used, is not used any more; pending work is submitted for it."""
-        ids = frozenset((slot.id,))
-        self._submit(Access(ids, frozenset()) if writes_only else Access(frozenset(), ids))
+        self._submit(Access({slot.id: None}, {}) if writes_only else Access({}, {slot.id: None}))
         return next(s for s in reversed(self._state.running) if _touches(s.access, slot, writes_only))
 
     def _excess(self) -> _Submission | None:
@@ -437,11 +436,10 @@ def _split(pending: list[Work], needed: Access | None) -> tuple[list[Work], list
         return list(pending), []
     now: list[Work] = []
     later: list[Work] = []
-    reads, writes = needed
     for each in reversed(pending):
-        if each.access.conflicts(Access(reads, writes)):
+        if each.access.conflicts(needed):
             now.append(each)
-            reads, writes = reads | each.access.reads, writes | each.access.writes
+            needed = joint([needed, each.access])
         else:
             later.append(each)
     return now[::-1], later[::-1]
