@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -33,6 +33,8 @@ __all__ = [
     "MemoryType",
     "Program",
     "Queue",
+    "Ready",
+    "Recording",
     "Statistics",
     "Step",
     "Timing",
@@ -230,6 +232,36 @@ class Dispatch:
     regions: tuple[tuple[Footprint, ...] | None, ...] = ()
 
 
+class Ready(ABC):
+    """A dispatch that was checked and bound to its memory, which it keeps alive."""
+
+    @abstractmethod
+    def enqueue(self) -> None:
+        """Appends the dispatch to its queue, as :meth:`Queue.enqueue` does."""
+
+
+class Recording(ABC):
+    """Dispatches that were checked and bound to their memory, which it keeps alive, to be run again and again."""
+
+    @abstractmethod
+    def replay(self) -> None:
+        """Runs them all after everything enqueued, as if enqueued one after the other; does not wait for them."""
+
+
+class _Enqueued(Ready, Recording):
+    """For engines that have no shorter way than :meth:`Queue.enqueue`."""
+
+    def __init__(self, queue: Queue, dispatches: Sequence[Dispatch]) -> None:
+        self._queue = queue
+        self._dispatches = tuple(dispatches)
+
+    def enqueue(self) -> None:
+        for each in self._dispatches:
+            self._queue.enqueue(each)
+
+    replay = enqueue
+
+
 class Queue(ABC):
     """Runs dispatches as if in the order of ``enqueue``; one queue is one ``accelerator_view``.
 
@@ -270,6 +302,14 @@ class Queue(ABC):
         """Appends ``dispatch``. Raises ``AmpError`` for one that does not fit the device or this
         queue.
         """
+
+    def ready(self, dispatch: Dispatch) -> Ready:
+        """``dispatch``, checked, to be enqueued many times. Raises what :meth:`enqueue` raises."""
+        return _Enqueued(self, [dispatch])
+
+    def record(self, dispatches: Sequence[Dispatch]) -> Recording:
+        """``dispatches``, checked, to be run many times in this order. Raises what :meth:`enqueue` raises."""
+        return _Enqueued(self, dispatches)
 
     @abstractmethod
     def flush(self) -> None:

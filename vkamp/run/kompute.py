@@ -14,7 +14,7 @@ import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from vkamp.run.pool import Pool, size_class
 if TYPE_CHECKING:
     from vkamp.run.submission import KomputeQueue, Submission
 
-__all__ = ["Device", "KomputeEngine", "KomputeProgram", "Pipeline", "Slot"]
+__all__ = ["Device", "Held", "KomputeEngine", "KomputeProgram", "Pipeline", "Slot"]
 
 _PIPELINES = 256
 _RECORDINGS = 64
@@ -189,6 +189,13 @@ class Slot:
         self.stale = False
 
 
+class Held(Protocol):
+    """Something that holds objects of kp's, and must let go of them before the device does."""
+
+    def release(self) -> None:
+        """Gives up everything of kp's."""
+
+
 class Device(BaseDevice[Slot]):
     """A ``kp.Manager`` with everything that was made on it. The kinds of memory: ``mirrored`` or
     not.
@@ -214,6 +221,8 @@ class Device(BaseDevice[Slot]):
         self._programs: weakref.WeakValueDictionary[str, KomputeProgram]
         self._programs = weakref.WeakValueDictionary()
         self._dummy: Slot | None = None
+        #: What is kept outside of the device, and holds objects of kp's.
+        self.held: weakref.WeakSet[Held] = weakref.WeakSet()
 
     # -- memory
 
@@ -347,6 +356,8 @@ class Device(BaseDevice[Slot]):
                 self.settle_queues()
             self.closed = True
             self.running.clear()
+            for each in list(self.held):
+                each.release()
             self._recordings.clear()
             self._pipelines.clear()
             for slot in self._slots.values():

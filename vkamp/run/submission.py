@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from vkamp.artifacts import Executable
 from vkamp.errors import AmpError
 from vkamp.lang.region import ByteSet, scatter
-from vkamp.run.engine import Dispatch
+from vkamp.run.engine import Dispatch, Ready, Recording
 from vkamp.run.kompute import Device, KomputeProgram, Pipeline, Slot
 from vkamp.run.plan import Access, Regions, access_of, joint, levels
 from vkamp.run.queue import BaseQueue, DeviceBuffer, moved
 
-__all__ = ["KomputeQueue", "Submission"]
+__all__ = ["KomputeQueue", "KomputeRecording", "Submission"]
 
 _MAX_PENDING = 64
 _MAX_RUNNING = 32
@@ -77,6 +77,7 @@ class Submission:
         "done",
         "downloads",
         "flag",
+        "kept",
         "operations",
         "queue",
         "running",
@@ -97,6 +98,8 @@ class Submission:
         self.uploads = uploads
         self.downloads = downloads
         self.access = _joint_access(dispatches, uploads, downloads)
+        #: Where its sequence is kept, if not with the device's.
+        self.kept: dict[Hashable, Any] | None = None
         self.operations: list[Any] | None = None
         self.running: list[Any] = []
         self.flag: list[Any] = []
@@ -125,6 +128,45 @@ class Submission:
                 return float("inf")
             total += rate * _tiles(each)
         return total
+
+
+class KomputeReady(Ready):
+    """A dispatch with its pipeline."""
+
+    __slots__ = ("__weakref__", "pending", "queue")
+
+    def __init__(self, queue: KomputeQueue, pending: _Pending) -> None:
+        self.queue = queue
+        self.pending: _Pending | None = pending
+        queue.device.held.add(self)
+
+    def enqueue(self) -> None:
+        if self.pending is None:
+            self.queue.device.check()
+        else:
+            self.queue.append(self.pending)
+
+    def release(self) -> None:
+        """Gives up everything of kp's: the device ends."""
+        self.pending = None
+
+
+class KomputeRecording(Recording):
+    """Dispatches by the submissions that they need, with the sequences that were recorded of them."""
+
+    def __init__(self, queue: KomputeQueue, work: list[_Pending]) -> None:
+        self.queue = queue
+        self.levels = [[work[i] for i in level] for level in levels([each.access for each in work])]
+        self.sequences: dict[Hashable, Any] = {}
+        queue.device.held.add(self)
+
+    def replay(self) -> None:
+        self.queue.replay(self)
+
+    def release(self) -> None:
+        """Gives up everything of kp's: the device ends."""
+        self.levels = []
+        self.sequences.clear()
 
 
 def _touches(work: Submission | _Pending, slot: Slot) -> bool:
@@ -175,14 +217,44 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
     # -- the interface
 
     def enqueue(self, dispatch: Dispatch) -> None:
+        self.append(self._pending(dispatch))
+
+    def ready(self, dispatch: Dispatch) -> KomputeReady:
+        return KomputeReady(self, self._pending(dispatch))
+
+    def record(self, dispatches: Sequence[Dispatch]) -> KomputeRecording:
+        return KomputeRecording(self, [self._pending(each) for each in dispatches])
+
+    def _pending(self, dispatch: Dispatch) -> _Pending:
+        """A checked dispatch, compiled and bound."""
         self._check()
         program, slots = self._checked(dispatch)
         with self.device.lock:
             # Made here, so that what the driver can't compile is refused before it is in the queue.
             pipeline = self.device.pipeline(program, slots, dispatch.groups, self._statistics)
-            self._work.append(_Pending(dispatch, program, slots, pipeline, self._regions(dispatch)))
+        return _Pending(dispatch, program, slots, pipeline, self._regions(dispatch))
+
+    def append(self, pending: _Pending) -> None:
+        """Enqueues a checked dispatch."""
+        self._check()
+        with self.device.lock:
+            self._work.append(pending)
             if self.immediate or len(self._work) >= _MAX_PENDING:
                 self._plan()
+                self._launch()
+                self._bound()
+
+    def replay(self, recording: KomputeRecording) -> None:
+        """Appends the submissions of a recording."""
+        self._check()
+        with self.device.lock:
+            self._plan()
+            on_their_way = {slot.id for each in self._work if isinstance(each, Submission) for slot in each.uploads}
+            made = [s for level in recording.levels for s in self._submissions(level, on_their_way)]
+            for each in made:
+                each.kept = recording.sequences
+            self._work += made
+            if self.immediate or len(self._work) >= _MAX_PENDING:
                 self._launch()
                 self._bound()
 
@@ -416,7 +488,12 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
             return sequence, touched
 
         try:
-            sequence = device.recording(key, record)
+            if submission.kept is None:
+                sequence = device.recording(key, record)
+            else:
+                sequence = submission.kept.get(key)
+                if sequence is None:
+                    sequence = submission.kept[key] = record()[0]
             if canary is not None:
                 canary.mirror[:] = 0
             device.running[id(submission)] = submission

@@ -19,12 +19,14 @@ __all__ = ["CopyWork", "DispatchWork", "Hazards", "Recorder", "Work"]
 
 #: Regions that one copy command takes at a time.
 _REGIONS = 1 << 16
+#: A launch that uses more bytes is worth a submission of its own.
+_HEAVY = 256 << 20
 
 
 class DispatchWork:
-    """A checked dispatch. It keeps its buffers alive."""
+    """A checked dispatch. It keeps its buffers alive. ``number`` is its own if it may be enqueued more than once."""
 
-    __slots__ = ("access", "dispatch", "program", "sets", "slots")
+    __slots__ = ("access", "dispatch", "is_heavy", "number", "program", "sets", "slots")
 
     def __init__(
         self,
@@ -33,8 +35,11 @@ class DispatchWork:
         slots: tuple[Slot, ...],
         sets: DescriptorSet | None,
         regions: tuple[Regions, ...],
+        number: int = 0,
     ) -> None:
         self.dispatch = dispatch
+        self.number = number
+        self.is_heavy = sum([slot.nbytes for slot in slots]) > _HEAVY
         self.slots = slots
         self.program = program
         self.sets = sets

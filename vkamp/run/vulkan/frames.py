@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 import time
+import weakref
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from vkamp.run.vulkan.api import LOST, Api
 
-__all__ = ["Frame", "Frames"]
+__all__ = ["Commands", "Frame", "Frames"]
 
 #: A wait inside Vulkan lasts at most so long at a time (ns), so that Ctrl-C is noticed.
 _SLICE = 50_000_000
 _TIMEOUT = 2
 
 
+class Commands:
+    """A command buffer that is recorded once and submitted many times: ``alone``, or ``behind`` a barrier for all that
+    came before (the arguments of vkQueueSubmit).
+    """
+
+    __slots__ = ("__weakref__", "alone", "behind", "handle")
+
+    def __init__(self, handle: Any, alone: Any, behind: Any) -> None:
+        self.handle = handle
+        self.alone = alone
+        self.behind = behind
+
+
 class Frame:
     """A command buffer, the fence that says when it is done, and places for timestamps."""
 
-    __slots__ = ("commands", "fence", "fences", "queries", "results", "submit", "waiters")
+    __slots__ = ("commands", "fence", "fences", "own", "queries", "results", "submit", "waiters")
 
     def __init__(self, commands: Any, fences: Any, submit: Any) -> None:
         self.commands = commands
+        #: What submits its own command buffer.
+        self.own = submit
         self.fence = fences[0]
         #: An array of the fence.
         self.fences = fences
@@ -48,23 +65,69 @@ class Frames:
         self._spare: list[Frame] = []
         self._begin = api.struct("VkCommandBufferBeginInfo", "COMMAND_BUFFER_BEGIN_INFO")
         self._begin.flags = api.vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT
+        self._begin_again = api.struct("VkCommandBufferBeginInfo", "COMMAND_BUFFER_BEGIN_INFO")
+        self._begin_again.flags = api.vk.VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT
+        self._barrier: Any = None
+        self._spare_commands: deque[Any] = deque()
 
     def begin(self) -> Frame:
         """A frame whose command buffer records."""
+        api = self._api
+        frame = self._take()
+        frame.submit = frame.own
+        api.check("vkBeginCommandBuffer", api.BeginCommandBuffer(frame.commands, self._begin))
+        return frame
+
+    def again(self, commands: Commands, *, behind: bool) -> Frame:
+        """A frame that submits recorded commands; with ``behind`` everything before is over and visible to them."""
+        frame = self._take()
+        frame.submit = commands.behind if behind else commands.alone
+        return frame
+
+    def record(self) -> Commands:
+        """Commands that record, until :meth:`finish`. They must not be given up before their submissions are over."""
+        api = self._api
+        if self._barrier is None:
+            self._barrier = self._make_barrier()
+        handle = self._spare_commands.popleft() if self._spare_commands else self._allocate()[0]
+        api.check("vkBeginCommandBuffer", api.BeginCommandBuffer(handle, self._begin_again))
+        return Commands(handle, self._submit_info([handle]), self._submit_info([self._barrier, handle]))
+
+    def finish(self, commands: Commands) -> None:
+        """Ends the recording."""
+        api = self._api
+        api.check("vkEndCommandBuffer", api.EndCommandBuffer(commands.handle))
+        weakref.finalize(commands, self._spare_commands.append, commands.handle).atexit = False
+
+    def _make_barrier(self) -> Any:
+        """A command buffer with a barrier between all that came before and all that follows."""
+        api, vk = self._api, self._api.vk
+        handle = self._allocate()[0]
+        api.check("vkBeginCommandBuffer", api.BeginCommandBuffer(handle, self._begin_again))
+        barrier = api.struct("VkMemoryBarrier", "MEMORY_BARRIER")
+        barrier.srcAccessMask = vk.VK_ACCESS_SHADER_WRITE_BIT | vk.VK_ACCESS_TRANSFER_WRITE_BIT
+        barrier.dstAccessMask = barrier.srcAccessMask | vk.VK_ACCESS_SHADER_READ_BIT | vk.VK_ACCESS_TRANSFER_READ_BIT
+        stages = vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | vk.VK_PIPELINE_STAGE_TRANSFER_BIT
+        api.CmdPipelineBarrier(handle, stages, stages, 0, 1, barrier, 0, api.null, 0, api.null)
+        api.check("vkEndCommandBuffer", api.EndCommandBuffer(handle))
+        return handle
+
+    def _take(self) -> Frame:
+        """A frame that is not in use."""
         api = self._api
         at = next((i for i, frame in enumerate(self._spare) if not frame.waiters), None)
         frame = self._make() if at is None else self._spare.pop(at)
         if frame.results:
             api.check("vkResetFences", api.ResetFences(api.device, 1, frame.fences))
             frame.results = []
-        api.check("vkBeginCommandBuffer", api.BeginCommandBuffer(frame.commands, self._begin))
         return frame
 
     def give_back(self, frame: Frame) -> None:
         """Takes a frame that is done, or was never submitted."""
         self._spare.append(frame)
 
-    def _make(self) -> Frame:
+    def _allocate(self) -> Any:
+        """An array of one new command buffer."""
         api = self._api
         allocate = api.struct("VkCommandBufferAllocateInfo", "COMMAND_BUFFER_ALLOCATE_INFO")
         allocate.commandPool = self._pool
@@ -72,11 +135,21 @@ class Frames:
         allocate.commandBufferCount = 1
         commands = api.ffi.new("VkCommandBuffer[]", 1)
         api.check("vkAllocateCommandBuffers", api.AllocateCommandBuffers(api.device, allocate, commands))
+        return commands
+
+    def _submit_info(self, handles: list[Any]) -> Any:
+        """The arguments of vkQueueSubmit, and what they point to."""
+        info = self._api.struct("VkSubmitInfo", "SUBMIT_INFO")
+        held = self._api.ffi.new("VkCommandBuffer[]", handles)
+        info.commandBufferCount = len(handles)
+        info.pCommandBuffers = held
+        return info, held
+
+    def _make(self) -> Frame:
+        api = self._api
+        handle = self._allocate()[0]
         fence = api.create("VkFence", api.struct("VkFenceCreateInfo", "FENCE_CREATE_INFO"))
-        info = api.struct("VkSubmitInfo", "SUBMIT_INFO")
-        info.commandBufferCount = 1
-        info.pCommandBuffers = commands
-        frame = Frame(commands[0], api.ffi.new("VkFence[]", [fence]), (info, commands))
+        frame = Frame(handle, api.ffi.new("VkFence[]", [fence]), self._submit_info([handle]))
         self._made.append(frame)
         return frame
 
@@ -145,4 +218,6 @@ class Frames:
                 api.DestroyQueryPool(api.device, frame.queries[0], api.null)
         self._made.clear()
         self._spare.clear()
+        self._spare_commands.clear()
+        self._barrier = None
         api.DestroyCommandPool(api.device, self._pool, api.null)

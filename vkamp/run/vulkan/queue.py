@@ -8,7 +8,7 @@ through memory that it sees, by copies that are work as any other.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,14 +26,13 @@ from vkamp.run.vulkan.device import VulkanDevice
 from vkamp.run.vulkan.frames import Frame
 from vkamp.run.vulkan.memory import Kind, Slot
 from vkamp.run.vulkan.pipelines import VulkanProgram
+from vkamp.run.vulkan.recording import Recorded, Repeats, VulkanReady, VulkanRecording
 
 __all__ = ["VulkanQueue"]
 
 _MAX_PENDING = 64
 #: Pieces of submitted work that hold memory.
 _MAX_RUNNING = 256
-#: A launch that uses more bytes is worth a submission of its own.
-_HEAVY = 256 << 20
 #: A copy of more is cut, so that the host fills or empties one piece while the device copies another.
 _CHUNK = 8 << 20
 #: Bytes on their way to or from the device at a time.
@@ -48,20 +47,38 @@ _POLL = 1e-4
 
 
 class _Submission:
-    """Work that was recorded; it is held until the device is done with it."""
+    """Work that was handed to the device; it is held until the device is done with it."""
 
-    __slots__ = ("access", "frame", "is_over", "sink", "slots", "staged", "stamps", "work")
+    __slots__ = ("access", "frame", "held", "is_over", "pieces", "sink", "slots", "staged", "stamps")
 
-    def __init__(self, work: list[Work], frame: Frame, stamps: Stamps | None, sink: Sink | None) -> None:
-        self.work = work
+    def __init__(
+        self,
+        work: Sequence[Work],
+        frame: Frame,
+        *,
+        recorded: Recorded | None = None,
+        stamps: Stamps | None = None,
+        sink: Sink | None = None,
+    ) -> None:
         self.frame = frame
-        self.access = joint_access(work)
+        #: What must not go before it is over.
+        self.held: tuple[object, ...] = (work, recorded)
+        self.access = joint_access(work) if recorded is None else recorded.access
+        self.pieces = len(work)
         #: The memory that it holds, by number, in bytes.
         self.slots = {slot.id: slot.nbytes for each in work for slot in each.slots}
-        self.staged = sum(each.nbytes for each in work if isinstance(each, CopyWork))
+        self.staged = sum([each.nbytes for each in work if isinstance(each, CopyWork)])
         self.stamps = stamps
         self.sink = sink
         self.is_over = False
+
+    @classmethod
+    def of(cls, recording: VulkanRecording, recorded: Recorded, frame: Frame) -> _Submission:
+        """A replay, whose memory somebody else most likely holds anyway."""
+        made = cls((), frame, recorded=recorded)
+        made.held = (recording, recorded)
+        made.pieces = 1
+        return made
 
 
 class _State(NamedTuple):
@@ -85,6 +102,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         self._state = _State([], [], Hazards())
         self._sink: Sink | None = None
         self._recorder = Recorder(device.api)
+        self._repeats = Repeats()
         self._poll = 0.0 if device.info.kind == "cpu" else _POLL
         with device.lock:
             self._frames = device.take_frames()
@@ -102,10 +120,26 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
     # -- the interface
 
     def enqueue(self, dispatch: Dispatch) -> None:
+        self.append(self._work(dispatch))
+
+    def ready(self, dispatch: Dispatch) -> VulkanReady:
+        return VulkanReady(self, self._work(dispatch, again=True))
+
+    def record(self, dispatches: Sequence[Dispatch]) -> VulkanRecording:
+        work = [self._work(each) for each in dispatches]
+        if not work:
+            return VulkanRecording(self, work, None)
+        with self.device.lock:
+            try:
+                return VulkanRecording(self, work, self._recorded(work))
+            except VulkanError as error:
+                raise self.device.failed(error) from error
+
+    def _work(self, dispatch: Dispatch, *, again: bool = False) -> DispatchWork:
+        """A checked dispatch, compiled and bound."""
         self._check()
         program, slots = self._checked(dispatch)
         device = self.device
-        oldest = None
         with device.lock:
             try:
                 if program.pipeline is None:
@@ -115,11 +149,36 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
                 sets = device.sets.get(slots) if slots else None
             except VulkanError as error:
                 raise device.failed(error) from error
-            self._state.pending.append(DispatchWork(dispatch, program, slots, sets, self._regions(dispatch)))
-            is_heavy = sum([slot.nbytes for slot in slots]) > _HEAVY
-            if self.immediate or is_heavy or len(self._state.pending) >= _MAX_PENDING:
+            number = device.number() if again else 0
+        return DispatchWork(dispatch, program, slots, sets, self._regions(dispatch), number)
+
+    def append(self, work: DispatchWork) -> None:
+        """Enqueues checked work."""
+        self._check()
+        oldest = None
+        with self.device.lock:
+            pending = self._state.pending
+            pending.append(work)
+            if self.immediate or work.is_heavy or len(pending) >= _MAX_PENDING:
                 self._submit()
                 oldest = self._excess()
+        if oldest is not None:
+            self._await(oldest)
+
+    def replay(self, recording: VulkanRecording) -> None:
+        """Submits a recording behind everything enqueued."""
+        self._check()
+        if recording.recorded is None:
+            return
+        oldest = None
+        with self.device.lock:
+            if self._sink is not None:
+                self._state.pending.extend(recording.work)  # to be recorded with timestamps
+                self._submit()
+            else:
+                self._submit()
+                self._resubmit(recording.recorded, recording)
+            oldest = self._excess()
         if oldest is not None:
             self._await(oldest)
 
@@ -159,6 +218,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
             if self.device.removed is None:
                 self.settle_running()
             self._closed = True
+            self._repeats.clear()
             self._state = _State([], [], Hazards())
 
     # -- host access
@@ -319,7 +379,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         most = self.device.memory.capacity(self.device.kind) // 4
         held, slots = 0, {}
         for each in reversed(self._state.running):
-            held += len(each.work)
+            held += each.pieces
             slots.update(each.slots)
             if each is not self._state.running[-1] and (held > _MAX_RUNNING or sum(slots.values()) > most):
                 return each
@@ -333,15 +393,56 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         now, later = _split(self._state.pending, needed)
         try:
             if now:
+                key = None if self._sink is not None else self._repeats.key(now)
+                recorded = None if key is None else self._repeats.get(key)
+                if recorded is None and key is not None and self._repeats.is_worth_it(key):
+                    recorded = self._recorded([each for each in now if isinstance(each, DispatchWork)])
+                    self._repeats.keep(key, recorded)
+                if recorded is not None:
+                    self._resubmit(recorded, now, later)
+                    return
                 submission, hazards, barriers = self._record(now)
                 device.busy[id(self)] = self
                 # From here on the work is submitted, sooner or later, and is not recorded again.
                 self._state = _State(later, [*self._state.running, submission], hazards)
                 self._statistics.submissions += 1
                 self._statistics.barriers += barriers
-                self._statistics.dispatches += sum(isinstance(each, DispatchWork) for each in now)
+                self._statistics.dispatches += sum([isinstance(each, DispatchWork) for each in now])
         except VulkanError as error:
             raise device.failed(error) from error
+        self._submit_recorded()
+
+    def _recorded(self, work: list[DispatchWork]) -> Recorded:
+        """Work as commands that can be submitted again and again."""
+        commands = self._frames.record()
+        after, barriers = self._recorder.record(commands.handle, work, Hazards(), None)
+        if not self.device.staged:
+            self._recorder.show_to_host(commands.handle)
+        self._frames.finish(commands)
+        return Recorded(commands, work, after, barriers)
+
+    def _resubmit(
+        self, recorded: Recorded, work: list[Work] | VulkanRecording, later: list[Work] | None = None
+    ) -> None:
+        """Hands recorded work to the device; ``later`` stays pending."""
+        state = self._state
+        try:
+            behind = state.hazards.access.conflicts(recorded.access)
+            frame = self._frames.again(recorded.commands, behind=behind)
+            if isinstance(work, VulkanRecording):
+                submission = _Submission.of(work, recorded, frame)
+            else:
+                submission = _Submission(work, frame, recorded=recorded)
+        except VulkanError as error:
+            raise self.device.failed(error) from error
+        after = recorded.after
+        hazards = after if behind else state.hazards.and_then(after.access, after.computes, after.copies)
+        self.device.busy[id(self)] = self
+        pending = state.pending if later is None else later
+        self._state = _State(pending, [*state.running, submission], hazards)
+        self._statistics.submissions += 1
+        self._statistics.barriers += recorded.barriers + behind
+        self._statistics.dispatches += recorded.count
         self._submit_recorded()
 
     def _submit_recorded(self) -> None:
@@ -363,7 +464,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
             self._recorder.show_to_host(frame.commands)
         api = self.device.api
         api.check("vkEndCommandBuffer", api.EndCommandBuffer(frame.commands))
-        return _Submission(work, frame, stamps, self._sink), hazards, barriers
+        return _Submission(work, frame, stamps=stamps, sink=self._sink), hazards, barriers
 
     def _await(self, submission: _Submission) -> None:
         """Waits until a submission is over, with the lock given up unless a caller has it."""
