@@ -133,8 +133,6 @@ class Submission:
 class KomputeReady(Ready):
     """A dispatch with its pipeline."""
 
-    __slots__ = ("__weakref__", "pending", "queue")
-
     def __init__(self, queue: KomputeQueue, pending: _Pending) -> None:
         self.queue = queue
         self.pending: _Pending | None = pending

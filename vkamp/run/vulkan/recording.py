@@ -43,8 +43,6 @@ class Recorded:
 class VulkanReady(Ready):
     """A dispatch with its pipeline and descriptor set."""
 
-    __slots__ = ("queue", "work")
-
     def __init__(self, queue: VulkanQueue, work: DispatchWork) -> None:
         self.queue = queue
         self.work = work
