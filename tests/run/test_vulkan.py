@@ -154,7 +154,7 @@ def test_what_runs_is_bounded(runner):
     a = runner.buffer(np.arange(N))
     for _ in range(1000):
         runner.launch("add", [a], [1])
-        assert sum(len(each.work) for each in runner.queue._state.running) <= 256 + 64
+        assert sum(each.pieces for each in runner.queue._state.running) <= 256 + 64
     np.testing.assert_array_equal(runner.read(a), np.arange(N) + 1000)
 
 
@@ -175,7 +175,7 @@ def test_memory_that_running_work_holds_is_bounded(engine, info):
 
 
 def test_a_heavy_launch_is_submitted_at_once(runner, monkeypatch):
-    monkeypatch.setattr("vkamp.run.vulkan.queue._HEAVY", 5000)
+    monkeypatch.setattr("vkamp.run.vulkan.commands._HEAVY", 5000)
     light, heavy = runner.buffer(np.arange(N)), runner.buffer(np.arange(2 * N))
     before = runner.queue.statistics.submissions
     runner.launch("add", [light], [1])

@@ -1,0 +1,298 @@
+"""Dispatches that are recorded once and run many times, on every engine, and the parts of buffers that order them."""
+
+from __future__ import annotations
+
+import gc
+import random
+
+import numpy as np
+import pytest
+
+from vkamp.errors import AmpError
+from vkamp.lang.region import Footprint
+from vkamp.run.engine import Dispatch
+from vkamp.run.vulkan.engine import VulkanEngine
+
+N = 1003  # no multiple of a tile
+
+
+def dispatch(runner, name, buffers, push, regions=(), groups=None):
+    """A launch of a program, not enqueued; it writes its last buffer."""
+    count = max(b.nbytes // 4 for b in buffers)
+    words = np.array([count, *push] if name in ("add", "scale") else push, np.uint32).tobytes()
+    writes = tuple(b is buffers[-1] for b in buffers)
+    program = runner.queue.program(runner.executable(name))
+    return Dispatch(program, tuple(buffers), words, groups or (-(-count // 64), 1, 1), writes, None, regions)
+
+
+def difference(runner, work):
+    """What `work` added to the queue's statistics."""
+    before = vars(runner.queue.statistics)
+    work()
+    return {name: value - before[name] for name, value in vars(runner.queue.statistics).items()}
+
+
+def test_a_chain_replayed(runner):
+    a, b = runner.buffer(np.arange(N)), runner.queue.allocate(4 * N)
+    chain = [dispatch(runner, "add", [a], [1]), dispatch(runner, "scale", [a, b], [3])]
+    chain.append(dispatch(runner, "scale", [b, a], [2]))
+    recording = runner.queue.record(chain)
+    np.testing.assert_array_equal(runner.read(a), np.arange(N))
+    expected = np.arange(N, dtype=np.uint32)
+    for _ in range(7):
+        recording.replay()
+        expected = (expected + np.uint32(1)) * np.uint32(6)
+    np.testing.assert_array_equal(runner.read(a), expected)
+    np.testing.assert_array_equal(runner.read(b), expected // 2)
+
+
+def test_replays_between_other_work(runner):
+    a, b = runner.buffer(np.arange(N)), runner.buffer(np.zeros(N))
+    recording = runner.queue.record([dispatch(runner, "add", [a], [1]), dispatch(runner, "add", [b], [2])])
+    expected, other = np.arange(N, dtype=np.uint32), np.zeros(N, np.uint32)
+    for step in range(9):
+        runner.launch("add", [a], [10])
+        recording.replay()
+        recording.replay()
+        runner.launch("scale", [a, b], [1])
+        if step == 4:
+            a.upload(0, np.full(4 * N, 7, np.uint8))
+        recording.replay()
+        expected += np.uint32(12)
+        other = expected + np.uint32(2)
+        if step == 4:
+            expected[:] = 0x07070707
+        expected += np.uint32(1)
+    np.testing.assert_array_equal(runner.read(a), expected)
+    np.testing.assert_array_equal(runner.read(b), other)
+
+
+def test_nothing_to_replay(runner):
+    recording = runner.queue.record([])
+    assert difference(runner, recording.replay)["submissions"] == 0
+    runner.queue.wait()
+
+
+def test_a_replay_makes_nothing_new(runner):
+    a, b = runner.buffer(np.zeros(N)), runner.buffer(np.zeros(N))
+    recording = runner.queue.record([dispatch(runner, "add", [x], [1]) for x in (a, b) * 20])
+    for _ in range(3):
+        recording.replay()
+        runner.queue.wait()
+
+    def work():
+        for _ in range(5):
+            recording.replay()
+        runner.queue.wait()
+
+    new = difference(runner, work)
+    assert (new["dispatches"], new["pipelines"], new["allocations"]) == (200, 0, 0)
+    assert set(runner.read(b).tolist()) == {160}
+
+
+def test_a_recording_keeps_its_memory_alive(runner):
+    a, b = runner.buffer(np.arange(N)), runner.queue.allocate(4 * N)
+    recording = runner.queue.record([dispatch(runner, "scale", [a, b], [5])])
+    del a
+    gc.collect()
+    others = [runner.buffer(np.full(N, 9)) for _ in range(4)]  # would get the memory
+    recording.replay()
+    np.testing.assert_array_equal(runner.read(b), np.arange(N) * 5)
+    assert len(others) == 4
+
+
+def test_a_recording_given_up_while_it_runs(runner):
+    a = runner.buffer([1, 2])
+    recording = runner.queue.record([dispatch(runner, "long", [a], [20, 50_000], groups=(1, 1, 1))])
+    recording.replay()
+    runner.queue.flush()
+    del recording
+    gc.collect()
+    again = runner.queue.record([dispatch(runner, "add", [a], [1])])
+    again.replay()
+    first = runner.read(a)
+    b = runner.buffer([1, 2])
+    runner.launch_words("long", [b], [20, 50_000], groups=(1, 1, 1))
+    runner.launch("add", [b], [1])
+    np.testing.assert_array_equal(first, runner.read(b))
+
+
+def test_a_recording_of_a_wrong_dispatch(runner, engine, info):
+    other = engine.open(info)
+    a = other.allocate(256)
+    with pytest.raises(AmpError, match="a buffer belongs to another queue"):
+        runner.queue.record([dispatch(runner, "add", [a], [1])])
+    other.close()
+
+
+def test_an_immediate_queue_replays(runner):
+    runner.queue.immediate = True
+    a = runner.buffer(np.zeros(N))
+    recording = runner.queue.record([dispatch(runner, "add", [a], [1])] * 3)
+    for _ in range(4):
+        recording.replay()
+    assert set(runner.read(a).tolist()) == {12}
+
+
+def test_a_ready_dispatch_is_enqueued_many_times(runner):
+    a = runner.buffer(np.zeros(N))
+    ready = runner.queue.ready(dispatch(runner, "add", [a], [1]))
+    for step in range(200):
+        ready.enqueue()
+        if step % 50 == 0:
+            runner.queue.flush()
+    assert set(runner.read(a).tolist()) == {200}
+
+
+def test_a_closed_queue_replays_nothing(runner):
+    a = runner.buffer([1, 2])
+    recording = runner.queue.record([dispatch(runner, "add", [a], [1])])
+    ready = runner.queue.ready(dispatch(runner, "add", [a], [1]))
+    runner.queue.close()
+    with pytest.raises(AmpError, match="this queue is closed"):
+        recording.replay()
+    with pytest.raises(AmpError, match="this queue is closed"):
+        ready.enqueue()
+
+
+def test_recordings_left_at_the_end_of_the_process(script, expression, driver):
+    """They outlive the device, and the process still ends well, whatever is pending."""
+    output = script(
+        f"""
+        from conftest import *
+        from test_recordings import dispatch
+        runner = runner_on({expression}, {driver!r})
+        a = runner.buffer(np.zeros(100))
+        recording = runner.queue.record([dispatch(runner, "add", [a], [1])] * 10)
+        ready = runner.queue.ready(dispatch(runner, "add", [a], [1]))
+        for _ in range(3):
+            recording.replay()
+            ready.enqueue()
+        print(set(runner.read(a).tolist()))
+        recording.replay()
+        ready.enqueue()
+        """
+    )
+    assert (output.stdout, output.stderr) == ("{33}\n", "")
+
+
+# -- parts of buffers ---------------------------------------------------------------------------
+
+
+def part(begin, end):
+    """Words of a buffer."""
+    return (Footprint(4 * begin, 4 * end, 0, 4 * (end - begin)),)
+
+
+def halves(runner, a, words):
+    """A launch that says it touches one half of a buffer; that it adds 0 elsewhere makes it true."""
+    half = a.nbytes // 8
+    return [
+        dispatch(runner, "add", [a], [word], (part(0, half) if low else part(half, 2 * half),)) for low, word in words
+    ]
+
+
+@pytest.mark.parametrize("engine", [VulkanEngine(staged=False), VulkanEngine(staged=True)])
+def test_launches_on_parts_of_a_buffer_need_no_barrier(engine, runner):
+    a = runner.buffer(np.zeros(64))
+
+    def work(pattern):
+        for each in halves(runner, a, [(low, 0) for low in pattern]):
+            runner.queue.enqueue(each)
+        runner.queue.wait()
+
+    work([True])
+    assert difference(runner, lambda: work([True, False, True, False]))["barriers"] == 2  # one for what was before
+    recording = runner.queue.record(halves(runner, a, [(True, 0), (False, 0)]))
+    recording.replay()
+    assert difference(runner, recording.replay)["barriers"] == 1
+    runner.queue.enqueue(dispatch(runner, "add", [a], [1]))
+    assert set(runner.read(a).tolist()) == {1}
+
+
+def test_whole_buffers_order_parts(runner):
+    a, b = runner.buffer(np.arange(N)), runner.queue.allocate(4 * N)
+    for _ in range(3):
+        runner.launch("add", [a], [1])
+        runner.queue.enqueue(dispatch(runner, "scale", [a, b], [2], (None, part(0, N))))
+        runner.queue.enqueue(dispatch(runner, "scale", [b, a], [1], (part(0, N), None)))
+    expected = np.arange(N, dtype=np.uint32)
+    for _ in range(3):
+        expected = (expected + np.uint32(1)) * np.uint32(2)
+    np.testing.assert_array_equal(runner.read(a), expected)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_recordings(runner, seed):
+    """Lists of launches among a few buffers, enqueued, recorded and replayed in any order, against numpy."""
+    choose = random.Random(seed)
+    count = choose.choice([1, 65, 1000])
+    buffers = [runner.buffer(np.arange(count) + k) for k in range(4)]
+    state = [np.arange(count, dtype=np.uint32) + np.uint32(k) for k in range(4)]
+
+    def steps():
+        return [
+            (choose.randrange(4), choose.randrange(4), choose.randrange(1, 4)) for _ in range(choose.randrange(1, 9))
+        ]
+
+    def made(source, target, word):
+        if source == target:
+            return dispatch(runner, "add", [buffers[source]], [word])
+        return dispatch(runner, "scale", [buffers[source], buffers[target]], [word])
+
+    def expect(source, target, word):
+        word = np.uint32(word)
+        state[target] = state[source] + word if source == target else state[source] * word
+
+    recordings = []
+    for _ in range(25):
+        action = choose.randrange(6)
+        if action == 0:
+            listed = steps()
+            recordings.append((listed, runner.queue.record([made(*each) for each in listed])))
+        elif action < 4 and recordings:
+            listed, recording = choose.choice(recordings)
+            recording.replay()
+            for each in listed:
+                expect(*each)
+        elif action == 4:
+            for each in steps():
+                runner.queue.enqueue(made(*each))
+                expect(*each)
+        else:
+            which = choose.randrange(4)
+            np.testing.assert_array_equal(runner.read(buffers[which]), state[which])
+            if choose.random() < 0.5:
+                buffers[which].upload(0, np.full(4 * count, seed, np.uint8))
+                state[which] = np.full(4 * count, seed, np.uint8).view(np.uint32)
+        if recordings and choose.random() < 0.1:
+            recordings.pop(choose.randrange(len(recordings)))
+    for buffer, expected in zip(buffers, state, strict=True):
+        np.testing.assert_array_equal(runner.read(buffer), expected)
+
+
+def test_random_recordings_polled(runner, monkeypatch):
+    monkeypatch.setattr("vkamp.run.submission._SHORT", -1.0)
+    test_random_recordings(runner, 99)
+
+
+@pytest.mark.accelerators("llvmpipe")
+def test_recordings_are_valid(validated):
+    output = validated(
+        """
+        from conftest import *
+        from test_recordings import dispatch, test_random_recordings
+        for engine in map(eval, ENGINES.values()):
+            for seed in range(3):
+                runner = Runner(engine.open(device("llvmpipe", engine)))
+                test_random_recordings(runner, seed)
+                a = runner.buffer(np.zeros(100))
+                ready = runner.queue.ready(dispatch(runner, "add", [a], [1]))
+                for _ in range(10):
+                    ready.enqueue()
+                    runner.queue.flush()
+                assert set(runner.read(a).tolist()) == {10}
+        print("end")
+        """
+    )
+    assert output == "end\n"
