@@ -9,7 +9,7 @@ from typing import NoReturn as _NoReturn
 # The room of that name is imported first: later imports from it leave the function `check` in its place.
 from vkamp import check as _check_room  # noqa: F401
 from vkamp import dispatch as _dispatch
-from vkamp.dispatch import check, follow, parallel_for_each, reference_schedule, use_shaders
+from vkamp.dispatch import Graph, capture, check, follow, parallel_for_each, reference_schedule, use_shaders
 from vkamp.errors import (
     AcceleratorRemovedError,
     AmpError,
@@ -128,6 +128,7 @@ __all__ = [
     "CheckWarning",
     "CompileError",
     "Finding",
+    "Graph",
     "InvalidComputeDomainError",
     "OutOfMemoryError",
     "RaceError",
@@ -159,6 +160,7 @@ __all__ = [
     "atomic_fetch_sub",
     "atomic_fetch_xor",
     "bool_",
+    "capture",
     "check",
     "completion_future",
     "constant",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vkamp.lang.region import EMPTY, ByteSet, Layout, dense_strides, scatter
+from vkamp.lang.region import EMPTY, ByteSet, Footprint, Layout, dense_strides, scatter
 
 F = np.dtype(np.float32)
 
@@ -97,3 +97,59 @@ def test_scatter_leaves_the_rest(count):
     target, values = np.zeros(size, np.uint8), np.ones(size, np.uint8)
     scatter(target, values, where, 100)
     assert {i + 100 for i in np.flatnonzero(target)} == members(where)
+
+
+# -- footprints ---------------------------------------------------------------------------------
+
+
+def words_of(region: ByteSet) -> set[int]:
+    return {byte // 4 for byte in members(region)}
+
+
+def random_layout(rng: np.random.Generator) -> Layout:
+    """A box of a matrix of bytes, with steps, maybe turned around."""
+    itemsize = int(rng.choice([1, 2, 4, 8]))
+    pitch = int(rng.choice([12, 16, 30, 64]))
+    shape, strides = [int(rng.integers(1, 5))], [pitch * int(rng.choice([-1, 1, 1, 2]))]
+    columns = pitch // itemsize
+    step = int(rng.integers(1, 3))
+    shape.append(int(rng.integers(1, max(2, columns // step))))
+    strides.append(step * itemsize)
+    if rng.random() < 0.3:
+        shape.insert(0, int(rng.integers(1, 4)))
+        strides.insert(0, 7 * pitch)
+    offset = int(rng.integers(0, 40)) * itemsize + sum(
+        (n - 1) * -min(s, 0) for n, s in zip(shape, strides, strict=True)
+    )
+    return Layout(offset, tuple(shape), tuple(strides), np.dtype(f"u{itemsize}"))
+
+
+def footprint(layout: Layout) -> Footprint:
+    return Footprint.of(layout.offset, layout.shape, layout.strides, layout.dtype.itemsize)
+
+
+def test_footprints_that_do_not_meet_share_no_word():
+    rng = np.random.default_rng(11)
+    apart = 0
+    for _ in range(3000):
+        a, b = random_layout(rng), random_layout(rng)
+        if not footprint(a).meets(footprint(b)):
+            assert not words_of(a.region) & words_of(b.region)
+            apart += 1
+        assert footprint(a).meets(footprint(b)) == footprint(b).meets(footprint(a))
+        assert footprint(a).meets(footprint(a))
+    assert apart > 300
+
+
+def test_footprints_of_blocks_meet_where_the_blocks_do():
+    matrix = dense_strides((40, 60), 4)
+    rng = np.random.default_rng(12)
+
+    def block() -> Layout:
+        rows, columns = (int(rng.integers(1, n)) for n in (12, 20))
+        row, column = int(rng.integers(0, 40 - rows)), int(rng.integers(0, 60 - columns))
+        return Layout(row * matrix[0] + column * 4, (rows, columns), matrix, F)
+
+    for _ in range(2000):
+        a, b = block(), block()
+        assert footprint(a).meets(footprint(b)) == a.region.overlaps(b.region)

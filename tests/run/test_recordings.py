@@ -202,10 +202,12 @@ def test_launches_on_parts_of_a_buffer_need_no_barrier(engine, runner):
         runner.queue.wait()
 
     work([True])
-    assert difference(runner, lambda: work([True, False, True, False]))["barriers"] == 2  # one for what was before
+    # One for what was before; the validation layers know whole buffers only.
+    parts = runner.queue.device.orders_parts
+    assert difference(runner, lambda: work([True, False, True, False]))["barriers"] == (2 if parts else 4)
     recording = runner.queue.record(halves(runner, a, [(True, 0), (False, 0)]))
     recording.replay()
-    assert difference(runner, recording.replay)["barriers"] == 1
+    assert difference(runner, recording.replay)["barriers"] == (1 if parts else 2)
     runner.queue.enqueue(dispatch(runner, "add", [a], [1]))
     assert set(runner.read(a).tolist()) == {1}
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from vkamp.dispatch.capturing import Graph, capture
 from vkamp.dispatch.forms import at_the_kernel
 from vkamp.dispatch.reference import ReferenceEngine
 from vkamp.dispatch.reference_controls import follow, reference_schedule
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from vkamp.lang.kernel import KernelFunction
 
 __all__ = [
+    "Graph",
     "ReferenceEngine",
+    "capture",
     "check",
     "follow",
     "inspect_kernel",

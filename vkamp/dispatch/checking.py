@@ -19,6 +19,7 @@ from vkamp.dispatch.domain import domain_of
 from vkamp.dispatch.reference_controls import collecting
 from vkamp.errors import CheckWarning, OutOfMemoryError
 from vkamp.findings import Report, error_of
+from vkamp.lang.capturing import refuse
 from vkamp.lang.container import Descriptor
 from vkamp.lang.storage import Storage
 
@@ -40,6 +41,7 @@ _Placement = tuple[dict[str, int], dict[str, pipeline.Shadow], dict[str, pipelin
 def check(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
     """What stands behind the public function."""
     view, domain, rest = forms.parse("check", args)
+    refuse("amp.check()")
     tiling = domain_of(domain)
     if rest:
         return run(launch.prepare(view, tiling, rest[0], rest[1:], constants))

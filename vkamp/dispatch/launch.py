@@ -11,7 +11,7 @@ import os
 import struct
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import FunctionType, MethodType
 from typing import Any
@@ -24,7 +24,8 @@ from vkamp.dispatch import edits, forms, memo
 from vkamp.dispatch.domain import Domain, check_tile, domain_of
 from vkamp.dispatch.targets import target_view
 from vkamp.errors import AmpError, UnsupportedFeatureError
-from vkamp.lang.container import Descriptor
+from vkamp.lang.capturing import recorder
+from vkamp.lang.container import Container, Descriptor
 from vkamp.lang.kernel import LOWERINGS, BoundKernel, DeviceFunction, KernelFunction
 from vkamp.lang.region import Footprint
 from vkamp.run.accelerators import accelerator_view
@@ -35,14 +36,17 @@ __all__ = [
     "Prepared",
     "bind",
     "changed",
+    "check_bound",
     "check_limits",
     "dispatch_of",
     "enqueue",
     "is_checked",
     "parallel_for_each",
+    "placed_again",
     "plain_target",
     "prepare",
     "run",
+    "used",
 ]
 
 #: Compiled kernels kept; the oldest goes first.
@@ -81,6 +85,9 @@ class Prepared:
     #: The state of the folder of edited shaders, and the one that it uses, if any.
     generation: int = 0
     edit: edits.Chosen | None = None
+    request: pipeline.Request | None = None
+    #: What was launched, as it was given.
+    kernel: Any = None
 
 
 @dataclass(frozen=True)
@@ -104,6 +111,10 @@ def parallel_for_each(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
         tiling = domain_of(domain)
 
         def launch_closure(function: Any) -> None:
+            capture = recorder()
+            if capture is not None:
+                capture.launch(view, tiling, function, (), constants)
+                return
             prepared = prepare(view, tiling, function, (), constants)
             if is_checked():
                 _run_checked(prepared)
@@ -112,6 +123,10 @@ def parallel_for_each(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
 
         return forms.decorator("parallel_for_each", "runs", "launch", launch_closure)
     kernel, arguments = rest[0], rest[1:]
+    capture = recorder()
+    if capture is not None:
+        capture.launch(view, domain_of(domain), kernel, arguments, constants)
+        return None
     if is_checked():
         _run_checked(prepare(view, domain_of(domain), kernel, arguments, constants))
         return None
@@ -152,23 +167,50 @@ def prepare(
         limits = target._queue.info.limits
     check_tile(domain, limits, target.accelerator.description)
     request = pipeline.make_request(function, precise, domain.rank, domain.tile, arguments, target)
-    entry = _compile(request, function, arguments)
+    return _compiled(request, kernel, domain, arguments, target)
+
+
+def placed_again(prepared: Prepared) -> Prepared:
+    """The launch for where its containers lie now: what is compiled depends on it.
+
+    ``AmpError`` if another program is needed for that, and the globals that the kernel was captured with have changed.
+    """
+    known, arguments = prepared.request, prepared.arguments
+    assert known is not None
+    request = pipeline.make_request(known.function, known.precise, known.rank, known.tile, arguments, prepared.view)
+    if (request.args, request.captures, request.owner) == (known.args, known.captures, known.owner):
+        return prepared
+    if not all(guard.holds(known.function) for guard in prepared.compiled.guards):
+        raise AmpError(
+            f"{prepared.compiled.kernel.name}: its containers have become part of other memory, so that it has to be "
+            "compiled again, and globals that it was compiled with have changed: capture it again"
+        )
+    return _compiled(request, prepared.kernel, prepared.domain, arguments, prepared.view)
+
+
+def _compiled(
+    request: pipeline.Request, kernel: Any, domain: Domain, arguments: pipeline.Arguments, target: accelerator_view
+) -> Prepared:
+    """The launch with its program."""
+    limits, name = target._queue.info.limits, request.function.__name__
+    entry = _compile(request, request.function, arguments)
     form = _with_lowering(plain_target(domain, limits, target), kernel, domain.tile, target)
     if edits.exporting():
         edits.export(entry, request, form)
     generation = edits.generation()
     edit = edits.choose(entry, request, form, domain, target)
     if edit is not None:
-        check_limits(edit.executable, limits, function.__name__, target)
-        return Prepared(
-            target, domain, arguments, entry.compiled, edit.target, edit.executable, entry, generation, edit
-        )
-    executable = entry.executables.get(form)
-    if executable is None:
-        executable = pipeline.executable(entry.compiled.kernel, form)
-        check_limits(executable, limits, function.__name__, target)
-        entry.executables[form] = executable
-    return Prepared(target, domain, arguments, entry.compiled, form, executable, entry, generation)
+        form, executable = edit.target, edit.executable
+        check_limits(executable, limits, name, target)
+    else:
+        known = entry.executables.get(form)
+        executable = pipeline.executable(entry.compiled.kernel, form) if known is None else known
+        if known is None:
+            check_limits(executable, limits, name, target)
+            entry.executables[form] = executable
+    return Prepared(
+        target, domain, arguments, entry.compiled, form, executable, entry, generation, edit, request, kernel
+    )
 
 
 def plain_target(domain: Domain, limits: Limits, view: accelerator_view) -> Target:
@@ -340,19 +382,30 @@ def dispatch_of(prepared: Prepared, descriptors: Mapping[str, Descriptor]) -> Bo
     return Bound(dispatch, descriptors, layout, values)
 
 
+def used(prepared: Prepared) -> Iterator[tuple[str, Container, bool, bool]]:
+    """The containers that travel, by name, and whether the launch reads and writes them."""
+    for name, container in prepared.arguments.containers.items():
+        use = prepared.compiled.access.get(name)
+        if use is not None and (use.reads or use.changes):
+            yield name, container, use.reads or use.atomics, use.changes
+
+
 def bind(prepared: Prepared) -> dict[str, Descriptor]:
     """Makes the used containers current on the target; the unused ones do not travel."""
     out: dict[str, Descriptor] = {}
-    for name, container in prepared.arguments.containers.items():
-        use = prepared.compiled.access.get(name)
-        if use is None or not (use.reads or use.changes):
-            continue
-        out[name] = container._acquire(prepared.view, read=use.reads or use.atomics, write=use.changes)
+    for name, container, reads, writes in used(prepared):
+        out[name] = container._acquire(prepared.view, read=reads, write=writes)
+    check_bound(prepared, out)
+    return out
+
+
+def check_bound(prepared: Prepared, out: Mapping[str, Descriptor]) -> None:
+    """Refuses containers that lie as the kernel can't take them."""
+    for name, found in out.items():
         if name in prepared.compiled.contiguous:
-            _check_contiguous(name, out[name])
+            _check_contiguous(name, found)
     if any(found.packed for found in out.values()):
         _check_packed(prepared, out)
-    return out
 
 
 def _check_packed(prepared: Prepared, found: Mapping[str, Descriptor]) -> None:

@@ -50,9 +50,9 @@ _INFO = DeviceInfo(
 
 
 class _Buffer(Buffer):
-    """Bytes in numpy memory."""
+    """Bytes in numpy memory. ``lock``: the queue's, which a launch holds while it runs."""
 
-    def __init__(self, nbytes: int, statistics: Statistics) -> None:
+    def __init__(self, nbytes: int, statistics: Statistics, lock: threading.RLock) -> None:
         if nbytes < 1:
             raise AmpError(f"a buffer of {nbytes} bytes")
         if nbytes > _LIMITS.buffer_bytes:
@@ -66,6 +66,7 @@ class _Buffer(Buffer):
             raise OutOfMemoryError(f"the host has no {nbytes} bytes for the reference accelerator") from error
         self._nbytes = nbytes
         self._statistics = statistics
+        self._lock = lock
 
     @property
     def nbytes(self) -> int:
@@ -73,14 +74,16 @@ class _Buffer(Buffer):
 
     def upload(self, offset: int, data: NDArray[np.uint8], where: ByteSet | None = None) -> None:
         everything = ByteSet.interval(0, data.size)
-        scatter(self.memory[offset : offset + data.size], data, everything if where is None else where, 0)
+        with self._lock:
+            scatter(self.memory[offset : offset + data.size], data, everything if where is None else where, 0)
         self._statistics.uploads += 1
         self._statistics.uploaded_bytes += _moved(data.size, where)
 
     def download(self, offset: int, nbytes: int, where: ByteSet | None = None) -> NDArray[np.uint8]:
         self._statistics.downloads += 1
         self._statistics.downloaded_bytes += _moved(nbytes, where)
-        return self.memory[offset : offset + nbytes].copy()
+        with self._lock:
+            return self.memory[offset : offset + nbytes].copy()
 
 
 def _moved(nbytes: int, where: ByteSet | None) -> int:
@@ -103,7 +106,7 @@ class _Queue(Queue):
     """Runs each dispatch as it comes."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._statistics = Statistics()
 
     @property
@@ -116,7 +119,7 @@ class _Queue(Queue):
 
     def allocate(self, nbytes: int) -> Buffer:
         self._statistics.allocations += 1
-        return _Buffer(nbytes, self._statistics)
+        return _Buffer(nbytes, self._statistics, self._lock)
 
     def program(self, executable: Executable) -> Program:
         return _Program(executable.module, executable.key)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from vkamp.errors import AmpError, OutOfMemoryError, UnsupportedFeatureError
 from vkamp.lang import index_space
+from vkamp.lang.capturing import refuse
 from vkamp.lang.home import DeviceCopy, Home
 from vkamp.lang.host_memory import Lease, bring_home_at_exit
 from vkamp.lang.index_space import ExtentLike, extent, index, tiled_index
@@ -166,11 +167,13 @@ class Container:
 
     def _read(self) -> NDArray[Any]:
         """The newest elements in a fresh array; home memory stays as it is."""
+        refuse("the host reads", self)
         with self._lease as home:
             return home.read(self._layout)
 
     def _write(self, values: NDArray[Any]) -> None:
         """Replace all elements by ``values``, of this shape and dtype."""
+        refuse("the host writes", self)
         with self._lease as home:
             home.write(self._layout, values)
 
@@ -219,6 +222,11 @@ class Container:
             if not self._addressable(home, location):
                 return -id(self), 0, True
             return home.id, self._layout.offset - home.origin_at(location), self._layout.is_dense
+
+    def _lies_in_steps(self, location: Location) -> bool:
+        """Whether a launch at ``location`` would work on the elements themselves, not on a copy of them."""
+        with self._lease as home:
+            return self._addressable(home, location)
 
     def _addressable(self, home: Home, location: Location) -> bool:
         """Whether the elements lie at whole elements of their storage."""
@@ -273,6 +281,11 @@ class Container:
                 # The home was joined with another since: what the launch writes comes home from the
                 # old storage.
                 home.adopt(used, region)
+
+    def _discard(self) -> None:
+        """No one needs the present contents."""
+        with self._lease as home:
+            home.discard(self._layout.region)
 
     def _current_at(self) -> list[Location]:
         """The locations where a launch would find the elements without an upload."""

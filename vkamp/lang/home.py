@@ -9,6 +9,9 @@ it has at most one copy per location (accelerator_view).  Three sets of bytes sa
 - ``copy.stale``: this copy is older than the newest value, wherever that is.
 - ``home.undefined``: no one needs the value; nothing is uploaded for it.
 
+Every change of these raises ``home.version`` first, and gives ``epoch.now`` a number that it never had: what found
+everything in order once need not look again while that is the same.
+
 So a byte of the host image is newest unless it is pending somewhere, and pending sets of two copies
 are disjoint. Everything moves by exact byte sets: a column comes home without its neighbours.
 """
@@ -27,7 +30,7 @@ from vkamp.lang.moves import Log
 from vkamp.lang.region import EMPTY, ByteSet, Layout, scatter
 from vkamp.lang.storage import Location, Storage
 
-__all__ = ["DeviceCopy", "Home"]
+__all__ = ["DeviceCopy", "Home", "epoch"]
 
 _Bytes = NDArray[np.uint8]
 _ids = count(1)
@@ -35,6 +38,21 @@ _ids = count(1)
 #: More separate intervals than this travel in one call.
 _FEW = 8
 _COPIED_OUT = "their values are copied elsewhere"
+
+
+class _Epoch:
+    """The number of the last change of any home."""
+
+    def __init__(self) -> None:
+        self.now = 0
+        self._numbers = count(1)
+
+    def advance(self) -> None:
+        """Tells that something changes; threads that do so at once still leave a number that is new."""
+        self.now = next(self._numbers)
+
+
+epoch = _Epoch()
 
 
 class _Depth(threading.local):
@@ -103,6 +121,7 @@ class Home:
         self.undefined = EMPTY if defined else self.everything
         self.primary = primary
         self.retired = False
+        self.version = 0
         self._memory = memory or (lambda: np.empty(stop - start, np.uint8))
         self._image: _Bytes | None = None
         self.log = Log()
@@ -118,6 +137,11 @@ class Home:
     def __exit__(self, *_: object) -> None:
         depth.locked -= 1
         self.lock.release()
+
+    def note_change(self) -> None:
+        """Tells that something is about to change."""
+        self.version += 1
+        epoch.advance()
 
     @property
     def image(self) -> _Bytes:
@@ -138,6 +162,7 @@ class Home:
     # -- moving bytes ------------------------------------------------------------------------------
 
     def _new_copy(self, location: Location) -> DeviceCopy:
+        self.note_change()
         nbytes = (self.stop - self.start + 3) // 4 * 4
         copy = DeviceCopy(location, location.allocate(nbytes), self.start, self.everything - self.undefined)
         self.copies[location] = copy
@@ -145,6 +170,7 @@ class Home:
 
     def _publish(self, copy: DeviceCopy, where: ByteSet, why: str) -> None:
         """Bring pending bytes home; bytes beside them in the host image stay untouched."""
+        self.note_change()
         pieces = [ByteSet.interval(*ends) for ends in where.intervals()] if where.count <= _FEW else [where]
         for piece in pieces:
             image = self.image[piece.start - self.start : piece.stop - self.start]
@@ -184,6 +210,7 @@ class Home:
 
     def written_on(self, copy: DeviceCopy, region: ByteSet) -> None:
         """A launch or a copy has written ``region`` at ``copy``."""
+        self.note_change()
         for other in self.copies.values():
             if other is copy:
                 other.pending |= region
@@ -195,6 +222,7 @@ class Home:
 
     def written_by_host(self, region: ByteSet) -> None:
         """The host image is the newest for ``region``."""
+        self.note_change()
         for copy in self.copies.values():
             copy.stale |= region
             copy.pending -= region
@@ -213,6 +241,7 @@ class Home:
     def discard(self, region: ByteSet) -> None:
         """No one needs ``region`` any more.  An ``array`` keeps what it has: it is the data's only
         place."""
+        self.note_change()
         for location, copy in self.copies.items():
             copy.stale -= region
             if location != self.primary:
@@ -225,6 +254,7 @@ class Home:
         Pending writes stay, but in ``region`` of memory that the host owns: there the owner's word
         holds.
         """
+        self.note_change()
         if host_owned:
             for copy in self.copies.values():
                 copy.pending -= region

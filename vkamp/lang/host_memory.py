@@ -98,6 +98,7 @@ class _HostHome(Home):
         with self:
             if not self.retired:
                 self.bring_home("their last view has gone")
+                self.note_change()
                 self.retired = True
                 self.copies.clear()
 
@@ -161,6 +162,7 @@ class _Registry:
             joined = _HostHome(start, stop, tuple(owners))
             joined.log = Log(home.log for home in old)
             for home in old:
+                home.note_change()
                 home.retired = True
                 joined.cells |= home.cells
                 self._remove(home)

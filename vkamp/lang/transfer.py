@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vkamp.errors import AmpError
 from vkamp.lang.arrays import fit
+from vkamp.lang.capturing import recorder, refuse
 from vkamp.lang.completion import completion_future
 from vkamp.lang.container import Container
 from vkamp.lang.dtypes import components, convert, dtype_name, take
@@ -31,9 +32,14 @@ def copy(src: Any, dest: Any) -> None:
     The newest values are read, wherever they are, and home memory of the source stays as it is.
     Elements beside a destination section stay intact.  Overlapping source and destination act as if
     the source were read first.
+
+    In an ``amp.capture()`` a copy between two containers is recorded; others are an AmpError.
     """
     _check(src, dest)
-    if isinstance(dest, Container):
+    capture = recorder()
+    if capture is not None and isinstance(src, Container) and isinstance(dest, Container):
+        capture.copy(src, dest)
+    elif isinstance(dest, Container):
         dest._write(_values_for(src, dest))
     else:
         np.copyto(dest, _values_into(src, dest))
@@ -45,6 +51,7 @@ def copy_async(src: Any, dest: Any) -> completion_future:
 
     Until the future is ready, do not write the source and do not touch the destination.
     """
+    refuse("copy_async()")
     _check(src, dest)
     return completion_future._run(lambda: copy(src, dest))
 

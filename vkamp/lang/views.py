@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from vkamp.errors import AmpError, UnsupportedFeatureError
 from vkamp.lang.access import access_type, access_type_read
+from vkamp.lang.capturing import recorder, refuse
 from vkamp.lang.completion import completion_future
 from vkamp.lang.container import (
     Container,
@@ -174,6 +175,7 @@ class array_view(Container):
 
     def _host_read(self) -> NDArray[Any]:
         """The elements, brought home."""
+        refuse("the host reads", self)
         with self._lease as home:
             home.publish(self._layout.region, "the host reads them")
             return self._host_elements(home)
@@ -181,6 +183,7 @@ class array_view(Container):
     @contextmanager
     def _host_write(self) -> Iterator[NDArray[Any]]:
         """The elements, brought home, for writing; the whole view counts as written by the host."""
+        refuse("the host writes", self)
         if self._readonly:
             raise TypeError(f"{self!r} is read-only")
         region = self._layout.region
@@ -330,6 +333,7 @@ class array_view(Container):
         ``access_type_write`` it may be changed, too, before the next use on a device.  A read-only
         view takes no other than read: TypeError.
         """
+        refuse("synchronize() of", self)
         writes = self._synchronize_writes(access)
         with self._lease as home:
             home.publish(self._layout.region, "synchronize()")
@@ -338,6 +342,7 @@ class array_view(Container):
 
     def synchronize_async(self, access: access_type = access_type_read) -> completion_future:
         """:meth:`synchronize` in the background (AMP: ``synchronize_async``)."""
+        refuse("synchronize_async() of", self)
         self._synchronize_writes(access)
         return completion_future._run(lambda: self.synchronize(access))
 
@@ -346,6 +351,7 @@ class array_view(Container):
 
         With ``access_type_read_write`` or ``access_type_write`` it counts as written there.
         """
+        refuse("synchronize_to() of", self)
         writes = self._synchronize_writes(access)
         with self._lease as home:
             copy = home.acquire(accelerator_view, self._layout.region, "synchronize_to()")
@@ -357,6 +363,7 @@ class array_view(Container):
         self, accelerator_view: Location, access: access_type = access_type_read
     ) -> completion_future:
         """:meth:`synchronize_to` in the background (AMP: ``synchronize_to_async``)."""
+        refuse("synchronize_to_async() of", self)
         self._synchronize_writes(access)
         return completion_future._run(lambda: self.synchronize_to(accelerator_view, access))
 
@@ -376,6 +383,7 @@ class array_view(Container):
         ``synchronize`` before changing it.  Writes that devices made to this view of host memory
         and that have not come home are dropped.
         """
+        refuse("refresh() of", self)
         with self._lease as home:
             home.refresh(self._layout.region, host_owned=self._owned_by_host)
 
@@ -388,8 +396,11 @@ class array_view(Container):
         """
         if self._readonly:
             raise TypeError(f"{self!r} is read-only and has no discard_data()")
-        with self._lease as home:
-            home.discard(self._layout.region)
+        capture = recorder()
+        if capture is None:
+            self._discard()
+        else:
+            capture.discard(self)
 
     def explain(self) -> str:
         """Where this view's newest elements are, and what of them moved when and why, for people.

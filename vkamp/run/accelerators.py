@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from vkamp.errors import AmpError, OutOfMemoryError, UnsupportedFeatureError
 from vkamp.lang.access import access_type, access_type_auto, access_type_none, access_type_read_write
+from vkamp.lang.capturing import refuse
 from vkamp.lang.completion import completion_future
 from vkamp.lang.region import ByteSet, scatter
 from vkamp.lang.storage import Storage, set_host_location_provider, set_location_provider
@@ -532,6 +533,7 @@ class accelerator_view:
 
     def wait(self) -> None:
         """Submits everything launched so far and waits until it is done."""
+        refuse("wait() of", self)
         if self._view.queue is not None:
             self._view.queue.wait()
 
@@ -544,6 +546,7 @@ class accelerator_view:
         """Submits everything launched so far; the future is ready when it is done, whatever is
         launched later (AMP: ``create_marker``). ``get()`` raises what went wrong on the device.
         """
+        refuse("create_marker() of", self)
         if self._view.queue is None:
             return completion_future._ready()
         return completion_future._run(self._view.queue.mark())

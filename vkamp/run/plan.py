@@ -29,9 +29,7 @@ class Access(NamedTuple):
 
     def conflicts(self, other: Access) -> bool:
         """Whether the order of the two matters."""
-        return (
-            _meet(self.writes, other.writes) or _meet(self.writes, other.reads) or _meet(self.reads, other.writes)
-        )
+        return _meet(self.writes, other.writes) or _meet(self.writes, other.reads) or _meet(self.reads, other.writes)
 
 
 NOTHING = Access({}, {})

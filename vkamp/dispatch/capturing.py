@@ -1,0 +1,276 @@
+"""``amp.capture()``: launches and copies that are recorded, to be run together again and again."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from vkamp.errors import AmpError
+from vkamp.lang import capturing
+from vkamp.lang.container import Container, Descriptor
+from vkamp.lang.home import Home, epoch
+from vkamp.run.accelerators import accelerator, accelerator_view
+from vkamp.run.engine import Recording
+
+if TYPE_CHECKING:
+    from vkamp.dispatch.domain import Domain
+    from vkamp.dispatch.launch import Prepared
+
+__all__ = ["Graph", "capture"]
+
+
+class _Use:
+    """A container that the launches of a graph use, all together."""
+
+    __slots__ = ("container", "descriptor", "discards", "home", "reads", "version", "writes")
+
+    def __init__(self, container: Container, *, discards: bool) -> None:
+        self.container = container
+        self.reads = self.writes = False
+        #: Whether what it holds before is of no interest.
+        self.discards = discards
+        self.descriptor: Descriptor | None = None
+        #: Where its data were when the graph was last bound, and the version then.
+        self.home: Home | None = None
+        self.version = -1
+
+    @property
+    def is_current(self) -> bool:
+        """Whether nobody but the graph has changed anything since its last replay."""
+        return self.home is not None and self.home.version == self.version
+
+
+class Graph:
+    """Launches and copies on one accelerator_view, recorded by ``amp.capture()``, to be run together any number of
+    times.
+
+    ``graph.replay()``, or ``graph()``, runs them in their order; it is asynchronous, as a launch is, and much cheaper
+    than its launches one by one.  A replay takes the containers as they are then: what the host has changed is uploaded
+    before, and host accesses to what the graph writes wait for it.  Numbers, constants, domains and what the kernels
+    captured stay what they were.  The graph keeps its containers alive.  ``len(graph)`` counts launches, and copies as
+    one each (two where source and destination overlap).
+
+    Replays may come from any thread; they run one after the other.
+    """
+
+    def __init__(self, view: accelerator_view | None) -> None:
+        self._view = view
+        self._lock = threading.RLock()
+        self._steps: list[Prepared] = []
+        self._uses: dict[int, _Use] = {}
+        self._recording: Recording | None = None
+        self._epoch = -1
+        self._state = "open"
+
+    # -- while it is captured
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the capture still goes on."""
+        return self._state == "open"
+
+    def launch(
+        self,
+        view: accelerator_view | None,
+        domain: Domain,
+        kernel: Any,
+        args: tuple[Any, ...],
+        constants: dict[str, Any],
+    ) -> None:
+        """Records a launch; raises what the launch would raise before it runs."""
+        from vkamp.dispatch.launch import prepare, used
+
+        if view is None or view.is_auto_selection:
+            view = self._view
+        prepared = prepare(view, domain, kernel, args, constants)
+        self._check_view(prepared.view)
+        for name, container, _, _ in used(prepared):
+            if not container._lies_in_steps(prepared.view):
+                raise AmpError(
+                    f"the elements of `{name}` do not lie whole elements apart, so that every launch would work on a "
+                    "copy of them, and no capture can: copy it to an array before"
+                )
+        with self._lock:
+            self._view = prepared.view
+            self._steps.append(prepared)
+            for _, container, reads, writes in used(prepared):
+                use = self._uses.setdefault(id(container), _Use(container, discards=False))
+                use.reads |= reads
+                use.writes |= writes
+
+    def copy(self, src: Container, dest: Container) -> None:
+        """Records a copy between containers of the same shape and type."""
+        from vkamp.dispatch.copying import copy_elements, pairs
+        from vkamp.dispatch.domain import Domain
+        from vkamp.dispatch.targets import target_view
+
+        view = target_view(self._view, {"the source": src, "the destination": dest})
+        for source, target in pairs(view, src, dest):
+            self.launch(view, Domain(tuple(source.extent), None), copy_elements, (source, target), {})
+
+    def discard(self, container: Container) -> None:
+        """Records that a container's contents are worthless: it matters where nothing before has used them."""
+        with self._lock:
+            if not any(use.container._shares(container) for use in self._uses.values()):
+                self._uses[id(container)] = _Use(container, discards=True)
+
+    def _check_view(self, view: accelerator_view) -> None:
+        if self._view is not None and self._view != view:
+            raise AmpError(
+                f"this capture is of {self._view!r}, and the launch would run on {view!r}: a graph has one "
+                "accelerator_view"
+            )
+
+    def _end(self, *, well: bool) -> None:
+        """Ends the capture; after an exception nothing of it is left."""
+        with self._lock:
+            self._state = "ready" if well else "failed"
+            if not well:
+                self._steps.clear()
+                self._uses.clear()
+
+    # -- afterwards
+
+    @property
+    def accelerator_view(self) -> accelerator_view | None:
+        """Where it runs; None if nothing was captured and no accelerator_view was given."""
+        return self._view
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def __repr__(self) -> str:
+        names = [step.compiled.kernel.name for step in self._steps]
+        shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+        where = "no accelerator_view" if self._view is None else self._view.accelerator.device_path
+        kind = {"open": "is being captured", "failed": "failed"}.get(self._state, f"{len(names)} launches")
+        return f"<Graph on {where}, {kind}{': ' if shown else ''}{shown}>"
+
+    def replay(self) -> None:
+        """Runs what was captured, after everything launched before; does not wait for it.
+
+        With ``VKAMP_CHECK=1`` each launch is checked and waited for.  Raises ``AmpError`` inside a capture, and for a
+        graph whose capture has not ended or has failed; ``OutOfMemoryError``, and then nothing has run.
+        """
+        from vkamp.dispatch.launch import is_checked
+
+        capturing.refuse("replay() of", self)
+        if self._state == "open":
+            raise AmpError("the capture of this graph has not ended: replay it after its with block")
+        if self._state == "failed":
+            raise AmpError("the capture of this graph ended with an exception, and nothing was recorded")
+        if not self._steps:
+            return
+        with self._lock:
+            if is_checked():
+                self._run_checked()
+            else:
+                self._run()
+
+    __call__ = replay
+
+    def _run(self) -> None:
+        seen = epoch.now
+        # Where nothing has moved since the last replay, nothing has to move for this one, or to be told of it.
+        changed = [] if seen == self._epoch else [use for use in self._uses.values() if not use.is_current]
+        if changed or self._recording is None:
+            self._bind(changed)
+        assert self._recording is not None
+        self._recording.replay()
+        if changed:
+            for use, home, version in self._tell_written(changed):
+                use.home, use.version = home, version
+        elif epoch.now == seen:
+            self._epoch = seen
+        else:
+            # Somebody looked or wrote meanwhile: what the graph writes is newer, and the next replay looks again.
+            self._tell_written([use for use in self._uses.values() if not use.is_current])
+
+    def _bind(self, uses: list[_Use]) -> None:
+        """Makes these containers current on the device, and a new recording if they lie elsewhere now."""
+        from vkamp.dispatch.launch import placed_again
+
+        view = self._view
+        assert view is not None
+        for use in uses:
+            if use.discards:
+                use.container._discard()
+        for use in uses:
+            if not (use.reads or use.writes):
+                continue
+            found = use.container._acquire(view, read=use.reads, write=use.writes, why="a graph uses them")
+            if found is not use.descriptor:
+                use.descriptor = found
+                self._recording = None
+        if self._recording is None:
+            steps = [placed_again(step) for step in self._steps]
+            self._recording = view._queue.record([self._dispatch(step) for step in steps])
+            self._steps = steps
+
+    def _dispatch(self, step: Prepared) -> Any:
+        from vkamp.dispatch.launch import check_bound, dispatch_of, used
+
+        descriptors: dict[str, Descriptor] = {}
+        for name, container, _, _ in used(step):
+            found = self._uses[id(container)].descriptor
+            assert found is not None
+            descriptors[name] = found
+        check_bound(step, descriptors)
+        return dispatch_of(step, descriptors).dispatch
+
+    def _tell_written(self, uses: list[_Use]) -> list[tuple[_Use, Home, int]]:
+        """Tells the containers that the graph, which is enqueued, writes them; the homes and their versions then."""
+        view = self._view
+        assert view is not None
+        by_home: dict[int, list[_Use]] = {}
+        for use in uses:
+            by_home.setdefault(id(use.container._lease.home), []).append(use)
+        out = []
+        for group in by_home.values():
+            # One lock over all of a home, so that nobody's change comes between and is taken for the graph's.
+            with group[0].container._lease as home:
+                for use in group:
+                    if use.writes:
+                        use.container._written(view)
+                out += [(use, home, home.version) for use in group]
+        return out
+
+    def _run_checked(self) -> None:
+        from vkamp.dispatch import checking
+        from vkamp.dispatch.launch import placed_again
+
+        for use in self._uses.values():
+            if use.discards:
+                use.container._discard()
+        for step in self._steps:
+            checking.checked_launch(placed_again(step))
+
+
+@contextmanager
+def capture(view: accelerator_view | accelerator | None = None, /) -> Iterator[Graph]:
+    """Records launches and copies instead of running them, as a :class:`Graph` that runs them again and again.
+
+    Used as ``with amp.capture() as graph:``.  Inside, ``parallel_for_each``, ``copy`` between containers and
+    ``discard_data`` of this thread (or task) are recorded and have no effect; errors that a launch raises before it
+    runs are raised at once.  All of it is of one accelerator_view: that given, or that of the first launch.
+
+    Raises ``AmpError`` for what would act now: host accesses to containers, copies from and to the host's memory,
+    ``synchronize``, ``refresh``, ``wait``, ``amp.check``, another capture.  If the block ends with an exception,
+    nothing is recorded.
+    """
+    if capturing.recorder() is not None:
+        raise AmpError("amp.capture() inside amp.capture(): a capture has no parts that are captures")
+    if view is not None and not isinstance(view, (accelerator_view, accelerator)):
+        raise TypeError(f"capture takes an accelerator_view or an accelerator, not {type(view).__name__}")
+    chosen = view.default_view if isinstance(view, accelerator) else view
+    graph = Graph(None if chosen is None or chosen.is_auto_selection else chosen)
+    token = capturing.begin(graph)
+    well = False
+    try:
+        yield graph
+        well = True
+    finally:
+        graph._end(well=well)
+        capturing.end(token)

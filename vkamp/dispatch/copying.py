@@ -1,0 +1,58 @@
+"""Copies between containers as launches: what a capture records for ``copy``."""
+
+# vkamp infers the types of a kernel's parameters.
+# mypy: disable-error-code=no-untyped-def
+
+from __future__ import annotations
+
+import numpy as np
+
+from vkamp.lang.arrays import array
+from vkamp.lang.container import Container
+from vkamp.lang.index_space import extent
+from vkamp.lang.kernel import kernel
+from vkamp.lang.region import Layout
+from vkamp.lang.views import array_view
+from vkamp.run.accelerators import accelerator_view
+
+__all__ = ["Pair", "copy_elements", "pairs"]
+
+_WORD = np.dtype(np.uint32)
+
+#: The source and the target of one launch of :func:`copy_elements`.
+Pair = tuple[array_view, array_view]
+
+
+@kernel
+def copy_elements(idx, source, target):
+    target[idx] = source[idx]
+
+
+def pairs(view: accelerator_view, source: Container, target: Container) -> list[Pair]:
+    """What to launch on ``view``, one after the other, for a copy of all elements of a container to another of the same
+    shape and type.
+    """
+    if source._shares(target):
+        between = array(extent(source.extent), source.dtype, accelerator_view=view)
+        return [*pairs(view, source, between), *pairs(view, between, target)]
+    one, other = source._layout, target._layout
+    if one.is_dense and other.is_dense and not one.size * one.dtype.itemsize % _WORD.itemsize:
+        words = one.size * one.dtype.itemsize // _WORD.itemsize
+        flat = [Layout.dense(each.offset, (words,), _WORD) for each in (one, other)]
+        return [(_of(source, flat[0]), _of(target, flat[1]))]
+    return [(_of(source, _in_words(one)), _of(target, _in_words(other)))]
+
+
+def _in_words(layout: Layout) -> Layout:
+    """The elements as words along one more dimension; elements of other sizes as they are."""
+    words, rest = divmod(layout.dtype.itemsize, _WORD.itemsize)
+    if rest or (words == 1 and layout.dtype == _WORD):
+        return layout
+    if words == 1:
+        return Layout(layout.offset, layout.shape, layout.strides, _WORD)
+    return Layout(layout.offset, (*layout.shape, words), (*layout.strides, _WORD.itemsize), _WORD)
+
+
+def _of(container: Container, layout: Layout) -> array_view:
+    """A view of other elements of a container's home."""
+    return array_view(container, readonly=container.readonly)._derived(layout)

@@ -1,0 +1,56 @@
+"""What containers need to know of ``amp.capture()``: whether this thread records, for the host may not look then."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar, Token
+from typing import Any, Protocol
+
+from vkamp.errors import AmpError
+
+__all__ = ["Recorder", "begin", "end", "recorder", "refuse"]
+
+
+class Recorder(Protocol):
+    """A capture that is going on."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it still records: a task may outlive the block that it was started in."""
+
+    def launch(self, view: Any, domain: Any, kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]) -> None:
+        """Records a launch."""
+
+    def copy(self, src: Any, dest: Any) -> None:
+        """Records a copy between containers that was checked."""
+
+    def discard(self, container: Any) -> None:
+        """Records ``discard_data()``."""
+
+
+_current: ContextVar[Recorder | None] = ContextVar("vkamp_capture", default=None)
+
+
+def begin(new: Recorder) -> Token[Recorder | None]:
+    """Makes ``new`` record what this thread (or task) launches."""
+    return _current.set(new)
+
+
+def end(token: Token[Recorder | None]) -> None:
+    """Ends what :meth:`begin` began."""
+    _current.reset(token)
+
+
+def recorder() -> Recorder | None:
+    """The capture of this thread (or task), if it is in one."""
+    found = _current.get()
+    return found if found is not None and found.is_open else None
+
+
+def refuse(what: str, *things: object) -> None:
+    """AmpError in a capture: ``what`` (of ``things``) would act now, among launches that do not run yet."""
+    if recorder() is not None:
+        what = " ".join([what, *map(repr, things)])
+        raise AmpError(
+            f"{what} inside amp.capture(), where launches are recorded and none runs: do it before the capture or "
+            "after a replay"
+        )
