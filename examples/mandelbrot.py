@@ -1,0 +1,72 @@
+"""The Mandelbrot set, one thread for each point.
+
+python examples/mandelbrot.py [--size 600] [--turns 200] [--accelerator swiftshader]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+import gallery
+import numpy as np
+from numpy.typing import NDArray
+
+import vkamp as amp
+
+
+# precise: the number of turns of a point near the border hangs on the last bit.
+@amp.kernel(precise=True)
+def escape(idx, turns_of, left, top, step, most):
+    """After how many turns of z -> z^2 + c each point's z leaves the circle of radius 2; `most` if it does not."""
+    c_real = left + step * float(idx[1])
+    c_imag = top - step * float(idx[0])
+    real, imag = 0.0, 0.0
+    turns = 0
+    while turns < most and real * real + imag * imag <= 4.0:
+        real, imag = real * real - imag * imag + c_real, 2.0 * real * imag + c_imag
+        turns += 1
+    turns_of[idx] = turns
+
+
+def escape_with_numpy(rows: int, columns: int, left: float, top: float, step: float, most: int) -> NDArray[np.int32]:
+    """What `escape` must give, with the same roundings."""
+    f = np.float32
+    c_real = f(left) + f(step) * np.arange(columns, dtype=f) + np.zeros((rows, 1), f)
+    c_imag = f(top) - f(step) * np.arange(rows, dtype=f)[:, None] + np.zeros((1, columns), f)
+    real, imag = np.zeros_like(c_real), np.zeros_like(c_imag)
+    turns = np.zeros((rows, columns), np.int32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(most):
+            inside = real * real + imag * imag <= 4
+            turns += inside
+            stepped = real * real - imag * imag + c_real, f(2) * real * imag + c_imag
+            real, imag = np.where(inside, stepped[0], real), np.where(inside, stepped[1], imag)
+    return turns
+
+
+def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Result:
+    rows, columns, most = options.size * 4 // 5 or 1, options.size, options.turns
+    where = (-2.1, 1.24, 3.1 / columns)
+    turns = amp.array(amp.extent(rows, columns), amp.int32, accelerator_view=view)
+
+    def launch() -> None:
+        amp.parallel_for_each(view, turns.extent, escape, turns, *where, most)
+
+    gallery.timed(view, f"{columns} x {rows} points, {most} turns", launch, rows * columns, "G points/s")
+    found = np.asarray(turns)
+    expected = escape_with_numpy(rows, columns, *where, most)
+    # The same sums in another order are other numbers; no more than a few points may differ.
+    differ = float((found != expected).mean())
+    shade = np.where(found < most, np.sqrt(found / most), 0)
+    return gallery.Result([("share of points", differ, 1e-3)], [gallery.coloured(shade, "twilight_shifted")])
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the example; 0 if the device's results are numpy's."""
+    return gallery.main("mandelbrot", __doc__ or "", run, argv, size=600, turns=200)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+"""The gallery of examples: each is right on every device at a small size, and says so by its exit status."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import vkamp as amp
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Options, in sizes that are no multiples of the tiles.
+EXAMPLES = {
+    "binomial_options": "--count 3",
+    "bitonic_sort": "--size 37",
+    "black_scholes": "--count 300",
+    "cartoon": "--size 43 --shades 4",
+    "floyd_warshall": "--count 37",
+    "gaussian_blur": "--size 61 --radius 5",
+    "heat": "--size 37 --steps 20",
+    "histogram": "--size 75",
+    "k_means": "--size 39 --colours 5 --turns 3",
+    "life": "--size 41 --frames 7",
+    "mandelbrot": "--size 45 --turns 40",
+    "matrix_product": "--size 43",
+    "n_body": "--count 150 --steps 4",
+    "reaction": "--size 37 --frames 3",
+    "reduction": "--count 5000",
+    "scan": "--count 1500",
+    "transpose": "--size 43",
+}
+#: What is small enough to run in Python.
+FOR_REFERENCE = {
+    "bitonic_sort": "--size 12",
+    "gaussian_blur": "--size 20 --radius 2",
+    "histogram": "--size 30",
+    "life": "--size 19 --frames 3",
+    "mandelbrot": "--size 25 --turns 20",
+    "scan": "--count 700",
+    "transpose": "--size 43",
+}
+
+
+@pytest.fixture(autouse=True)
+def _examples_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As Python has it for a script.
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+
+
+def test_all_are_here() -> None:
+    scripts = {path.stem for path in (ROOT / "examples").glob("*.py")}
+    assert scripts - set(EXAMPLES) == {"averages", "gallery", "sampling", "tile_average", "tiling_description"}
+    page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"\(\.\./examples/(\w+)\.py\)", page)) == sorted(scripts - {"gallery"})
+
+
+@pytest.mark.accelerators("swiftshader", "llvmpipe", "nvidia")
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example(name: str, accelerator: amp.accelerator, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _is_right(name, EXAMPLES[name], accelerator, tmp_path, capsys)
+
+
+@pytest.mark.accelerators("reference")
+@pytest.mark.parametrize("name", FOR_REFERENCE)
+def test_example_in_python(
+    name: str, accelerator: amp.accelerator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _is_right(name, FOR_REFERENCE[name], accelerator, tmp_path, capsys)
+
+
+def _is_right(
+    name: str, options: str, accelerator: amp.accelerator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    example = importlib.import_module(name)
+    output = tmp_path / ("out.gif" if "--frames" in options else "out.png")
+    status = example.main([*options.split(), "--accelerator", accelerator.device_path, "--output", str(output)])
+    printed = capsys.readouterr()
+    assert (status, printed.err) == (0, ""), printed.out
+    lines = printed.out.splitlines()
+    assert lines[0] == f"device  {accelerator.description}"
+    assert lines[-1] == f"wrote   {output}"
+    assert any(line.startswith("run     ") for line in lines)
+    assert any(line.startswith("numpy   ") for line in lines)
+    with Image.open(output) as picture:
+        assert np.asarray(picture.convert("RGB")).std() > 5  # not one colour
+        frames = re.search(r"--frames (\d+)", options)
+        assert getattr(picture, "n_frames", 1) == (int(frames[1]) if frames else 1)
+
+
+@pytest.mark.accelerators("reference")
+def test_a_difference_is_an_exit_status(
+    accelerator: amp.accelerator,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    example = importlib.import_module("life")
+    monkeypatch.setattr(example, "step_with_numpy", lambda cells: 1 - cells)
+    arguments = ["--size", "20", "--frames", "2", "--accelerator", "reference", "--output", str(tmp_path / "out.gif")]
+    assert example.main(arguments) == 1
+    assert "numpy   2 generations: greatest difference 1, WRONG" in capsys.readouterr().out
+
+
+def test_errors_are_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = importlib.import_module("k_means")
+    assert example.main(["--photo", str(tmp_path / "none.png")]) == 2
+    assert capsys.readouterr().err.startswith("k_means: [Errno 2] No such file")
+    assert example.main(["--colours", "65"]) == 2
+    assert capsys.readouterr().err == "k_means: at most 64 colours\n"
+    with pytest.raises(SystemExit):
+        example.main(["--size", "0"])
+    assert "0 is not positive" in capsys.readouterr().err
