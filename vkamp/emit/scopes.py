@@ -159,10 +159,10 @@ def _own_loops(name: str, table: _Uses, loops: dict[Position, For]) -> bool:
     ) and not any(name in assigned_in(loops[p].body) for p in positions)
 
 
-def plan(function: Function, *, apart: bool = False) -> Plan:
+def plan(function: Function) -> Plan:
     """The declarations of a function's local variables.
 
-    ``apart``: a variable that several statements use, each for itself, is declared in each of them.
+    A variable that several statements use, each for itself, is declared in each of them.
     """
     table = _collect(function)
     statements = {p: s for s, p in _positions(function.body, ())}
@@ -181,7 +181,7 @@ def plan(function: Function, *, apart: bool = False) -> Plan:
     exposures = _Exposures(statements)
     for name, uses in table.uses.items():
         uses.sort(key=lambda use: _order(use.position))
-        for group in _apart(name, uses, exposures) if apart else [uses]:
+        for group in _apart(name, uses, exposures):
             position = _home([use.position for use in group])
             first = group[0]
             if first.position == position and first.defines:

@@ -13,13 +13,14 @@ from vkamp.emit.helpers import GLSL_TYPES, HELPER_NAMES
 from vkamp.emit.layout import Block, storage_blocks, struct_members, structs_of
 from vkamp.emit.names import Namer
 from vkamp.emit.places import is_float_atomic, lower_places
+from vkamp.emit.reroll import reroll
 from vkamp.emit.statements import Line, fence_glsl, function_lines, holds_float, type_text
 from vkamp.emit.threads import LAUNCH_NAMES, grid_word
 from vkamp.emit.tidy import direct_results
 from vkamp.errors import Span, diagnostic
 from vkamp.ir.access import Access, access
 from vkamp.ir.builtins import ATOMICS
-from vkamp.ir.nodes import Atomic, Barrier, Breakpoint, Kernel, Print, walk_statements
+from vkamp.ir.nodes import Atomic, Barrier, Breakpoint, For, Kernel, Print, walk_statements
 from vkamp.ir.types import Array, Scalar, Struct, Type, Vector
 
 __all__ = ["emit"]
@@ -36,7 +37,7 @@ def emit(kernel: Kernel, target: Target) -> Shader:
     """
     if not target.reference:
         _refuse_debugging(kernel)
-    return _Shader(direct_results(lower_places(bind_arrays(kernel))), target).shader()
+    return _Shader(reroll(direct_results(lower_places(bind_arrays(kernel)))), target).shader()
 
 
 def _refuse_debugging(kernel: Kernel) -> None:
@@ -299,10 +300,15 @@ def _description(kernel: Kernel) -> list[str]:
 
 
 def _extensions(kernel: Kernel, target: Target) -> list[str]:
-    """What is beyond GLSL 4.50: barriers of a subgroup."""
-    statements = (s for function in (*kernel.functions, kernel.body) for s in walk_statements(function.body))
+    """What is beyond GLSL 4.50: hints for loops, and barriers of a subgroup."""
+    statements = [s for function in (*kernel.functions, kernel.body) for s in walk_statements(function.body)]
     texts = [text for s in statements if isinstance(s, Barrier) for text in fence_glsl(s.fence, target)]
-    return ["#extension GL_KHR_shader_subgroup_basic : require"] * any(t.startswith("subgroup") for t in texts)
+    names = []
+    if any(isinstance(s, For) and s.unroll for s in statements):
+        names.append("GL_EXT_control_flow_attributes")
+    if any(t.startswith("subgroup") for t in texts):
+        names.append("GL_KHR_shader_subgroup_basic")
+    return [f"#extension {name} : require" for name in names]
 
 
 def _sizes(sizes: tuple[int, ...]) -> str:

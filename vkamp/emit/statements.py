@@ -128,7 +128,7 @@ class _FunctionPrinter:
         self.lines: list[Line] = []
         self.indent = 0
         self.last_comment: tuple[str, int] | None = None
-        self.plan: Plan = plan(function, apart=self.kernel.lanes is not None)
+        self.plan: Plan = plan(function)
         self.names = Namer(names)
         self.local_names = self._local_names()
         self.results = self._result_names()
@@ -424,7 +424,8 @@ class _FunctionPrinter:
         if self._may_wrap(statement):
             name_of_next = self.expressions.helper("range_next", statement.variable.type)
             advance = f"{counter} = {name_of_next}({counter}, {stop}, {by})"
-        self.add(f"for ({kind} {counter} = {start}; {condition}; {advance}) {{", statement.span)
+        hint = "[[unroll]] " if statement.unroll else ""
+        self.add(f"{hint}for ({kind} {counter} = {start}; {condition}; {advance}) {{", statement.span)
         if not own:
             self.indent += 1
             path, index = position

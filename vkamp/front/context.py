@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from vkamp.errors import Note, Span, diagnostic
+from vkamp.errors import Copy, Note, Span, diagnostic
 from vkamp.front import advice
 from vkamp.front.source import Source
 from vkamp.front.values import (
@@ -230,6 +230,13 @@ class Context:
     def emit(self, statement: ir.Stmt) -> None:
         """Appends a statement to the block under construction."""
         self.block.append(statement)
+
+    def mark_copy(self, first: int, copy: Copy) -> None:
+        """Notes on the block's statements from ``first`` on what they are a copy of: a printer can make it a loop."""
+        for at in range(first, len(self.block)):
+            statement = self.block[at]
+            span = replace(statement.span, copies=(copy, *statement.span.copies))
+            self.block[at] = replace(statement, span=span)
 
     @contextmanager
     def nested(self) -> Iterator[list[ir.Stmt]]:

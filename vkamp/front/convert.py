@@ -19,6 +19,7 @@ from vkamp.front import advice
 from vkamp.front.context import Context
 from vkamp.front.values import ArrayRef, Constant, Element, Nothing, Number, Object, Value
 from vkamp.ir import nodes as ir
+from vkamp.ir.neutral import NEUTRAL_LEFT, NEUTRAL_RIGHT
 from vkamp.ir.types import (
     BOOL,
     FLOAT32,
@@ -351,16 +352,11 @@ _INTEGER: dict[str, Callable[[int, int], int]] = {
 }  # fmt: skip
 
 
-#: What changes nothing as the right, and what as the left operand.
-_NEUTRAL_RIGHT = {"add": 0, "sub": 0, "mul": 1, "floordiv": 1, "tdiv": 1, "shl": 0, "shr": 0, "bitor": 0, "bitxor": 0}
-_NEUTRAL_LEFT = {"add": 0, "mul": 1, "bitor": 0, "bitxor": 0}
-
-
 def integer_operation(span: Span, kind: Scalar, name: Any, x: ir.Expr, y: ir.Expr) -> ir.Expr:
     """A binary operation; of two integer constants the result, which wraps as on a device."""
     if kind.is_integer and x.type == kind == y.type:
         # An unrolled loop adds 0 and multiplies by 1.
-        for operand, other, neutral in ((x, y, _NEUTRAL_RIGHT), (y, x, _NEUTRAL_LEFT)):
+        for operand, other, neutral in ((x, y, NEUTRAL_RIGHT), (y, x, NEUTRAL_LEFT)):
             if isinstance(other, ir.Const) and not isinstance(operand, ir.Const) and other.value == neutral.get(name):
                 return operand
     if not (kind.is_integer and isinstance(x, ir.Const) and isinstance(y, ir.Const)):

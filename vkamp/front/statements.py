@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from vkamp.errors import Note, Span
+from vkamp.errors import Copy, Note, Span
 from vkamp.front import advice, closures, convert, vectors, views
 from vkamp.front.calls import NUMPY_TYPES, check_writable, fixed_place, marked_name, wrong_count
 from vkamp.front.context import Context, Slot, contains_load
@@ -860,13 +860,15 @@ def _static_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) -
         _changes_kind(ctx, target, slot, Constant(0))
     ctx.loops.append(None)
     ctx.counted.append(False)
-    for value in steps:
+    for number, value in enumerate(steps):
         ctx.slots[target.id] = Slot(Constant(value), ctx.span(target), "unrolled")
         if ctx.assigned is not None:
             ctx.assigned.add(target.id)
+        first = len(ctx.block)
         ctx.depth += 1
         lower_statements(ctx, node.body)
         ctx.depth -= 1
+        ctx.mark_copy(first, Copy(ctx.span(node), target.id, steps, number))
     ctx.counted.pop()
     ctx.loops.pop()
 

@@ -392,7 +392,7 @@ class For(Stmt):
     """``for variable in range(start, stop, step)``: bounds are evaluated once, before the loop.
 
     The variable gets the counter's value at the start of each iteration and may be changed in the body without
-    effect on the iteration.  A step of 0 gives no iteration.
+    effect on the iteration.  A step of 0 gives no iteration.  ``unroll`` asks the driver to unroll it.
     """
 
     variable: Variable
@@ -400,6 +400,7 @@ class For(Stmt):
     stop: Expr
     step: Expr
     body: Block
+    unroll: bool = False
 
 
 @dataclass(frozen=True)

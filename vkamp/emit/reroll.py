@@ -1,0 +1,399 @@
+"""Unrolled loops as loops again: IR -> IR, before printing.
+
+The front end copies the body of a ``static_range`` loop, so that whatever follows sees each copy with its constants,
+and notes on the statements which copies they are.  A person writes such code as a loop that the driver unrolls.  So
+copies that differ in nothing but numbers which the loop's variable gives, ``a * i + b``, become that loop.  Equal
+statements mean the same: nothing here has to know what they do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from vkamp.errors import Copy, Span
+from vkamp.ir.neutral import NEUTRAL_LEFT, NEUTRAL_RIGHT
+from vkamp.ir.nodes import (
+    Atomic,
+    Binary,
+    Block,
+    Call,
+    Cast,
+    Const,
+    Declare,
+    Expr,
+    For,
+    Function,
+    If,
+    Kernel,
+    Load,
+    Local,
+    Node,
+    Stmt,
+    Unary,
+    Variable,
+    While,
+    walk,
+    walk_statements,
+)
+from vkamp.ir.types import INT32, Scalar, int_range
+
+__all__ = ["reroll"]
+
+#: Whole numbers up to here are exact as floats of a size in bits.
+_EXACT = {16: 1 << 11, 32: 1 << 24, 64: 1 << 53}
+#: Nodes that are compared for one loop, at most.
+_MOST_WORK = 400_000
+#: Neighbouring copies that are alike, while others are not, become a loop from this number on.
+_LEAST_PART = 3
+
+
+def reroll(kernel: Kernel) -> Kernel:
+    """The kernel with loops, which ask to be unrolled, in the place of copies of their bodies."""
+    functions = [_Rerolling(f).function() for f in (*kernel.functions, kernel.body)]
+    return dataclasses.replace(kernel, functions=tuple(functions[:-1]), body=functions[-1])
+
+
+class _Unlike(Exception):
+    """Copies that are not the same code."""
+
+
+@dataclasses.dataclass
+class _Run:
+    """Neighbouring copies of one loop's body."""
+
+    copy: Copy
+    bodies: list[list[Stmt]]
+
+    @property
+    def values(self) -> range:
+        """What the loop's variable is in each."""
+        first = self.copy.number
+        return self.copy.values[first : first + len(self.bodies)]
+
+
+class _Rerolling:
+    def __init__(self, function: Function) -> None:
+        self.source = function
+        self.variables = {v.name: v for v in (*function.params, *function.variables)}
+        self.counters: dict[str, Variable] = {}
+        self.added: list[Variable] = []
+        self._uses: Counter[str] | None = None
+
+    def function(self) -> Function:
+        """The function."""
+        body = self.block(self.source.body)
+        if not self.added:
+            return self.source
+        return dataclasses.replace(self.source, body=body, variables=(*self.source.variables, *self.added))
+
+    def uses(self) -> Counter[str]:
+        """How often the function names each variable."""
+        if self._uses is None:
+            self._uses = Counter(v.name for v in _variables(self.source.body))
+        return self._uses
+
+    def block(self, block: Block) -> Block:
+        """A block with its loops, and those of the blocks in it."""
+        return tuple(self.rolled([self.nested(s) for s in block], 0))
+
+    def nested(self, statement: Stmt) -> Stmt:
+        if isinstance(statement, If):
+            then, orelse = self.block(statement.then), self.block(statement.orelse)
+            if then is not statement.then or orelse is not statement.orelse:
+                return dataclasses.replace(statement, then=then, orelse=orelse)
+        elif isinstance(statement, (For, While)):
+            return dataclasses.replace(statement, body=self.block(statement.body))
+        return statement
+
+    def rolled(self, statements: Sequence[Stmt], depth: int) -> list[Stmt]:
+        """Statements with loops for the copies of loops ``depth`` deep in others."""
+        out: list[Stmt] = []
+        for run in _runs(statements, depth):
+            if isinstance(run, Stmt):
+                out.append(run)
+                continue
+            run.bodies = [self.rolled(body, depth + 1) for body in run.bodies]
+            out += self.loops(run)
+        return out
+
+    def loops(self, run: _Run) -> list[Stmt]:
+        """The loops for a run of copies; copies that are like no other stay."""
+        left = [_MOST_WORK]
+        whole = self.loop(run, 0, len(run.bodies), left)
+        if whole is not None:
+            return [whole]
+        out: list[Stmt] = []
+        start = 0
+        while start < len(run.bodies):
+            stop, loop = self.longest(run, start, left)
+            out += run.bodies[start] if loop is None else [loop]
+            start = stop
+        return out
+
+    def longest(self, run: _Run, start: int, left: list[int]) -> tuple[int, Stmt | None]:
+        """The loop over as many copies from ``start`` on as are alike, and where they end."""
+        best, loop = start + 1, None
+        # What is not alike with fewer copies is not with more.
+        low, high = start + _LEAST_PART, len(run.bodies)
+        while low <= high:
+            middle = low if loop is None else (low + high + 1) // 2
+            found = self.loop(run, start, middle, left)
+            if found is None:
+                high = middle - 1
+            else:
+                best, loop, low = middle, found, middle + 1
+        return best, loop
+
+    def loop(self, run: _Run, start: int, stop: int, left: list[int]) -> Stmt | None:
+        """The loop for some of the copies, if they are alike."""
+        bodies, values = run.bodies[start:stop], run.values[start:stop]
+        if len(bodies) < 2 or any(len(b) != len(bodies[0]) for b in bodies):
+            return None
+        counter = self.counter(run.copy.name, bodies)
+        try:
+            body = _Merging(self, counter, bodies, values, left).block(bodies)
+        except _Unlike:
+            return None
+        if counter not in self.added:
+            self.added.append(counter)
+            self.counters.setdefault(run.copy.name, counter)
+            self.variables[counter.name] = counter
+        span = run.copy.loop
+        start_, stop_, step = (Const(span, INT32, n) for n in (values[0], _end(values), values.step))
+        return For(span, counter, start_, stop_, step, body, unroll=True)
+
+    def counter(self, name: str, bodies: list[list[Stmt]]) -> Variable:
+        """The loop's variable: one for all loops of that name that do not lie in each other."""
+        known = self.counters.get(name)
+        if known is not None and all(v != known for body in bodies for v in _variables(body)):
+            return known
+        names = (name if n == 1 else f"{name}_{n}" for n in itertools.count(1))
+        free = next(n for n in names if n not in self.variables)
+        return Variable(free, INT32, "local", self.source.span)
+
+
+def _end(values: range) -> int:
+    """The nearest end of a loop with these values, such as a person writes."""
+    return values[-1] + (1 if values.step > 0 else -1)
+
+
+def _runs(statements: Sequence[Stmt], depth: int) -> Iterator[Stmt | _Run]:
+    """The statements, those in copies of a loop's body together."""
+    run: _Run | None = None
+    for statement in statements:
+        copies = statement.span.copies
+        copy = copies[depth] if len(copies) > depth else None
+        if run is not None and copy is not None and copy.loop == run.copy.loop and copy.values == run.copy.values:
+            number = run.copy.number + len(run.bodies)
+            if copy.number == number - 1:
+                run.bodies[-1].append(statement)
+                continue
+            if copy.number == number:
+                run.bodies.append([statement])
+                continue
+        if run is not None:
+            yield run
+        run = None if copy is None else _Run(copy, [[statement]])
+        if copy is None:
+            yield statement
+    if run is not None:
+        yield run
+
+
+def _variables(statements: Sequence[Stmt]) -> Iterator[Variable]:
+    """Every mention of a variable."""
+    for outer in statements:
+        for statement in walk_statements((outer,)):
+            if isinstance(statement, (Declare, For)):
+                yield statement.variable
+            elif isinstance(statement, Call):
+                yield from (v for v in statement.results if v is not None)
+            elif isinstance(statement, Atomic) and statement.result is not None:
+                yield statement.result
+        yield from (node.variable for node in walk(outer) if isinstance(node, Local))
+
+
+class _Merging:
+    """Makes one of several copies; ``left`` counts down what may still be compared."""
+
+    def __init__(
+        self, owner: _Rerolling, counter: Variable, bodies: list[list[Stmt]], values: range, left: list[int]
+    ) -> None:
+        self.owner = owner
+        self.counter = counter
+        self.bodies = bodies
+        self.values = values
+        self.left = left
+        #: The first copy's variables, and what each copy has in their places.
+        self.own: dict[str, tuple[str, ...]] = {}
+
+    def block(self, blocks: Sequence[Sequence[Stmt]]) -> Block:
+        """One block of several."""
+        if any(len(b) != len(blocks[0]) for b in blocks):
+            raise _Unlike
+        out = []
+        for statements in zip(*blocks, strict=True):
+            merged = self.node(statements)
+            assert isinstance(merged, Stmt)
+            out.append(merged)
+        return tuple(out)
+
+    def node(self, nodes: Sequence[Node]) -> Node:
+        """One node that is each of ``nodes`` in its copy."""
+        first = nodes[0]
+        self.left[0] -= len(nodes)
+        if self.left[0] < 0:
+            raise _Unlike
+        if isinstance(first, Expr) and any(n.type != first.type for n in nodes if isinstance(n, Expr)):
+            raise _Unlike
+        if any(type(n) is not type(first) for n in nodes):
+            return self.aligned(nodes)
+        if isinstance(first, Const):
+            return self.number(nodes)
+        before = dict(self.own)
+        try:
+            return self.same_class(nodes)
+        except _Unlike:
+            self.own = before
+            return self.aligned(nodes)
+
+    def same_class(self, nodes: Sequence[Node]) -> Node:
+        """Nodes of one class: each of their fields."""
+        first = nodes[0]
+        updates: dict[str, object] = {}
+        for field in dataclasses.fields(first):
+            if field.name == "span":
+                continue
+            values = [getattr(n, field.name) for n in nodes]
+            merged = self.field(values)
+            if merged is not values[0]:
+                updates[field.name] = merged
+        return dataclasses.replace(first, **updates) if updates else first  # type: ignore[arg-type]
+
+    def field(self, values: list[object]) -> object:
+        """A node, a variable, several of them, or what has to be equal."""
+        first = values[0]
+        if isinstance(first, Node):
+            if not all(isinstance(v, Node) for v in values):
+                raise _Unlike
+            return self.node(values)  # type: ignore[arg-type]
+        if isinstance(first, Variable):
+            if not all(isinstance(v, Variable) for v in values):
+                raise _Unlike
+            return self.variable(values)  # type: ignore[arg-type]
+        if isinstance(first, tuple) and all(isinstance(v, tuple) and len(v) == len(first) for v in values):
+            parts = [self.field(list(part)) for part in zip(*values, strict=True)]  # type: ignore[arg-type]
+            return first if all(a is b for a, b in zip(parts, first, strict=True)) else tuple(parts)
+        if any(type(v) is not type(first) or v != first for v in values):
+            raise _Unlike
+        return first
+
+    def variable(self, variables: Sequence[Variable]) -> Variable:
+        """One variable, or one of each copy's own, which nothing else names."""
+        first = variables[0]
+        names = tuple(v.name for v in variables)
+        known = self.own.get(first.name)
+        if known is not None and known != names:
+            raise _Unlike
+        if known is None:
+            if any(n != first.name for n in names) and not self.are_own(variables):
+                raise _Unlike
+            self.own[first.name] = names
+        return first
+
+    def are_own(self, variables: Sequence[Variable]) -> bool:
+        """Whether the variables are alike and each belongs to its copy alone."""
+        first = variables[0]
+        if any(v.type != first.type or v.storage != first.storage for v in variables):
+            return False
+        if first.storage not in ("local", "private") or len({v.name for v in variables}) != len(variables):
+            return False
+        uses = self.owner.uses()
+        for variable, body in zip(variables, self.bodies, strict=True):
+            if sum(v.name == variable.name for v in _variables(body)) != uses[variable.name]:
+                return False
+        return True
+
+    # -- numbers -----------------------------------------------------------------------------------------------
+
+    def number(self, nodes: Sequence[Node]) -> Expr:
+        """One constant, or what the loop's variable makes of it."""
+        first = nodes[0]
+        assert isinstance(first, Const) and isinstance(first.type, Scalar)
+        found = [n.value for n in nodes if isinstance(n, Const)]
+        if all(repr(v) == repr(first.value) for v in found):
+            return first
+        kind = first.type
+        if kind.kind == "bool" or any(not math.isfinite(v) or v != int(v) for v in found):
+            raise _Unlike
+        if kind.kind == "float":
+            # Not -0.0 either.
+            if any(abs(v) > _EXACT[kind.bits] or repr(float(int(v))) != repr(float(v)) for v in found):
+                raise _Unlike
+        number = self.line(first.span, [int(v) for v in found])
+        return number if kind == INT32 else Cast(first.span, kind, number)
+
+    def line(self, span: Span, numbers: list[int]) -> Expr:
+        """The int32 ``factor * variable + offset`` that is each of the numbers in its copy."""
+        factor, rest = divmod(numbers[1] - numbers[0], self.values.step)
+        offset = numbers[0] - factor * self.values[0]
+        least, most = int_range(INT32)
+        if rest or any(factor * x + offset != n for x, n in zip(self.values, numbers, strict=True)):
+            raise _Unlike
+        if any(not least < n <= most for x in self.values for n in (factor, offset, factor * x, factor * x + offset)):
+            raise _Unlike
+        variable: Expr = Load(span, INT32, Local(span, INT32, self.counter))
+        if factor == -1:
+            if offset:
+                return Binary(span, INT32, "sub", Const(span, INT32, offset), variable)
+            return Unary(span, INT32, "neg", variable)
+        if factor != 1:
+            variable = Binary(span, INT32, "mul", Const(span, INT32, factor), variable)
+        if offset == 0:
+            return variable
+        return Binary(span, INT32, "add" if offset > 0 else "sub", variable, Const(span, INT32, abs(offset)))
+
+    # -- what the front end left out ---------------------------------------------------------------------------
+
+    def aligned(self, nodes: Sequence[Node]) -> Node:
+        """Nodes of which some lack an operation that changes nothing in their copy: ``x + 0``, ``x * 1``, ``0 * x``."""
+        sizes = [_size(n) for n in nodes]
+        fullest = nodes[sizes.index(max(sizes))]
+        if not isinstance(fullest, Binary) or min(sizes) == max(sizes):
+            raise _Unlike
+        is_right = isinstance(fullest.right, Const)
+        neutral = (NEUTRAL_RIGHT if is_right else NEUTRAL_LEFT).get(fullest.op)
+        kind = fullest.type
+        constant = fullest.right if is_right else fullest.left
+        if neutral is None or not isinstance(constant, Const) or not isinstance(kind, Scalar) or not kind.is_integer:
+            raise _Unlike
+        operand = fullest.left if is_right else fullest.right
+        operands: list[Node] = []
+        constants: list[Node] = []
+        for node, size in zip(nodes, sizes, strict=True):
+            other, number = node, Const(constant.span, constant.type, neutral)
+            if isinstance(node, Binary) and node.op == fullest.op and size == max(sizes):
+                other, found = (node.left, node.right) if is_right else (node.right, node.left)
+                if not isinstance(found, Const):
+                    raise _Unlike
+                number = found
+            elif fullest.op == "mul" and isinstance(node, Const) and node.value == 0 and _is_harmless(operand):
+                other, number = operand, dataclasses.replace(number, value=0)
+            operands.append(other)
+            constants.append(number)
+        a, b = self.node(operands), self.number(constants)
+        assert isinstance(a, Expr)
+        return dataclasses.replace(fullest, left=a if is_right else b, right=b if is_right else a)
+
+
+def _size(node: Node) -> int:
+    return sum(1 for _ in walk(node))
+
+
+def _is_harmless(expr: Expr) -> bool:
+    """Whether an expression may be evaluated where it was not: it reads no memory."""
+    return all(not isinstance(n, Load) or isinstance(n.place, Local) for n in walk(expr))
