@@ -36,6 +36,8 @@ class Target:
     invocation, or loops over them are run by at most ``lanes`` invocations, which are one subgroup; ``auto``: loops
     where they gain something.  ``most_turns``: the iterations after which the driver ends a shader's loops.
     ``fences_wait``: the driver makes a ``barrier()`` of a memory barrier.
+    ``most_unrolled``: the statements that unrolled loops may come to, where the driver takes long for more, and leaves
+    loops as they are around others that it can't unroll; ``None``: it unrolls what it is asked to.
     """
 
     push_words: int = 32
@@ -46,6 +48,7 @@ class Target:
     lanes: int = 1
     most_turns: int | None = None
     fences_wait: bool = False
+    most_unrolled: int | None = None
 
 
 @dataclass(frozen=True)

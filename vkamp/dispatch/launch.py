@@ -224,6 +224,7 @@ def plain_target(domain: Domain, limits: Limits, view: accelerator_view) -> Targ
         limits.tile_threads,
         reference=view.accelerator.device_path == "reference",
         fences_wait=view._queue.info.fences_wait,
+        most_unrolled=view._queue.info.most_unrolled,
     )
 
 

@@ -36,6 +36,7 @@ from vkamp.ir.nodes import (
     Unary,
     Variable,
     While,
+    blocks,
     walk,
     walk_statements,
 )
@@ -51,13 +52,48 @@ _MOST_WORK = 400_000
 _LEAST_PART = 3
 
 
-def reroll(kernel: Kernel) -> Kernel:
-    """The kernel with loops, which ask to be unrolled, in the place of copies of their bodies."""
-    functions = [_Rerolling(f).function() for f in (*kernel.functions, kernel.body)]
+def reroll(kernel: Kernel, most: int | None = None) -> Kernel:
+    """The kernel with loops, which ask to be unrolled, in the place of copies of their bodies.
+
+    ``most``: the statements that the driver unrolls all loops to; it unrolls none that has another loop in it.
+    """
+    lasting: set[str] | None = None if most is None else set()
+    functions = []
+    for function in (*kernel.functions, kernel.body):
+        if lasting is not None and _lasts(function.body, lasting):
+            lasting.add(function.name)
+        functions.append(_Rerolling(function, lasting).function())
+    if most is not None and sum(_copied(f.body) for f in functions) > most:
+        return kernel
     return dataclasses.replace(kernel, functions=tuple(functions[:-1]), body=functions[-1])
 
 
-class _Unlike(Exception):
+def _lasts(block: Sequence[Stmt], lasting: set[str]) -> bool:
+    """Whether statements have loops that no driver unrolls, or call one of some functions."""
+    for outer in block:
+        for statement in walk_statements((outer,)):
+            if isinstance(statement, While) or (isinstance(statement, For) and not statement.unroll):
+                return True
+            if isinstance(statement, Call) and statement.function in lasting:
+                return True
+    return False
+
+
+def _copied(block: Block) -> int:
+    """The statements that a driver makes of the loops which it is to unroll."""
+    return sum(_statements(s) if isinstance(s, For) and s.unroll else sum(map(_copied, blocks(s))) for s in block)
+
+
+def _statements(statement: Stmt) -> int:
+    count = 1 + sum(_statements(s) for inner in blocks(statement) for s in inner)
+    if isinstance(statement, For) and statement.unroll:
+        assert isinstance(statement.start, Const) and isinstance(statement.step, Const)
+        stop = statement.stop.value if isinstance(statement.stop, Const) else statement.start.value
+        count *= len(range(int(statement.start.value), int(stop), int(statement.step.value)))
+    return count
+
+
+class _UnlikeError(Exception):
     """Copies that are not the same code."""
 
 
@@ -76,8 +112,9 @@ class _Run:
 
 
 class _Rerolling:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, lasting: set[str] | None) -> None:
         self.source = function
+        self.lasting = lasting
         self.variables = {v.name: v for v in (*function.params, *function.variables)}
         self.counters: dict[str, Variable] = {}
         self.added: list[Variable] = []
@@ -122,6 +159,8 @@ class _Rerolling:
 
     def loops(self, run: _Run) -> list[Stmt]:
         """The loops for a run of copies; copies that are like no other stay."""
+        if self.lasting is not None and any(_lasts(body, self.lasting) for body in run.bodies):
+            return [s for body in run.bodies for s in body]
         left = [_MOST_WORK]
         whole = self.loop(run, 0, len(run.bodies), left)
         if whole is not None:
@@ -156,7 +195,7 @@ class _Rerolling:
         counter = self.counter(run.copy.name, bodies)
         try:
             body = _Merging(self, counter, bodies, values, left).block(bodies)
-        except _Unlike:
+        except _UnlikeError:
             return None
         if counter not in self.added:
             self.added.append(counter)
@@ -234,7 +273,7 @@ class _Merging:
     def block(self, blocks: Sequence[Sequence[Stmt]]) -> Block:
         """One block of several."""
         if any(len(b) != len(blocks[0]) for b in blocks):
-            raise _Unlike
+            raise _UnlikeError
         out = []
         for statements in zip(*blocks, strict=True):
             merged = self.node(statements)
@@ -247,9 +286,9 @@ class _Merging:
         first = nodes[0]
         self.left[0] -= len(nodes)
         if self.left[0] < 0:
-            raise _Unlike
+            raise _UnlikeError
         if isinstance(first, Expr) and any(n.type != first.type for n in nodes if isinstance(n, Expr)):
-            raise _Unlike
+            raise _UnlikeError
         if any(type(n) is not type(first) for n in nodes):
             return self.aligned(nodes)
         if isinstance(first, Const):
@@ -257,7 +296,7 @@ class _Merging:
         before = dict(self.own)
         try:
             return self.same_class(nodes)
-        except _Unlike:
+        except _UnlikeError:
             self.own = before
             return self.aligned(nodes)
 
@@ -279,17 +318,17 @@ class _Merging:
         first = values[0]
         if isinstance(first, Node):
             if not all(isinstance(v, Node) for v in values):
-                raise _Unlike
+                raise _UnlikeError
             return self.node(values)  # type: ignore[arg-type]
         if isinstance(first, Variable):
             if not all(isinstance(v, Variable) for v in values):
-                raise _Unlike
+                raise _UnlikeError
             return self.variable(values)  # type: ignore[arg-type]
         if isinstance(first, tuple) and all(isinstance(v, tuple) and len(v) == len(first) for v in values):
-            parts = [self.field(list(part)) for part in zip(*values, strict=True)]  # type: ignore[arg-type]
+            parts = [self.field(list(part)) for part in zip(*values, strict=True)]
             return first if all(a is b for a, b in zip(parts, first, strict=True)) else tuple(parts)
         if any(type(v) is not type(first) or v != first for v in values):
-            raise _Unlike
+            raise _UnlikeError
         return first
 
     def variable(self, variables: Sequence[Variable]) -> Variable:
@@ -298,10 +337,10 @@ class _Merging:
         names = tuple(v.name for v in variables)
         known = self.own.get(first.name)
         if known is not None and known != names:
-            raise _Unlike
+            raise _UnlikeError
         if known is None:
             if any(n != first.name for n in names) and not self.are_own(variables):
-                raise _Unlike
+                raise _UnlikeError
             self.own[first.name] = names
         return first
 
@@ -329,11 +368,12 @@ class _Merging:
             return first
         kind = first.type
         if kind.kind == "bool" or any(not math.isfinite(v) or v != int(v) for v in found):
-            raise _Unlike
-        if kind.kind == "float":
-            # Not -0.0 either.
-            if any(abs(v) > _EXACT[kind.bits] or repr(float(int(v))) != repr(float(v)) for v in found):
-                raise _Unlike
+            raise _UnlikeError
+        # A float must be exact; -0.0 is not.
+        if kind.kind == "float" and any(
+            abs(v) > _EXACT[kind.bits] or repr(float(int(v))) != repr(float(v)) for v in found
+        ):
+            raise _UnlikeError
         number = self.line(first.span, [int(v) for v in found])
         return number if kind == INT32 else Cast(first.span, kind, number)
 
@@ -343,9 +383,9 @@ class _Merging:
         offset = numbers[0] - factor * self.values[0]
         least, most = int_range(INT32)
         if rest or any(factor * x + offset != n for x, n in zip(self.values, numbers, strict=True)):
-            raise _Unlike
+            raise _UnlikeError
         if any(not least < n <= most for x in self.values for n in (factor, offset, factor * x, factor * x + offset)):
-            raise _Unlike
+            raise _UnlikeError
         variable: Expr = Load(span, INT32, Local(span, INT32, self.counter))
         if factor == -1:
             if offset:
@@ -364,13 +404,13 @@ class _Merging:
         sizes = [_size(n) for n in nodes]
         fullest = nodes[sizes.index(max(sizes))]
         if not isinstance(fullest, Binary) or min(sizes) == max(sizes):
-            raise _Unlike
+            raise _UnlikeError
         is_right = isinstance(fullest.right, Const)
         neutral = (NEUTRAL_RIGHT if is_right else NEUTRAL_LEFT).get(fullest.op)
         kind = fullest.type
         constant = fullest.right if is_right else fullest.left
         if neutral is None or not isinstance(constant, Const) or not isinstance(kind, Scalar) or not kind.is_integer:
-            raise _Unlike
+            raise _UnlikeError
         operand = fullest.left if is_right else fullest.right
         operands: list[Node] = []
         constants: list[Node] = []
@@ -379,7 +419,7 @@ class _Merging:
             if isinstance(node, Binary) and node.op == fullest.op and size == max(sizes):
                 other, found = (node.left, node.right) if is_right else (node.right, node.left)
                 if not isinstance(found, Const):
-                    raise _Unlike
+                    raise _UnlikeError
                 number = found
             elif fullest.op == "mul" and isinstance(node, Const) and node.value == 0 and _is_harmless(operand):
                 other, number = operand, dataclasses.replace(number, value=0)

@@ -37,7 +37,8 @@ def emit(kernel: Kernel, target: Target) -> Shader:
     """
     if not target.reference:
         _refuse_debugging(kernel)
-    return _Shader(reroll(direct_results(lower_places(bind_arrays(kernel)))), target).shader()
+    kernel = direct_results(lower_places(bind_arrays(kernel)))
+    return _Shader(reroll(kernel, target.most_unrolled), target).shader()
 
 
 def _refuse_debugging(kernel: Kernel) -> None:
