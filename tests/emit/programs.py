@@ -94,6 +94,60 @@ def tiled_product(t_idx, a, b, c, *, tile: amp.constant):
     c[t_idx] = total
 
 
+def register_tiles(t_idx, a, b, c, *, size: amp.constant):
+    """Each thread has size x size results, in registers."""
+    left = amp.tile_static((8, 4 * size), amp.float32)
+    right = amp.tile_static((8, 4 * size), amp.float32)
+    sums = amp.private((size, size), amp.float32)
+    row, col = t_idx.local
+    for i in amp.static_range(size):
+        for j in amp.static_range(size):
+            sums[i, j] = 0.0
+    for k in range(0, a.extent[1], 8):
+        for q in amp.static_range(size):
+            for h in amp.static_range(0, 8, 4):
+                left[h + col, row * size + q] = a[t_idx.global_[0] * size + q, k + col + h]
+                right[row + h, q * 4 + col] = b[k + h + row, t_idx.tile[1] * 4 * size + 4 * q + col]
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+        for kk in amp.static_range(8):
+            for i in amp.static_range(size):
+                scale = left[kk, row * size + i]
+                for j in amp.static_range(size):
+                    sums[i, j] += scale * right[kk, 4 * j + col]
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+    for i in amp.static_range(size):
+        for j in amp.static_range(size):
+            c[t_idx.global_[0] * size + i, t_idx.tile[1] * 4 * size + 4 * j + col] = sums[i, j]
+
+
+WEIGHTS = (0.25, 0.5, 0.25)
+
+
+def unrolled(idx, source, out):
+    """Loops that can be written as such, and parts of some that cannot."""
+    total = 0.0
+    for di in amp.static_range(-1, 2):
+        for dj in amp.static_range(-1, 2):
+            total += source[idx[0] + di + 1, idx[1] + dj + 1] * (2 * di + dj)
+    for k in amp.static_range(3):
+        # The weights are on no line.
+        total += source[idx[0] + k, idx[1]] * WEIGHTS[k]
+    best = total
+    for k in amp.static_range(6, 0, -1):
+        if k > 2:
+            best = max(best, total - amp.float32(k))
+        else:
+            best = min(best, total * k)
+    count = amp.uint32(0)
+    for k in amp.static_range(2):
+        for n in amp.static_range(k + 4):
+            found = amp.int32(source[idx[0] + k, idx[1] + n % 3])
+            count += amp.uint32(found) * k + 7 * n
+        for m in range(idx[0] % 3 + k):
+            count ^= amp.uint32(m) + k
+    out[idx] = best + amp.float32(count % 1024)
+
+
 def records(idx, source, destination):
     record = source[idx]
     record.pixel.g = record.pixel.r * 2.0
@@ -526,6 +580,11 @@ PROGRAMS = {
     ),
     "functions": Program(functions, 1, (4,), buffers(a=(INT32, 1))),
     "functions_folded": Program(functions, 1, (4,), buffers(a=(INT32, 1)), target=_FOLDED),
+    "register_tiles": Program(
+        register_tiles, 2, (4, 4),
+        buffers(a=(FLOAT32, 2, READONLY), b=(FLOAT32, 2, READONLY), c=(FLOAT32, 2)), constants=(("size", 3),),
+    ),
+    "unrolled": Program(unrolled, 2, None, buffers(source=(FLOAT32, 2, READONLY), out=(FLOAT32, 2))),
     "control_flow": Program(
         control_flow, 1, None, buffers(a=(INT32, 1)) + scalars(n=INT32, step=INT32)
     ),

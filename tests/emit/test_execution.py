@@ -210,6 +210,11 @@ def _as_vectors(values: NDArray[Any], kind: type[ShortVector]) -> NDArray[Any]:
 CASES = [
     Case("tile_average", (14, 27), {"matrix": _strided(14, 27), "averages": _zeros(7, 9, dtype=np.float32)}, {}, 1e-6),
     Case("tiled_product", (48, 32), _MATRICES, {}, 1e-4),
+    Case(
+        "register_tiles", (8, 12),
+        {"a": _floats(24, 40), "b": _floats(40, 36), "c": _zeros(24, 36, dtype=np.float32)}, {}, 1e-4,
+    ),
+    Case("unrolled", (19, 23), {"source": _floats(21, 25), "out": _zeros(19, 23, dtype=np.float32)}, {}, 1e-4),
     Case("records", (77,), {"source": _records(77), "destination": _records(77)[::-1].copy()}, {}),
     Case("aliases", (16,), _overlapping(), {}),
     Case("vectors", (12,), _vectors(12), {}, 1e-6),

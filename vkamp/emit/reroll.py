@@ -46,8 +46,8 @@ __all__ = ["reroll"]
 
 #: Whole numbers up to here are exact as floats of a size in bits.
 _EXACT = {16: 1 << 11, 32: 1 << 24, 64: 1 << 53}
-#: Nodes that are compared for one loop, at most.
-_MOST_WORK = 400_000
+#: Nodes of a function that are compared, at most: a second or two.
+_MOST_WORK = 600_000
 #: Neighbouring copies that are alike, while others are not, become a loop from this number on.
 _LEAST_PART = 3
 
@@ -118,6 +118,8 @@ class _Rerolling:
         self.variables = {v.name: v for v in (*function.params, *function.variables)}
         self.counters: dict[str, Variable] = {}
         self.added: list[Variable] = []
+        #: How many more nodes may be compared.
+        self.left = _MOST_WORK
         self._uses: Counter[str] | None = None
 
     def function(self) -> Function:
@@ -161,40 +163,39 @@ class _Rerolling:
         """The loops for a run of copies; copies that are like no other stay."""
         if self.lasting is not None and any(_lasts(body, self.lasting) for body in run.bodies):
             return [s for body in run.bodies for s in body]
-        left = [_MOST_WORK]
-        whole = self.loop(run, 0, len(run.bodies), left)
+        whole = self.loop(run, 0, len(run.bodies))
         if whole is not None:
             return [whole]
         out: list[Stmt] = []
         start = 0
         while start < len(run.bodies):
-            stop, loop = self.longest(run, start, left)
+            stop, loop = self.longest(run, start)
             out += run.bodies[start] if loop is None else [loop]
             start = stop
         return out
 
-    def longest(self, run: _Run, start: int, left: list[int]) -> tuple[int, Stmt | None]:
+    def longest(self, run: _Run, start: int) -> tuple[int, Stmt | None]:
         """The loop over as many copies from ``start`` on as are alike, and where they end."""
         best, loop = start + 1, None
         # What is not alike with fewer copies is not with more.
         low, high = start + _LEAST_PART, len(run.bodies)
         while low <= high:
             middle = low if loop is None else (low + high + 1) // 2
-            found = self.loop(run, start, middle, left)
+            found = self.loop(run, start, middle)
             if found is None:
                 high = middle - 1
             else:
                 best, loop, low = middle, found, middle + 1
         return best, loop
 
-    def loop(self, run: _Run, start: int, stop: int, left: list[int]) -> Stmt | None:
+    def loop(self, run: _Run, start: int, stop: int) -> Stmt | None:
         """The loop for some of the copies, if they are alike."""
         bodies, values = run.bodies[start:stop], run.values[start:stop]
         if len(bodies) < 2 or any(len(b) != len(bodies[0]) for b in bodies):
             return None
         counter = self.counter(run.copy.name, bodies)
         try:
-            body = _Merging(self, counter, bodies, values, left).block(bodies)
+            body = _Merging(self, counter, bodies, values).block(bodies)
         except _UnlikeError:
             return None
         if counter not in self.added:
@@ -202,8 +203,9 @@ class _Rerolling:
             self.counters.setdefault(run.copy.name, counter)
             self.variables[counter.name] = counter
         span = run.copy.loop
-        start_, stop_, step = (Const(span, INT32, n) for n in (values[0], _end(values), values.step))
-        return For(span, counter, start_, stop_, step, body, unroll=True)
+        end = run.copy.values.stop if values[-1] == run.copy.values[-1] else values.stop
+        first, after, step = (Const(span, INT32, n) for n in (values[0], end, values.step))
+        return For(span, counter, first, after, step, body, unroll=True)
 
     def counter(self, name: str, bodies: list[list[Stmt]]) -> Variable:
         """The loop's variable: one for all loops of that name that do not lie in each other."""
@@ -213,11 +215,6 @@ class _Rerolling:
         names = (name if n == 1 else f"{name}_{n}" for n in itertools.count(1))
         free = next(n for n in names if n not in self.variables)
         return Variable(free, INT32, "local", self.source.span)
-
-
-def _end(values: range) -> int:
-    """The nearest end of a loop with these values, such as a person writes."""
-    return values[-1] + (1 if values.step > 0 else -1)
 
 
 def _runs(statements: Sequence[Stmt], depth: int) -> Iterator[Stmt | _Run]:
@@ -257,16 +254,13 @@ def _variables(statements: Sequence[Stmt]) -> Iterator[Variable]:
 
 
 class _Merging:
-    """Makes one of several copies; ``left`` counts down what may still be compared."""
+    """Makes one of several copies."""
 
-    def __init__(
-        self, owner: _Rerolling, counter: Variable, bodies: list[list[Stmt]], values: range, left: list[int]
-    ) -> None:
+    def __init__(self, owner: _Rerolling, counter: Variable, bodies: list[list[Stmt]], values: range) -> None:
         self.owner = owner
         self.counter = counter
         self.bodies = bodies
         self.values = values
-        self.left = left
         #: The first copy's variables, and what each copy has in their places.
         self.own: dict[str, tuple[str, ...]] = {}
 
@@ -284,8 +278,8 @@ class _Merging:
     def node(self, nodes: Sequence[Node]) -> Node:
         """One node that is each of ``nodes`` in its copy."""
         first = nodes[0]
-        self.left[0] -= len(nodes)
-        if self.left[0] < 0:
+        self.owner.left -= len(nodes)
+        if self.owner.left < 0:
             raise _UnlikeError
         if isinstance(first, Expr) and any(n.type != first.type for n in nodes if isinstance(n, Expr)):
             raise _UnlikeError
@@ -395,7 +389,7 @@ class _Merging:
             variable = Binary(span, INT32, "mul", Const(span, INT32, factor), variable)
         if offset == 0:
             return variable
-        return Binary(span, INT32, "add" if offset > 0 else "sub", variable, Const(span, INT32, abs(offset)))
+        return Binary(span, INT32, "add", variable, Const(span, INT32, offset))
 
     # -- what the front end left out ---------------------------------------------------------------------------
 
@@ -411,12 +405,23 @@ class _Merging:
         constant = fullest.right if is_right else fullest.left
         if neutral is None or not isinstance(constant, Const) or not isinstance(kind, Scalar) or not kind.is_integer:
             raise _UnlikeError
+        before = dict(self.own)
+        try:
+            return self.completed(nodes, fullest, constant, neutral, 0)
+        except _UnlikeError:
+            # An operation of that kind may also be the whole operand.
+            self.own = before
+            return self.completed(nodes, fullest, constant, neutral, max(sizes))
+
+    def completed(self, nodes: Sequence[Node], fullest: Binary, constant: Const, neutral: int, least: int) -> Node:
+        """Nodes that all do what ``fullest`` does; those of less than ``least`` nodes lack it."""
+        is_right = fullest.right is constant
         operand = fullest.left if is_right else fullest.right
         operands: list[Node] = []
         constants: list[Node] = []
-        for node, size in zip(nodes, sizes, strict=True):
+        for node in nodes:
             other, number = node, Const(constant.span, constant.type, neutral)
-            if isinstance(node, Binary) and node.op == fullest.op and size == max(sizes):
+            if isinstance(node, Binary) and node.op == fullest.op and _size(node) >= least:
                 other, found = (node.left, node.right) if is_right else (node.right, node.left)
                 if not isinstance(found, Const):
                     raise _UnlikeError
@@ -425,7 +430,8 @@ class _Merging:
                 other, number = operand, dataclasses.replace(number, value=0)
             operands.append(other)
             constants.append(number)
-        a, b = self.node(operands), self.number(constants)
+        b = self.number(constants)
+        a = self.node(operands)
         assert isinstance(a, Expr)
         return dataclasses.replace(fullest, left=a if is_right else b, right=b if is_right else a)
 

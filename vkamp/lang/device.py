@@ -92,7 +92,10 @@ def private(shape: Any, dtype: Any) -> Any:
 
 @_marked
 def static_range(*bounds: int) -> Iterable[int]:
-    """A ``range`` of compile-time ints; a ``for`` over it is unrolled, and its variable is a constant in each copy."""
+    """A ``range`` of compile-time ints; a ``for`` over it is unrolled, and its variable is a constant in each copy.
+
+    In the shader it is a loop that the driver unrolls, if its copies differ in nothing but numbers ``a * variable + b``.
+    """
     return range(*bounds)
 
 
