@@ -316,3 +316,16 @@ def test_rank_prefers_hardware_then_exact_loops_then_memory(info):
 )
 def test_which_drivers_make_barriers_of_fences(info, name, version, wait):
     assert dataclasses.replace(info, name=name, driver=version).fences_wait is wait
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "most"),
+    [
+        ("llvmpipe (LLVM 15.0.6, 256 bits)", "cpu", 1 << 14),
+        ("SwiftShader Device (Subzero)", "cpu", 128),
+        ("AMD Radeon (RADV NAVI21)", "discrete", None),
+        ("reference", "reference", None),
+    ],
+)
+def test_how_much_drivers_unroll(info, name, kind, most):
+    assert dataclasses.replace(info, name=name, kind=kind).most_unrolled == most

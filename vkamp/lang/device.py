@@ -94,7 +94,7 @@ def private(shape: Any, dtype: Any) -> Any:
 def static_range(*bounds: int) -> Iterable[int]:
     """A ``range`` of compile-time ints; a ``for`` over it is unrolled, and its variable is a constant in each copy.
 
-    In the shader it is a loop that the driver unrolls, if its copies differ in nothing but numbers ``a * variable + b``.
+    The shader has a loop that the driver unrolls, if the copies differ in nothing but numbers ``a * variable + b``.
     """
     return range(*bounds)
 
