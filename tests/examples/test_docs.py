@@ -13,9 +13,18 @@ import pytest
 from tests.examples.test_readme import PROGRAM, output_of
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = (
+    "check-mode.md",
+    "fences.md",
+    "from-cpp-amp.md",
+    "from-numba-cuda.md",
+    "language.md",
+    "reference-accelerator.md",
+    "tutorial.md",
+)
 
 
-@pytest.mark.parametrize("page", ["check-mode.md", "reference-accelerator.md"])
+@pytest.mark.parametrize("page", PAGES)
 def test_page(page: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     path = DOCS / page
     text = path.read_text(encoding="utf-8")
