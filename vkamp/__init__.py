@@ -9,7 +9,16 @@ from typing import NoReturn as _NoReturn
 # The room of that name is imported first: later imports from it leave the function `check` in its place.
 from vkamp import check as _check_room  # noqa: F401
 from vkamp import dispatch as _dispatch
-from vkamp.dispatch import Graph, capture, check, follow, parallel_for_each, reference_schedule, use_shaders
+from vkamp.dispatch import (
+    Graph,
+    capture,
+    check,
+    follow,
+    parallel_for_each,
+    reference_schedule,
+    reference_subgroups,
+    use_shaders,
+)
 from vkamp.errors import (
     AcceleratorRemovedError,
     AmpError,
@@ -109,6 +118,7 @@ from vkamp.lang.device import (
 )
 from vkamp.lang.kernel import func, kernel, set_inspector
 from vkamp.lang.structs import struct
+from vkamp.lang.subgroups import subgroup
 from vkamp.run import accelerators as _accelerators
 from vkamp.run.accelerators import (
     accelerator,
@@ -206,10 +216,12 @@ __all__ = [
     "queuing_mode_automatic",
     "queuing_mode_immediate",
     "reference_schedule",
+    "reference_subgroups",
     "short_vector",
     "short_vector_traits",
     "static_range",
     "struct",
+    "subgroup",
     "tdiv",
     "tile_static",
     "tile_static_memory_fence",

@@ -559,6 +559,11 @@ MESSAGES: dict[str, Message] = {
         "`{name}` runs on the reference accelerator only, and this launch is for another",
         "launch it there (VKAMP_ACCELERATOR=reference, or its view before the domain), or remove it",
     ),
+    "VKA503": Message(
+        _U,
+        "`amp.subgroup.{name}` needs {operation} operations of subgroups, and {device} supports {supported}",
+        "run it on another accelerator, or exchange the values through tile_static memory and barriers",
+    ),
 }
 
 # -- 6xx: barriers and races
@@ -607,6 +612,23 @@ MESSAGES.update(
             _C,
             "`amp.uniform` speaks for the threads of a tile, and this kernel has no tiles",
             "leave it out, or launch the kernel over a tiled domain, `extent.tile(...)`",
+        ),
+        "VKA608": Message(
+            _C,
+            "`amp.subgroup.{name}` speaks of the subgroups of a tile, and this kernel has no tiles",
+            "launch it over a tiled domain, `extent.tile(...)`",
+        ),
+        "VKA650": Message(
+            _C,
+            "`amp.subgroup.{name}` is for all threads of a subgroup together, "
+            "and not all of them may be here: {what} {place}",
+            "{fix}call it where all threads of the subgroup are, those that have nothing to give with a value that "
+            "changes nothing, and use the result here",
+        ),
+        "VKA651": Message(
+            _C,
+            "the second argument of `amp.subgroup.{name}` may differ between the threads of the subgroup",
+            "{fix}give all of them the same, or let each choose its lane: `amp.subgroup.shuffle(x, lane)`",
         ),
         "VKA610": Message(
             _C,

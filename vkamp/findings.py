@@ -145,6 +145,13 @@ def bounds(
     return _of_one("bounds", variable, (value,), text, thread, span)
 
 
+def lane(function: str, number: int, count: int, thread: ThreadAt, span: Span) -> Finding:
+    """The value of a lane that none of the subgroup's ``count`` threads is in."""
+    threads = f"{count} thread{'s' if count > 1 else ''}"
+    text = f"amp.subgroup.{function} asks for the value of lane {number}, and its subgroup has {threads}"
+    return _of_one("bounds", "", (number,), text, thread, span)
+
+
 def view_bounds(variable: str, thread: ThreadAt, span: Span) -> Finding:
     """A view that the kernel made reaches beyond its container."""
     return _of_one("bounds", variable, (), f"a view of {variable} reaches beyond its memory", thread, span)
@@ -200,6 +207,13 @@ def missed_barrier(waiting: ThreadAt, ended: ThreadAt, span: Span) -> Finding:
     """A barrier that one thread waits at and another never reaches."""
     text = f"not all threads of the tile reach this barrier: {waiting} waits, {ended} has ended"
     return _divergence(text, (waiting, ended), (span,), ())
+
+
+def missed_subgroup(function: str, first: ThreadAt, other: ThreadAt, span: Span) -> Finding:
+    """A function of subgroups that not all threads of a subgroup come to."""
+    text = f"not all threads of the subgroup call amp.subgroup.{function} together: {first} does, {other} does not"
+    message = render(text, span, (), "let every thread of the subgroup call it")
+    return Finding("divergence", "", (), (first, other), (span,), message)
 
 
 def different_barriers(first: tuple[ThreadAt, Span], second: tuple[ThreadAt, Span]) -> Finding:

@@ -28,15 +28,17 @@ from vkamp.check.report import Placed, Shadow, Where
 from vkamp.check.uniformity import check_uniformity
 from vkamp.emit import choose_target, grid, tile_counts
 from vkamp.emit.arrays import bind_arrays
-from vkamp.errors import BarrierWarning, RaceWarning
+from vkamp.errors import BarrierWarning, RaceWarning, Span
 from vkamp.findings import Finding
 from vkamp.front import Arguments, Request, collect, make_request
 from vkamp.front.context import Guard
 from vkamp.front.description import describe_request, request_of
 from vkamp.front.source import CodeKey
 from vkamp.ir.access import Access, access, contiguous
-from vkamp.ir.nodes import Kernel
+from vkamp.ir.nodes import Kernel, SubgroupIndex
+from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.text import text
+from vkamp.ir.uses import subgroup_uses
 from vkamp.ir.verify import verify
 
 __all__ = [
@@ -77,6 +79,8 @@ class Compiled:
     guards: tuple[Guard, ...]
     constants: Mapping[str, Any]
     races: RaceVerdicts
+    #: The operations of subgroups that a device must support: for which function, which, where.
+    subgroup_needs: tuple[tuple[str, str, Span], ...]
 
 
 def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
@@ -92,7 +96,9 @@ def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
     races = judge_races(kernel, uniformity)
     for finding in races.advice:
         warnings.warn_explicit(finding.text, BarrierWarning, finding.span.file, finding.span.line)
-    return Compiled(kernel, access(kernel), contiguous(kernel), lowered.guards, lowered.constants, races)
+    return Compiled(
+        kernel, access(kernel), contiguous(kernel), lowered.guards, lowered.constants, races, _subgroup_needs(kernel)
+    )
 
 
 def instrument(
@@ -108,7 +114,8 @@ def instrument(
     made = _instrument(bind_arrays(compiled.kernel), proved, left_out)
     if os.environ.get("VKAMP_VERIFY"):
         verify(made.kernel)
-    return made, dataclasses.replace(compiled, kernel=made.kernel, access=access(made.kernel))
+    needs = _subgroup_needs(made.kernel)
+    return made, dataclasses.replace(compiled, kernel=made.kernel, access=access(made.kernel), subgroup_needs=needs)
 
 
 def read_report(words: NDArray[np.uint32], made: Instrumented, where: Where) -> tuple[tuple[Finding, ...], list[str]]:
@@ -147,6 +154,16 @@ def _lowered(kernel: Kernel, target: Target) -> tuple[Kernel, str]:
     if os.environ.get("VKAMP_VERIFY"):
         verify(form)
     return form, "loops"
+
+
+def _subgroup_needs(kernel: Kernel) -> tuple[tuple[str, str, Span], ...]:
+    """The first use of each operation of subgroups."""
+    found: dict[str, tuple[str, str, Span]] = {}
+    for node in subgroup_uses(kernel):
+        name = node.kind if isinstance(node, SubgroupIndex) else node.name
+        for operation in ("basic",) if isinstance(node, SubgroupIndex) else SUBGROUPS[node.name].needs:
+            found.setdefault(operation, (name, operation, node.span))
+    return tuple(found.values())
 
 
 def ir_text(program: Executable) -> str:

@@ -217,7 +217,7 @@ def _variables(block: ir.Block) -> list[ir.Variable]:
                 found.setdefault(each.variable)
             elif isinstance(each, ir.Call):
                 found.update((v, None) for v in each.results if v is not None)
-            elif isinstance(each, ir.Atomic) and each.result is not None:
+            elif isinstance(each, (ir.Atomic, ir.Subgroup)) and each.result is not None:
                 found.setdefault(each.result)
             elif isinstance(each, ir.Claim):
                 found.setdefault(each.variable)

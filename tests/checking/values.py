@@ -253,6 +253,51 @@ def counters_not_cleared(t_idx, a, b):
     b[t_idx] = a[t_idx]
 
 
+@case(TILED, "bounds", "tile", arguments=lambda: (ints(12, value=4), ints(12)))
+def index_that_is_claimed(t_idx, a, b):
+    tile = amp.tile_static((4,), amp.int32)
+    tile[t_idx.local] = a[t_idx]
+    t_idx.barrier.wait()
+    k = 0
+    k = amp.uniform(a[t_idx])
+    b[t_idx] = tile[k]  # fault
+
+
+@case(TILED, "bounds", "tile", arguments=lambda: (ints(12, value=2), ints(12)))
+def index_from_a_subgroup(t_idx, a, b):
+    tile = amp.tile_static((4,), amp.int32)
+    tile[t_idx.local] = a[t_idx]
+    t_idx.barrier.wait()
+    k = 0
+    k = amp.subgroup.max(a[t_idx]) * 2
+    k = k if k > 0 else amp.subgroup.max(a[t_idx])
+    b[t_idx] = tile[k]  # fault
+
+
+@case(TILED, "bounds", arguments=two())
+def shuffle_past_the_last_thread(t_idx, a, b):
+    b[t_idx] = amp.subgroup.shuffle(a[t_idx], amp.subgroup.lane() + 1)  # fault
+
+
+@case(TILED, "bounds", arguments=two())
+def butterfly_of_lanes_that_are_not_there(t_idx, a, b):
+    b[t_idx] = amp.subgroup.shuffle_xor(a[t_idx], amp.subgroup.size())  # fault
+
+
+@case(TILED, "bounds", arguments=two())
+def broadcast_of_a_lane_that_is_not_there(t_idx, a, b):
+    c = amp.subgroup.broadcast(a[t_idx] > 0, 4)  # fault
+    b[t_idx] = 1 if c else 2
+
+
+@case(amp.extent(9).tile(3), "bounds", arguments=two(9))
+def reduction_by_shuffles_over_too_few_threads(t_idx, a, b):
+    total = a[t_idx]
+    total += amp.subgroup.shuffle_down(total, 2)  # fault
+    total += amp.subgroup.shuffle_down(total, 1)  # fault
+    b[t_idx] = total
+
+
 @case(TILED, "uniformity", arguments=lambda: (amp.array_view(np.arange(12, dtype=np.int32)), ints(12)))
 def claim_of_an_index(t_idx, a, b):
     if amp.uniform(a[t_idx] > 5):  # fault

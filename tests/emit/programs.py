@@ -526,6 +526,39 @@ def origins(t_idx, a):
 MATRICES = buffers(matrix=(FLOAT32, 2, {"readonly": True, "dense": False}), averages=(FLOAT32, 2))
 PRODUCT = buffers(a=(FLOAT32, 2, READONLY), b=(FLOAT32, 2, READONLY), c=(FLOAT32, 2))
 RECORD_TYPE = from_dtype(RECORD, "Record")
+
+
+def subgroups(t_idx, a, x, out):
+    """Each kind of function, in a function that is called, too."""
+    lane = amp.subgroup.lane()
+    total = amp.subgroup.add(x[t_idx])
+    if amp.subgroup.elect():
+        out[amp.subgroup.id()] = total / amp.subgroup.size() + amp.subgroup.count()
+    chosen = amp.subgroup.ballot(a[t_idx] > 0 and lane > 0)
+    if amp.subgroup.any(total > 1.0) and not amp.subgroup.all(chosen.x != 0):
+        a[t_idx] = amp.subgroup.ballot_exclusive_bit_count(chosen) + amp.subgroup.broadcast(a[t_idx], 1)
+    x[t_idx] = subgroup_scan(x[t_idx]) + amp.subgroup.broadcast_first(total)
+    a[t_idx] += amp.subgroup.shuffle_down(a[t_idx], 3) * amp.subgroup.shuffle(a[t_idx], lane // 2)
+
+
+@amp.func
+def subgroup_scan(value):
+    step = 1
+    while step < amp.subgroup.size():
+        below = amp.subgroup.shuffle_up(value, step)
+        if amp.subgroup.lane() >= step:
+            value += below
+        step *= 2
+    return value
+
+
+def subgroups_in_a_row(t_idx, a):
+    """A tile of rank 3."""
+    largest = amp.subgroup.inclusive_max(a[t_idx])
+    flipped = amp.subgroup.shuffle_xor(largest, 1)
+    a[t_idx] = t_idx.local[0] * 100 + t_idx.local[1] * 10 + t_idx.local[2] + flipped
+
+
 _FOLDED = Target(folded=True)
 
 
@@ -642,6 +675,9 @@ PROGRAMS = {
     ),
     "origins": Program(origins, 3, (2, 3, 4), buffers(a=(INT32, 3))),
     "origins_folded": Program(origins, 3, (2, 3, 4), buffers(a=(INT32, 3)), target=_FOLDED),
+    "subgroups": Program(subgroups, 1, (40,), buffers(a=(INT32, 1), x=(FLOAT32, 1), out=(FLOAT32, 1))),
+    "subgroups_in_a_row": Program(subgroups_in_a_row, 3, (2, 3, 4), buffers(a=(INT32, 3))),
+    "subgroups_folded": Program(subgroups_in_a_row, 3, (2, 3, 4), buffers(a=(INT32, 3)), target=_FOLDED),
     "vectors": Program(vectors, 1, (4,), VECTORS_ARGS),
     "exact_vectors": Program(
         exact_vectors, 1, None, buffers(**dict.fromkeys(("a", "b", "out"), (FLOAT3_TYPE, 1))), precise=True

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+import vkamp as amp
 from tests.examples.test_readme import PROGRAM, output_of
+from vkamp.ir.subgroups import INDICES, SUBGROUPS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = (
@@ -20,6 +22,7 @@ PAGES = (
     "from-numba-cuda.md",
     "language.md",
     "reference-accelerator.md",
+    "subgroups.md",
     "tutorial.md",
 )
 
@@ -38,3 +41,25 @@ def test_page(page: str, tmp_path: Path, request: pytest.FixtureRequest) -> None
         path.write_text(text, encoding="utf-8")
     else:
         assert [match[3] for match in found] == outputs
+
+
+def table_of_subgroups() -> str:
+    """The functions of subgroups, as their rows say."""
+    lines = ["| function | | the same for all threads of the | needs |", "|---|---|---|---|"]
+    for row in (*INDICES.values(), *SUBGROUPS.values()):
+        usage = getattr(amp.subgroup, row.name).usage.removeprefix("amp.")
+        needs = ", ".join(f"`{name}`" for name in getattr(row, "needs", ("basic",)))
+        whom = {"thread": "", "arguments": "subgroup, if `b` is"}.get(row.uniform, row.uniform)
+        lines.append(f"| `{usage}` | {row.doc.removesuffix('.')} | {whom} | {needs} |")
+    return "\n".join(lines) + "\n"
+
+
+def test_the_table_of_subgroup_functions(request: pytest.FixtureRequest) -> None:
+    path = DOCS / "subgroups.md"
+    text = path.read_text(encoding="utf-8")
+    before, _, rest = text.partition("<!-- table -->\n")
+    found, _, after = rest.partition("<!-- end -->\n")
+    if request.config.getoption("vkamp_accept"):
+        path.write_text(f"{before}<!-- table -->\n{table_of_subgroups()}<!-- end -->\n{after}", encoding="utf-8")
+    else:
+        assert found == table_of_subgroups()

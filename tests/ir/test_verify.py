@@ -276,6 +276,21 @@ BAD_BODIES: dict[str, Callable[[], ir.Kernel]] = {
     "claim without tiles": lambda: kernel(ir.Claim(NOWHERE, X, expr(1)), tile=None),
     "claim of another type": lambda: kernel(ir.Claim(NOWHERE, X, expr(1.0))),
     "claim of an array": lambda: kernel(ir.Claim(NOWHERE, private("a", 3), expr(1))),
+    "subgroup without tiles": lambda: kernel(ir.Subgroup(NOWHERE, "add", (expr(1),), X), tile=None),
+    "size of a subgroup without tiles": lambda: kernel(
+        let(X, node(ir.SubgroupIndex, INT32, "size")), tile=None
+    ),
+    "index of a subgroup that is none": lambda: kernel(let(X, node(ir.SubgroupIndex, INT32, "half"))),
+    "function of subgroups that is none": lambda: kernel(ir.Subgroup(NOWHERE, "sum", (expr(1),), X)),
+    "bits of a subgroup's floats": lambda: kernel(ir.Subgroup(NOWHERE, "bitwise_or", (expr(1.0),), Y)),
+    "sum of a subgroup of another type": lambda: kernel(ir.Subgroup(NOWHERE, "add", (expr(1.0),), X)),
+    "vote of an integer": lambda: kernel(ir.Subgroup(NOWHERE, "any", (expr(1),), P)),
+    "shuffle without a lane": lambda: kernel(ir.Subgroup(NOWHERE, "shuffle", (expr(1),), X)),
+    "shuffle by a signed lane": lambda: kernel(ir.Subgroup(NOWHERE, "shuffle", (expr(1), expr(1)), X)),
+    "broadcast of a variable lane": lambda: kernel(
+        ir.Subgroup(NOWHERE, "broadcast", (expr(1), node(ir.Cast, UINT32, expr(X))), X)
+    ),
+    "ballot as a number": lambda: kernel(ir.Subgroup(NOWHERE, "ballot", (expr(P),), X)),
 }  # fmt: skip
 
 
@@ -350,6 +365,9 @@ def test_good_kernels_of_every_kind() -> None:
         let(ir.ComponentsOf(NOWHERE, Vector(FLOAT32, 2), here(V), "zx"), node(ir.Cast, Vector(FLOAT32, 2), get(W))),
         let(P, node(ir.Compare, BOOL, "ne", get(V), node(ir.Unary, FLOAT3, "neg", get(V)))),
         fetch_add(ir.ComponentsOf(NOWHERE, INT32, item(shared("cells", 4, of=INT2), 0), "y"), 1),
+        ir.Subgroup(NOWHERE, "ballot", (expr(P),), var("bits", Vector(UINT32, 4))),
+        ir.Subgroup(NOWHERE, "ballot_bit_count", (get(var("bits", Vector(UINT32, 4))),), X),
+        ir.Subgroup(NOWHERE, "shuffle", (get(Y), node(ir.Cast, UINT32, node(ir.SubgroupIndex, INT32, "lane"))), Y),
         functions=[PLAIN, ARRAY, endless, either],
     )
     kernel(let(element("data", index("global")), 1), tile=None)

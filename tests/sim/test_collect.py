@@ -338,6 +338,25 @@ def test_a_tile_ends_at_a_divergent_barrier_and_the_others_go_on() -> None:
         assert a[[0, 1, 4, 5]].tolist() == [5] * 4
 
 
+def test_a_tile_ends_at_a_subgroup_that_is_not_complete() -> None:
+    # Only the compiler's own mistake could let this through: so it is built by hand.
+    total = var("total")
+    asks = ir.Subgroup(at(7), "add", (value(1),), total)
+    body = [if_(compare("ne", L, 2), [asks, put(buf("a", G), total)]), barrier(), put(buf("b", G), 5)]
+    made = kernel(body, buffers={"a": (INT32, 1), "b": (INT32, 1)}, tile=(6,))
+    for schedule in (sim.Schedule(), sim.Schedule("reversed"), sim.Schedule("adversarial"), sim.Schedule("random", 3)):
+        a, b = np.zeros(12, np.int32), np.zeros(12, np.int32)
+        report = sim.check(made, (12,), {"a": a, "b": b}, {}, schedule=schedule, subgroup_size=2)[0]
+        (found,) = report.findings
+        assert found.kind == "divergence"
+        assert [thread.global_ for thread in found.threads] == [(3,), (2,)]
+        assert "not all threads of the subgroup call amp.subgroup.add together" in str(found)
+        assert a.reshape(2, 6).tolist() == [[2, 2, 0, 0, 2, 2]] * 2
+        assert not b.any()
+        with pytest.raises(amp.CheckError, match="not all threads of the subgroup"):
+            sim.run(made, (12,), {"a": a, "b": b}, {}, schedule=schedule, subgroup_size=2)
+
+
 def test_a_function_without_result_gives_0() -> None:
     p, r = parameter("p", INT32), var("r")
     half = function("half", [p], [INT32], [if_(compare("gt", p, 0), [ir.Return(at(), (value(1),))])])

@@ -130,6 +130,8 @@ def _shared(place: nodes.Place) -> bool:
 def _targets(statement: nodes.Stmt) -> Iterator[nodes.Variable]:
     if isinstance(statement, (nodes.For, nodes.Claim)):
         yield statement.variable
+    elif isinstance(statement, nodes.Subgroup):
+        yield statement.result
     elif isinstance(statement, nodes.Assign):
         root = nodes.root_of(statement.place)
         if isinstance(root, nodes.Local):

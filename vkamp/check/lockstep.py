@@ -122,6 +122,15 @@ class Lockstep(Evaluator):
             self.state.env[variable.name] = None
         self.path = outer
 
+    def _subgroup(self, statement: nodes.Subgroup) -> None:
+        # It orders no memory: what its threads give each other is just not known.
+        outer = self.path
+        self.path = (*outer, (statement, 0))
+        for argument in statement.args:
+            self.value(argument)
+        self.state.env[statement.result.name] = None
+        self.path = outer
+
     def _aside(self, statement: nodes.Assert | nodes.Print | nodes.Breakpoint) -> None:
         # A device does not run it: whatever it reads is not certain.
         state = self.state
@@ -616,4 +625,5 @@ _STATEMENTS: dict[type[nodes.Stmt], Callable[[Lockstep, Any], None]] = {
     nodes.Breakpoint: _L._aside,
     nodes.Claim: _L._claim,
     nodes.Print: _L._aside,
+    nodes.Subgroup: _L._subgroup,
 }

@@ -135,6 +135,8 @@ def _value(site: ValueSite, record: _Record) -> Finding:
         index = _number(record.a, site.type)
         assert isinstance(index, int)
         return findings.bounds(site.variable, index, record.b, site.dim, thread, span, site.text)
+    if site.what == "lane":
+        return findings.lane(site.text, record.a, record.b, thread, span)
     if site.what == "view_bounds":
         return findings.view_bounds(site.variable, thread, span)
     if site.what == "uninitialised":

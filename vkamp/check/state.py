@@ -10,7 +10,10 @@ from vkamp.check.reasons import Diversion, Reason, graft
 from vkamp.errors import Span
 from vkamp.ir import nodes
 
-__all__ = ["Frame", "Loop", "Parts", "SharedStore", "State", "Summary", "join"]
+__all__ = ["Frame", "Group", "Loop", "Parts", "SharedStore", "State", "Summary", "join"]
+
+#: The threads that values and control flow are uniform over, or not.
+Group = Literal["tile", "subgroup"]
 
 #: Why each part of a value may differ: by field name or letter, ``""`` for a value without parts.
 Parts = Mapping[str, Reason | None]

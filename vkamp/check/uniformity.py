@@ -1,5 +1,8 @@
 """Tile-uniform control flow: a waiting barrier is reached by all threads of a tile or by none.
 
+And, in a second run of the same analysis, subgroup-uniform control flow: so is a subgroup function by the threads of a
+subgroup.
+
 A forward, flow-sensitive analysis over the structured control flow. It keeps, per program point,
 the variables whose value may differ between the threads of a tile, the tile_static variables that
 changed since the last barrier, and the jumps by which some threads have left. Device functions are
@@ -16,11 +19,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from vkamp.check.reasons import Diversion, Reason, because, fix_of, graft, notes_of, shortest
-from vkamp.check.state import Frame, Loop, Parts, SharedStore, State, Summary, join
+from vkamp.check.state import Frame, Group, Loop, Parts, SharedStore, State, Summary, join
 from vkamp.check.values import Values, part_key, parts_of, place_parts
 from vkamp.errors import CompileError, Note, Span, UnsupportedFeatureError, diagnostic
 from vkamp.ir import nodes
+from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.types import Array
+from vkamp.ir.uses import uses_subgroups
 
 __all__ = ["Uniformity", "check_uniformity"]
 
@@ -55,7 +60,10 @@ def check_uniformity(kernel: nodes.Kernel) -> Uniformity:
             an untiled kernel (VKA600); it points at the barrier and at the condition that diverges,
             with the reasons.
     """
-    return _Analysis(kernel).run()
+    found = _Analysis(kernel, "tile").run()
+    if uses_subgroups(kernel):
+        _Analysis(kernel, "subgroup").run()
+    return found
 
 
 _CODES = {
@@ -83,13 +91,15 @@ _ContextKey = tuple[object, ...]
 class _Analysis:
     """One run over a kernel."""
 
-    def __init__(self, kernel: nodes.Kernel) -> None:
+    def __init__(self, kernel: nodes.Kernel, group: Group) -> None:
         self.kernel = kernel
+        self.group = group
         self.functions = {f.name: f for f in kernel.functions}
-        self.values = Values(kernel)
+        self.values = Values(kernel, group)
         self.written = _written_arrays(kernel)
         self.barriers = _first(kernel, lambda s: isinstance(s, nodes.Barrier) and s.fence.waits)
         self.claims = _first(kernel, lambda s: isinstance(s, nodes.Claim))
+        self.meetings = _first(kernel, lambda s: isinstance(s, nodes.Subgroup))
         self.summaries: dict[_ContextKey, Summary] = {}
         self.conditions: dict[int, Reason] = {}
         self.variables: dict[tuple[str, str], Reason] = {}
@@ -106,6 +116,7 @@ class _Analysis:
             nodes.Atomic: self._atomic,
             nodes.Call: self._call,
             nodes.Claim: self._claim,
+            nodes.Subgroup: self._subgroup,
             nodes.Assert: lambda _statement, state, _frame: state,
             nodes.Print: lambda _statement, state, _frame: state,
             nodes.Breakpoint: lambda _statement, state, _frame: state,
@@ -425,7 +436,7 @@ class _Analysis:
         if self.kernel.tile is None:
             raise diagnostic("VKA600", self._called(statement.span, frame))
         diversion = self._missing(state, frame)
-        if diversion is not None:
+        if diversion is not None and self.group == "tile":
             raise self._refusal(_CODES[diversion.kind], statement.span, diversion, frame, {})
         if statement.fence.orders_tile_static:
             state.dirty.clear()
@@ -448,10 +459,44 @@ class _Analysis:
 
     def _claim(self, statement: nodes.Claim, state: State, frame: Frame) -> State:
         diversion = self._missing(state, frame)
-        if diversion is not None:
+        if diversion is not None and self.group == "tile":
             raise self._refusal("VKA606", statement.span, diversion, frame, {"what": "it stands"})
         self._set(statement.variable, {"": None}, statement.span, state, frame)
         return state
+
+    def _subgroup(self, statement: nodes.Subgroup, state: State, frame: Frame) -> State:
+        row = SUBGROUPS[statement.name]
+        diversion = self._missing(state, frame)
+        if diversion is not None and self.group == "subgroup":
+            fields = {"name": row.name, "what": "it stands"}
+            raise self._refusal("VKA650", statement.span, diversion, frame, fields)
+        if self.group == "subgroup" and "distance" in row.params:
+            operand = statement.args[row.params.index("distance")]
+            reason = self.values.of(operand, state, frame)
+            if reason is not None:
+                raise self._uneven(row.name, operand, reason, frame)
+        if row.uniform == "arguments":
+            value = shortest(self.values.of(argument, state, frame) for argument in statement.args)
+        else:
+            value = self.values.of_subgroup(row, statement.span)
+        self._set(statement.result, dict.fromkeys(parts_of(statement.result.type), value), statement.span, state, frame)
+        return state
+
+    def _subgroup_at(self, span: Span) -> str:
+        """The name of the subgroup function that a device function calls at a place."""
+        statements = (s for f in self.kernel.functions for s in nodes.walk_statements(f.body))
+        return next(s.name for s in statements if isinstance(s, nodes.Subgroup) and s.span is span)
+
+    def _uneven(
+        self, name: str, operand: nodes.Expr, reason: Reason, frame: Frame
+    ) -> CompileError | UnsupportedFeatureError:
+        """The error for a distance that differs between the threads of a subgroup."""
+        # A condition's notes begin with the condition: here that is the operand itself.
+        diversion = Diversion("if", operand.span, "", reason)
+        notes = tuple(self._in_words(note) for note in notes_of(diversion, frame.resolve) if note.text)
+        fix = fix_of(diversion, frame.resolve)
+        where = self._called(operand.span, frame)
+        return diagnostic("VKA651", where, notes=notes, name=name, fix=f"{fix}; otherwise " if fix else "")
 
     # -- control flow ------------------------------------------------------------------------------
 
@@ -489,12 +534,19 @@ class _Analysis:
         calls: tuple[Span, ...] = (),
     ) -> CompileError | UnsupportedFeatureError:
         """The error for a barrier at ``span``."""
-        notes: tuple[Note, ...] = notes_of(diversion, frame.resolve)
+        notes: tuple[Note, ...] = tuple(map(self._in_words, notes_of(diversion, frame.resolve)))
         where = self._called(span, frame, *calls)
         place = _PLACES[diversion.kind]
         fix = fix_of(diversion, frame.resolve)
         advice = f"{fix}; otherwise " if fix else ""
         return diagnostic(code, where, notes=notes, jump=diversion.kind, place=place, fix=advice, **fields)
+
+    def _in_words(self, note: Note) -> Note:
+        """A note in words of the group of threads that it is about."""
+        if self.group == "tile":
+            return note
+        # "in each thread of the tile" holds for a subgroup, too.
+        return replace(note, text=note.text.replace("threads of the tile", "threads of the subgroup"))
 
     # -- calls -------------------------------------------------------------------------------------
 
@@ -502,15 +554,20 @@ class _Analysis:
         function = self.functions[statement.function]
         diversion = self._missing(state, frame)
         inside = self.barriers.get(function.name)
-        if inside is not None and diversion is not None:
+        if inside is not None and diversion is not None and self.group == "tile":
             fields = {"function": function.python_name}
             span, calls = inside[0], (*inside[1:], statement.span)
             raise self._refusal("VKA605", span, diversion, frame, fields, calls)
         claimed = self.claims.get(function.name)
-        if claimed is not None and diversion is not None:
+        if claimed is not None and diversion is not None and self.group == "tile":
             fields = {"what": f"`{function.python_name}` is called"}
             span, calls = claimed[0], (*claimed[1:], statement.span)
             raise self._refusal("VKA606", span, diversion, frame, fields, calls)
+        meeting = self.meetings.get(function.name)
+        if meeting is not None and diversion is not None and self.group == "subgroup":
+            fields = {"name": self._subgroup_at(meeting[0]), "what": f"`{function.python_name}` is called"}
+            span, calls = meeting[0], (*meeting[1:], statement.span)
+            raise self._refusal("VKA650", span, diversion, frame, fields, calls)
         summary = self._summary(function, statement, state, frame)
         arguments = self._arguments(function, statement, state, frame)
         state.dirty = dict(summary.dirty)

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from vkamp.check.reasons import Reason, because, shortest
-from vkamp.check.state import Frame, Parts, State
+from vkamp.check.state import Frame, Group, Parts, State
 from vkamp.errors import Span
 from vkamp.ir import nodes
+from vkamp.ir.subgroups import INDICES, IndexRow, SubgroupRow
 from vkamp.ir.types import VECTOR_LETTERS, Struct, Type, Vector
 
 __all__ = ["Values", "part_key", "parts_of", "place_parts"]
@@ -60,16 +61,19 @@ def place_parts(place: nodes.Place) -> tuple[tuple[str, ...], bool]:
 
 
 class Values:
-    """The values of one kernel's expressions."""
+    """The values of one kernel's expressions, for the threads of a tile or of a subgroup."""
 
-    def __init__(self, kernel: nodes.Kernel) -> None:
+    def __init__(self, kernel: nodes.Kernel, group: Group) -> None:
         self._kernel = kernel
+        self._group = group
         self._changed = _changed_memory(kernel)
 
     def of(self, expr: nodes.Expr, state: State, frame: Frame) -> Reason | None:
         """Why the value may differ between the threads; ``None``: it is uniform."""
         if isinstance(expr, nodes.ThreadIndex):
             return self._thread_index(expr)
+        if isinstance(expr, nodes.SubgroupIndex):
+            return self.of_subgroup(INDICES[expr.kind], expr.span)
         if isinstance(expr, nodes.Load):
             return self._load(expr, state, frame)
         if isinstance(expr, nodes.Swizzle):
@@ -111,6 +115,16 @@ class Values:
             text = f"`{self._kernel.index_name}.{which}` is different in each thread of the tile"
         return because(expr.span, text)
 
+    def of_subgroup(self, row: IndexRow | SubgroupRow, span: Span) -> Reason | None:
+        """Why what a function of subgroups gives may differ between the threads of the group."""
+        if row.uniform == "tile" or row.uniform == self._group:
+            return None
+        if row.uniform == "subgroup":
+            fix = "combine what the subgroups have in tile_static memory, and read the result after a barrier"
+            text = f"`amp.subgroup.{row.name}` gives each subgroup of the tile its own"
+            return because(span, text, fix="" if isinstance(row, IndexRow) else fix)
+        return because(span, f"`amp.subgroup.{row.name}` gives each thread of the subgroup its own")
+
     def _load(self, expr: nodes.Load, state: State, frame: Frame) -> Reason | None:
         root = nodes.root_of(expr.place)
         where = self.indices(expr.place, state, frame)
@@ -147,6 +161,8 @@ class Values:
         text = f"a value loaded from `{buffer}` may differ between the threads of the tile: the kernel changes "
         text += f"`{buffer}`" if store.buffer == buffer else f"`{store.buffer}`, which shares its memory"
         fix = "if the value is the same for all threads of the tile, say so: `amp.uniform(...)`"
+        if self._group == "subgroup":
+            fix = "take one thread's value for all of the subgroup: `amp.subgroup.broadcast_first(...)`"
         return because(span, text, because(store.span, f"`{store.buffer}` is changed here", fix=fix))
 
     def indices(self, place: nodes.Place, state: State, frame: Frame) -> Reason | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 from vkamp.dispatch.capturing import Graph, capture
 from vkamp.dispatch.forms import at_the_kernel
 from vkamp.dispatch.reference import ReferenceEngine
-from vkamp.dispatch.reference_controls import follow, reference_schedule
+from vkamp.dispatch.reference_controls import follow, reference_schedule, reference_subgroups
 
 if TYPE_CHECKING:
     from vkamp.dispatch.inspection import Inspection
@@ -29,6 +29,7 @@ __all__ = [
     "inspect_kernel",
     "parallel_for_each",
     "reference_schedule",
+    "reference_subgroups",
     "use_shaders",
 ]
 

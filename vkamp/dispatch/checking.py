@@ -121,6 +121,7 @@ class _Check:
         assert limits is not None
         executable = self._executable(made, compiled)
         launch.check_limits(executable, limits, f"{self.kernel.name} under check mode", self.prepared.view)
+        launch.check_subgroups(compiled, limits, self.prepared.view)
         storage.upload(0, np.zeros(4 * size, np.uint8))
         report = Descriptor(storage, np.dtype(np.uint32), 0, (size,), (1,), True, 0)
         arguments = dataclasses.replace(self.prepared.arguments, scalars={**self.prepared.arguments.scalars, **words})

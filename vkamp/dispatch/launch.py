@@ -23,13 +23,13 @@ from vkamp.artifacts import Executable, PushWord, Target
 from vkamp.dispatch import edits, forms, memo
 from vkamp.dispatch.domain import Domain, check_tile, domain_of
 from vkamp.dispatch.targets import target_view
-from vkamp.errors import AmpError, UnsupportedFeatureError
+from vkamp.errors import AmpError, UnsupportedFeatureError, diagnostic
 from vkamp.lang.capturing import recorder
 from vkamp.lang.container import Container, Descriptor
 from vkamp.lang.kernel import LOWERINGS, BoundKernel, DeviceFunction, KernelFunction
 from vkamp.lang.region import Footprint
 from vkamp.run.accelerators import accelerator_view
-from vkamp.run.engine import Buffer, Dispatch, Launch, Limits
+from vkamp.run.engine import SUBGROUP_OPERATIONS, Buffer, Dispatch, Launch, Limits
 
 __all__ = [
     "Bound",
@@ -38,6 +38,7 @@ __all__ = [
     "changed",
     "check_bound",
     "check_limits",
+    "check_subgroups",
     "dispatch_of",
     "enqueue",
     "is_checked",
@@ -201,13 +202,13 @@ def _compiled(
     edit = edits.choose(entry, request, form, domain, target)
     if edit is not None:
         form, executable = edit.target, edit.executable
-        check_limits(executable, limits, name, target)
     else:
         known = entry.executables.get(form)
         executable = pipeline.executable(entry.compiled.kernel, form) if known is None else known
-        if known is None:
-            check_limits(executable, limits, name, target)
-            entry.executables[form] = executable
+        entry.executables[form] = executable
+    # Devices of one form may differ in what they take.
+    check_limits(executable, limits, name, target)
+    check_subgroups(entry.compiled, limits, target)
     return Prepared(
         target, domain, arguments, entry.compiled, form, executable, entry, generation, edit, request, kernel
     )
@@ -328,10 +329,24 @@ def check_limits(executable: Executable, limits: Limits, name: str, view: accele
         raise UnsupportedFeatureError(
             f"{name} has {shader.shared_bytes} bytes of tile_static memory; {device} has {limits.shared_bytes} per tile"
         )
+    if any(n > most for n, most in zip(shader.local_size, limits.tile_size, strict=True)):
+        raise UnsupportedFeatureError(
+            f"{name} has functions of subgroups, for which the {shader.local_size[0]} threads of its tile lie in a "
+            f"row; {device} takes {limits.tile_size[0]}"
+        )
     if executable.buffers > limits.buffers:
         raise UnsupportedFeatureError(
             f"{name} uses {executable.buffers} containers at once; {device} takes {limits.buffers}"
         )
+
+
+def check_subgroups(compiled: pipeline.Compiled, limits: Limits, view: accelerator_view) -> None:
+    """Refuses functions of subgroups that the device cannot run."""
+    for name, operation, span in compiled.subgroup_needs:
+        if operation not in limits.subgroup_operations:
+            supported = ", ".join(o for o in SUBGROUP_OPERATIONS if o in limits.subgroup_operations) or "none"
+            device = view.accelerator.description
+            raise diagnostic("VKA503", span, name=name, operation=operation, device=device, supported=supported)
 
 
 # -- submission ----------------------------------------------------------------------------------------------------

@@ -14,11 +14,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.artifacts import Executable
-from vkamp.dispatch.reference_controls import current_following, current_schedule, reports
+from vkamp.dispatch.reference_controls import (
+    current_following,
+    current_schedule,
+    current_subgroup_size,
+    reports,
+)
 from vkamp.errors import AmpError, OutOfMemoryError
 from vkamp.lang.container import Descriptor
 from vkamp.lang.region import ByteSet, scatter
-from vkamp.run.engine import Buffer, DeviceInfo, Dispatch, Engine, Launch, Limits, Program, Queue, Statistics
+from vkamp.run.engine import (
+    SUBGROUP_OPERATIONS,
+    Buffer,
+    DeviceInfo,
+    Dispatch,
+    Engine,
+    Launch,
+    Limits,
+    Program,
+    Queue,
+    Statistics,
+)
 
 __all__ = ["ReferenceEngine"]
 
@@ -30,7 +46,8 @@ _LIMITS = Limits(
     buffer_bytes=2**32 - 4,
     push_bytes=128,
     buffers=64,
-    subgroup_size=1,
+    subgroup_size=32,
+    subgroup_operations=frozenset(SUBGROUP_OPERATIONS),
 )
 
 _INFO = DeviceInfo(
@@ -140,10 +157,12 @@ class _Queue(Queue):
 
         schedule, following, found = current_schedule(), current_following(), reports()
         follow = following.follow if following is not None else None
+        given = (kernel, launch.domain, arrays, launch.scalars)
+        size = current_subgroup_size()
         if found is None:
-            has_it = sim.run(kernel, launch.domain, arrays, launch.scalars, schedule=schedule, follow=follow)
+            has_it = sim.run(*given, schedule=schedule, follow=follow, subgroup_size=size)
         else:
-            report, has_it = sim.check(kernel, launch.domain, arrays, launch.scalars, schedule=schedule, follow=follow)
+            report, has_it = sim.check(*given, schedule=schedule, follow=follow, subgroup_size=size)
             found.append(report)
         if following is not None:
             following.found |= has_it

@@ -18,11 +18,24 @@ from vkamp.findings import Report
 if TYPE_CHECKING:
     from vkamp.sim import Follow, Schedule
 
-__all__ = ["collecting", "current_following", "current_schedule", "follow", "reference_schedule", "reports"]
+__all__ = [
+    "collecting",
+    "current_following",
+    "current_schedule",
+    "current_subgroup_size",
+    "follow",
+    "reference_schedule",
+    "reference_subgroups",
+    "reports",
+]
 
 _VARIABLE = "VKAMP_SCHEDULE"
+_SIZE_VARIABLE = "VKAMP_SUBGROUP_SIZE"
+#: What Vulkan allows.
+_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 
 _schedule: ContextVar[Schedule | None] = ContextVar("vkamp_reference_schedule", default=None)
+_subgroup_size: ContextVar[int | None] = ContextVar("vkamp_reference_subgroup_size", default=None)
 _following: ContextVar[_Following | None] = ContextVar("vkamp_reference_following", default=None)
 _reports: ContextVar[list[Report] | None] = ContextVar("vkamp_reference_reports", default=None)
 
@@ -63,6 +76,40 @@ def current_schedule() -> Schedule:
         return Schedule.parse(text)
     except ValueError as error:
         raise AmpError(f"{_VARIABLE}: {error}") from None
+
+
+@contextmanager
+def reference_subgroups(size: int) -> Iterator[None]:
+    """Chooses the size of a subgroup in launches on the reference accelerator: a power of two from 1 to 128.
+
+    It is 32 elsewhere, or what the environment variable ``VKAMP_SUBGROUP_SIZE`` says.  Devices have other sizes than
+    that, so a program is right only if it is with each of them.  (``amp.accelerator.limits`` goes on to say 32.)
+
+    Used as ``with amp.reference_subgroups(8):``, for launches of the same thread.  Raises ``ValueError`` for another
+    size.
+    """
+    if size not in _SIZES:
+        raise ValueError(f"a subgroup has {', '.join(map(str, _SIZES[:-1]))} or {_SIZES[-1]} lanes, not {size}")
+    token = _subgroup_size.set(size)
+    try:
+        yield
+    finally:
+        _subgroup_size.reset(token)
+
+
+def current_subgroup_size() -> int:
+    """The lanes of a subgroup in a launch now."""
+    from vkamp.sim import SUBGROUP_SIZE
+
+    chosen = _subgroup_size.get()
+    if chosen is not None:
+        return chosen
+    text = os.environ.get(_SIZE_VARIABLE)
+    if not text:
+        return SUBGROUP_SIZE
+    if text not in map(str, _SIZES):
+        raise AmpError(f"{_SIZE_VARIABLE} is {text!r}: give {', '.join(map(str, _SIZES[:-1]))} or {_SIZES[-1]}")
+    return int(text)
 
 
 @dataclass

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from vkamp.artifacts import PushWord
-from vkamp.emit.helpers import GLSL_TYPES, Helpers
+from vkamp.emit.helpers import COUNT_NAME, GLSL_TYPES, Helpers
 from vkamp.emit.literals import literal
 from vkamp.emit.places import Bits
 from vkamp.ir.builtins import BUILTINS
@@ -38,6 +39,7 @@ from vkamp.ir.nodes import (
     Reinterpreted,
     ScalarValue,
     Select,
+    SubgroupIndex,
     Swizzle,
     ThreadIndex,
     Unary,
@@ -46,7 +48,9 @@ from vkamp.ir.nodes import (
     walk,
 )
 from vkamp.ir.ranges import Ranges
+from vkamp.ir.subgroups import INDICES
 from vkamp.ir.types import FLOAT32, INT32, VECTOR_LETTERS, Scalar, Struct, Type, Vector
+from vkamp.ir.uses import uses_subgroups
 
 __all__ = ["Expressions", "Globals", "Text", "WordValue", "has_float_arithmetic", "is_packed"]
 
@@ -84,7 +88,17 @@ class WordValue(Expr):
 
 
 #: What the launch or the grid gives.
-_GIVEN = (ThreadIndex, BufferExtent, ScalarValue, WordValue)
+_GIVEN = (ThreadIndex, SubgroupIndex, BufferExtent, ScalarValue, WordValue)
+
+
+#: No subgroup has more lanes.
+_MOST_LANES = 128
+_COUNT = """\
+// Some drivers do not count a subgroup that the tile does not fill.
+int subgroup_count() {{
+    return int(max(gl_NumSubgroups, ({threads}u + gl_SubgroupSize - 1u) / gl_SubgroupSize));
+}}
+"""
 
 
 @dataclass
@@ -104,6 +118,17 @@ class Globals:
     loop_names: dict[tuple[str, str], str] = field(default_factory=dict)
     helpers: Helpers = field(default_factory=Helpers)
     words: set[PushWord] = field(default_factory=set)
+
+    @cached_property
+    def in_a_row(self) -> bool:
+        """Whether the threads of a tile of rank 2 or 3 lie in x alone: only then drivers agree on its subgroups."""
+        tile = self.kernel.tile or ()
+        return any(n > 1 for n in tile[:-1]) and uses_subgroups(self.kernel)
+
+    @property
+    def tile_threads(self) -> int:
+        """The threads of a tile."""
+        return math.prod(self.kernel.tile or ())
 
     def word(self, word: PushWord) -> str:
         """The member of the launch words that holds ``word``; it is one from now on."""
@@ -335,6 +360,11 @@ class Expressions:
         """A value that the launch or the grid gives."""
         if isinstance(expr, ThreadIndex):
             return Text(self._threads[expr.kind, expr.dim])
+        if isinstance(expr, SubgroupIndex):
+            if expr.kind == "count" and self._shared.tile_threads % _MOST_LANES:
+                self._shared.helpers.add(COUNT_NAME, _COUNT.format(threads=self._shared.tile_threads))
+                return Text(f"{COUNT_NAME}()")
+            return Text(INDICES[expr.kind].glsl)
         if isinstance(expr, BufferExtent):
             return Text(self._shared.word(PushWord("extent", expr.buffer, expr.dim, "int32")))
         if isinstance(expr, WordValue):

@@ -6,6 +6,7 @@ import re
 
 from vkamp.ir.builtins import BUILTINS, BuiltinRow
 from vkamp.ir.glsl_library import function_names, functions, needed_by
+from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.types import VECTORS, Scalar, Vector
 
 __all__ = ["GLSL_TYPES", "HELPER_NAMES", "Helpers"]
@@ -187,11 +188,15 @@ def _templates() -> list[tuple[BuiltinRow, str, str]]:
     return out
 
 
+#: The function that gives the number of a tile's subgroups.
+COUNT_NAME = "subgroup_count"
+
 #: Every name that a helper may have: nothing else in a shader gets one of them.
 HELPER_NAMES = frozenset(
     [name for text in _TEXTS.values() for name in _function_names(text)]
     + [*function_names()]
     + [_wrapper_name(row, t) for row, t, text in _templates() if _repeats(text)]
+    + [COUNT_NAME, *(row.name for row in SUBGROUPS.values() if row.helper)]
 )
 
 

@@ -22,6 +22,7 @@ from vkamp.ir.nodes import (
     Local,
     Node,
     Stmt,
+    Subgroup,
     Variable,
     blocks,
     root_of,
@@ -71,10 +72,10 @@ class _Uses:
 
 
 def results_of(statement: Stmt) -> tuple[Variable | None, ...]:
-    """The variables that a call or an atomic assigns."""
+    """The variables that a call, an atomic or a subgroup function assigns."""
     if isinstance(statement, Call):
         return statement.results
-    return (statement.result,) if isinstance(statement, Atomic) else ()
+    return (statement.result,) if isinstance(statement, (Atomic, Subgroup)) else ()
 
 
 def assigned_in(block: Block) -> set[str]:

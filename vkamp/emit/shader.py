@@ -20,8 +20,10 @@ from vkamp.emit.tidy import direct_results
 from vkamp.errors import Span, diagnostic
 from vkamp.ir.access import Access, access
 from vkamp.ir.builtins import ATOMICS
-from vkamp.ir.nodes import Atomic, Barrier, Breakpoint, For, Kernel, Print, walk_statements
+from vkamp.ir.nodes import Atomic, Barrier, Breakpoint, For, Kernel, Print, Subgroup, walk_statements
+from vkamp.ir.subgroups import OPERATIONS, SUBGROUPS, Operation
 from vkamp.ir.types import Array, Scalar, Struct, Type, Vector
+from vkamp.ir.uses import subgroup_uses
 
 __all__ = ["emit"]
 
@@ -145,6 +147,8 @@ class _Shader:
             return self.target.group
         if self.kernel.lanes is not None:
             return math.prod(self.kernel.lanes), 1, 1
+        if self.globals.in_a_row:
+            return math.prod(self.kernel.tile), 1, 1
         x, y, z = (*self.kernel.tile[::-1], 1, 1)[:3]
         return x, y, z
 
@@ -301,14 +305,15 @@ def _description(kernel: Kernel) -> list[str]:
 
 
 def _extensions(kernel: Kernel, target: Target) -> list[str]:
-    """What is beyond GLSL 4.50: hints for loops, and barriers of a subgroup."""
+    """What is beyond GLSL 4.50: hints for loops, subgroups, and barriers of theirs."""
     statements = [s for function in (*kernel.functions, kernel.body) for s in walk_statements(function.body)]
     texts = [text for s in statements if isinstance(s, Barrier) for text in fence_glsl(s.fence, target)]
-    names = []
-    if any(isinstance(s, For) and s.unroll for s in statements):
-        names.append("GL_EXT_control_flow_attributes")
-    if any(t.startswith("subgroup") for t in texts):
-        names.append("GL_KHR_shader_subgroup_basic")
+    hints = any(isinstance(s, For) and s.unroll for s in statements)
+    used: set[Operation] = {"basic"} if any(text.startswith("subgroup") for text in texts) else set()
+    for node in subgroup_uses(kernel):
+        used |= set(SUBGROUPS[node.name].needs) if isinstance(node, Subgroup) else {"basic"}
+    names = ["GL_EXT_control_flow_attributes"] if hints else []
+    names += [f"GL_KHR_shader_subgroup_{name}" for name in OPERATIONS if name in used]
     return [f"#extension {name} : require" for name in names]
 
 

@@ -48,6 +48,7 @@ from vkamp.ir.nodes import (
     Return,
     Select,
     Stmt,
+    Subgroup,
     ThreadIndex,
     Unary,
     Variable,
@@ -57,6 +58,7 @@ from vkamp.ir.nodes import (
     walk_statements,
 )
 from vkamp.ir.ranges import Ranges
+from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.types import (
     INT32,
     VECTOR_LETTERS,
@@ -150,7 +152,7 @@ class _FunctionPrinter:
                 own.append(statement.variable)
             elif isinstance(statement, Call):
                 own += [v for v in statement.results if v is not None]
-            elif isinstance(statement, Atomic) and statement.result is not None:
+            elif isinstance(statement, (Atomic, Subgroup)) and statement.result is not None:
                 own.append(statement.result)
             for variable in own:
                 if variable.storage not in ("tile_static", "thread"):
@@ -300,6 +302,8 @@ class _FunctionPrinter:
             self._call(statement, position)
         elif isinstance(statement, Atomic):
             self._atomic(statement, position)
+        elif isinstance(statement, Subgroup):
+            self._subgroup(statement, position)
         elif isinstance(statement, Return):
             self._return(statement)
         elif isinstance(statement, Declare):
@@ -532,6 +536,14 @@ class _FunctionPrinter:
         if statement.result is not None:
             text = f"{self._target(statement.result, position)} = {text}"
         self.add(f"{text};", statement.span)
+
+    def _subgroup(self, statement: Subgroup, position: Position) -> None:
+        row = SUBGROUPS[statement.name]
+        if row.helper:
+            kind = GLSL_TYPES[str(statement.result.type)]
+            self.shared.helpers.add(f"{row.name} {kind}", f"// {row.doc}\n{row.helper.format(kind=kind)}")
+        text = _filled(row.glsl, *map(self.expressions.plain, statement.args))
+        self.add(f"{self._target(statement.result, position)} = {text};", statement.span)
 
     def _float_atomic(self, statement: Atomic, position: Position) -> None:
         """On the bits: an exchange at once, arithmetic by a function with a loop."""

@@ -51,6 +51,7 @@ def _tiled(
     assert tile is not None
     rank = len(tile)
     lines: list[str] = []
+    locals_ = {d: _local(shared, tile, d) for d in range(rank)}
     tiles = {d: f"int(gl_WorkGroupID.{_axis(rank, d)})" for d in range(rank)}
     if target.folded:
         dims = sorted({dim for kind, dim in threads if kind in _TILE_KINDS})
@@ -64,7 +65,7 @@ def _tiled(
         if kind == "lane":
             lines.append(f"const int {name} = {_lane(shared.kernel.lanes or (), dim)};")
         elif kind == "local":
-            lines.append(f"const int {name} = int(gl_LocalInvocationID.{axis});")
+            lines.append(f"const int {name} = {locals_[dim]};")
         elif kind == "tile" and not target.folded:
             lines.append(f"const int {name} = {tiles[dim]};")
             tiles[dim] = name
@@ -72,11 +73,23 @@ def _tiled(
             lines.append(f"const int {name} = {tiles[dim]} * {tile[dim]};")
         elif kind == "global":
             value = f"int(gl_GlobalInvocationID.{axis})"
-            if target.folded:
-                local = threads.get(("local", dim), f"int(gl_LocalInvocationID.{axis})")
+            if target.folded or shared.in_a_row:
+                local = threads.get(("local", dim), locals_[dim])
                 value = f"{tiles[dim]} * {tile[dim]} + {local}"
             lines.append(f"const int {name} = {value};")
     return lines
+
+
+def _local(shared: Globals, tile: tuple[int, ...], dim: int) -> str:
+    """Component ``dim`` of a thread's local index; threads in a row are numbered in row-major order."""
+    if not shared.in_a_row:
+        return f"int(gl_LocalInvocationID.{_axis(len(tile), dim)})"
+    text, below = "gl_LocalInvocationID.x", math.prod(tile[dim + 1 :])
+    if below > 1:
+        text = f"{text} / {below}u"
+    if math.prod(tile[:dim]) > 1:
+        text = f"{text} % {tile[dim]}u"
+    return f"int({text})"
 
 
 def _lane(lanes: tuple[int, ...], dim: int) -> str:

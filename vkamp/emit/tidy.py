@@ -25,6 +25,7 @@ from vkamp.ir.nodes import (
     Local,
     Node,
     Stmt,
+    Subgroup,
     Variable,
     While,
     transform,
@@ -60,7 +61,7 @@ def _block(block: Block, uses: Counter[str]) -> Block:
     while index < len(block):
         statement = _nested(block[index], uses)
         index += 1
-        if isinstance(statement, (Call, Atomic)):
+        if isinstance(statement, (Call, Atomic, Subgroup)):
             targets = _copies(statement, block[index:], uses)
             index += len(targets)
             statement = _redirected(statement, targets)
@@ -112,11 +113,11 @@ def _nested(statement: Stmt, uses: Counter[str]) -> Stmt:
     return statement
 
 
-def _results(statement: Call | Atomic) -> tuple[Variable | None, ...]:
+def _results(statement: Call | Atomic | Subgroup) -> tuple[Variable | None, ...]:
     return statement.results if isinstance(statement, Call) else (statement.result,)
 
 
-def _copies(statement: Call | Atomic, following: Block, uses: Counter[str]) -> dict[str, Variable]:
+def _copies(statement: Call | Atomic | Subgroup, following: Block, uses: Counter[str]) -> dict[str, Variable]:
     """The variables that the statements right after it copy its results to, by the results' names."""
     results = {r.name for r in _results(statement) if r is not None}
     expected = statement.expected if isinstance(statement, Atomic) else None
@@ -135,7 +136,9 @@ def _copies(statement: Call | Atomic, following: Block, uses: Counter[str]) -> d
     return targets
 
 
-def _redirected(statement: Call | Atomic, targets: dict[str, Variable]) -> Call | Atomic:
+def _redirected(statement: Call | Atomic | Subgroup, targets: dict[str, Variable]) -> Call | Atomic | Subgroup:
+    if isinstance(statement, Subgroup):
+        return dataclasses.replace(statement, result=targets.get(statement.result.name, statement.result))
     if isinstance(statement, Atomic):
         result = statement.result
         return dataclasses.replace(statement, result=result and targets.get(result.name, result))

@@ -27,6 +27,7 @@ from vkamp.lang import device
 from vkamp.lang.container import Container
 from vkamp.lang.dtypes import device_feature, dtype_name
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
+from vkamp.lang.subgroups import SubgroupFunction, SubgroupNamespace
 
 if TYPE_CHECKING:
     from vkamp.front.context import Context
@@ -133,6 +134,8 @@ def as_number(ctx: Context, value: Value, text: str) -> str:
         return f"wait at it: `{text}.wait()`"
     if isinstance(value, Object) and isinstance(value.value, str):
         return "a kernel has no strings"
+    if isinstance(value, Object) and isinstance(value.value, (device.MathNamespace, SubgroupNamespace)):
+        return f"call one of its functions: `{text}.name(...)`"
     if isinstance(value, Object):
         return f"call it: `{text}(...)`"
     if ctx.vector_of(value) is not None:
@@ -144,9 +147,8 @@ def as_number(ctx: Context, value: Value, text: str) -> str:
 def is_host_object(value: Any) -> bool:
     """Whether a Python object means nothing in a kernel: no function, type, module or string."""
     known = (str, type, ModuleType, DeviceFunction, KernelFunction, device.MathFunction, device.MathNamespace)
-    return not isinstance(value, (*known, np.dtype, FunctionType, BuiltinFunctionType, np.ufunc)) and not callable(
-        value
-    )
+    known_too = (SubgroupFunction, SubgroupNamespace, np.dtype, FunctionType, BuiltinFunctionType, np.ufunc)
+    return not isinstance(value, (*known, *known_too)) and not callable(value)
 
 
 _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (

@@ -16,6 +16,7 @@ from vkamp.front.context import Context, contains_load, expression
 from vkamp.front.expressions import thread_index
 from vkamp.front.functions import call_closure, call_function
 from vkamp.front.objects import call_object, construct
+from vkamp.front.subgroups import call_subgroup
 from vkamp.front.values import (
     ArrayRef,
     BarrierRef,
@@ -43,6 +44,7 @@ from vkamp.lang.device import MARK, MathFunction, MathTuple
 from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
 from vkamp.lang.structs import struct_fields
+from vkamp.lang.subgroups import SubgroupFunction
 from vkamp.lang.vectors import ShortVector
 from vkamp.lang.views import array_view
 
@@ -124,6 +126,9 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     _no_keywords(ctx, node)
     if isinstance(target, MathFunction):
         return _builtin(ctx, target.row, node)
+    if isinstance(target, SubgroupFunction):
+        _arity(ctx, node, target.arity, ctx.text(node.func), target.usage)
+        return call_subgroup(ctx, target, node)
     several = target.row if isinstance(target, MathTuple) else _PYTHON_TUPLES.get(id(target))
     if several is not None:
         return _tuple_builtin(ctx, several, node)

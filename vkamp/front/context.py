@@ -36,7 +36,9 @@ from vkamp.front.values import (
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import Array, Struct, Type, Vector
+from vkamp.lang.device import MathFunction, MathNamespace, MathTuple
 from vkamp.lang.kernel import DeviceFunction
+from vkamp.lang.subgroups import SubgroupFunction, SubgroupNamespace
 
 __all__ = ["Context", "Frame", "Guard", "Instance", "Module", "Slot", "contains_load", "expression"]
 
@@ -267,7 +269,7 @@ class Context:
 
     def stable(self, expr: ir.Expr, name: str = "value") -> ir.Expr:
         """The expression itself if it is cheap and can't change, else a temporary that holds it."""
-        if isinstance(expr, (ir.Const, ir.ScalarValue, ir.ThreadIndex, ir.BufferExtent)):
+        if isinstance(expr, (ir.Const, ir.ScalarValue, ir.ThreadIndex, ir.SubgroupIndex, ir.BufferExtent)):
             return expr
         return self.temporary(name, expr)
 
@@ -300,8 +302,8 @@ class Context:
         return values
 
     def has_effects(self, at: int) -> bool:
-        """Whether the block's statements from ``at`` on may change what was read before (a claim does not)."""
-        return any(not isinstance(statement, ir.Claim) for statement in self.block[at:])
+        """Whether the block's statements from ``at`` on may change what was read before; some never do."""
+        return any(not isinstance(statement, (ir.Claim, ir.Subgroup)) for statement in self.block[at:])
 
     def keep(self, value: Value, at: int) -> tuple[Value, int]:
         """The value as it is before statement ``at``."""
@@ -406,8 +408,10 @@ class Context:
 
     @staticmethod
     def _describe_object(value: Any) -> str:
-        if isinstance(value, DeviceFunction):
+        if isinstance(value, (DeviceFunction, MathFunction, MathTuple, SubgroupFunction)):
             return "a function"
+        if isinstance(value, (MathNamespace, SubgroupNamespace)):
+            return "a group of functions"
         if isinstance(value, type) and issubclass(value, (np.generic, int, float)):
             return "a type"
         return advice.host_object(value)

@@ -342,7 +342,7 @@ def index_expr(ctx: Context, value: Value, node: ast.expr) -> ir.Expr:
 
 
 def _is_constant_part(node: ir.Node) -> bool:
-    return not isinstance(node, (ir.Load, ir.ScalarValue, ir.ThreadIndex, ir.BufferExtent))
+    return not isinstance(node, (ir.Load, ir.ScalarValue, ir.ThreadIndex, ir.SubgroupIndex, ir.BufferExtent))
 
 
 _INTEGER: dict[str, Callable[[int, int], int]] = {

@@ -450,7 +450,10 @@ def _pass_view(ctx: Context, passing: _Passing, name: str, value: ViewRef, node:
             by_reference = root.place
             passing.args.append(root.place)
     parts = [convert.cast(p, INT32, p.span) for p in view_parts(value)]
-    known = [p if isinstance(p, (ir.Const, ir.ScalarValue, ir.BufferExtent, ir.ThreadIndex)) else None for p in parts]
+    known = [
+        p if isinstance(p, (ir.Const, ir.ScalarValue, ir.BufferExtent, ir.ThreadIndex, ir.SubgroupIndex)) else None
+        for p in parts
+    ]
     passing.args += [p for p, k in zip(parts, known, strict=True) if k is None]
     passing.key.append(("view", views.structure(value), tuple(known)))
 

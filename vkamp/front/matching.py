@@ -40,7 +40,9 @@ def _subject(ctx: Context, node: ast.expr, value: Constant | Number) -> ast.Name
         return node
     text = ctx.text(node)
     kept: Value = value
-    if isinstance(value, Number) and not isinstance(value.expr, (ir.Const, ir.ScalarValue, ir.ThreadIndex)):
+    if isinstance(value, Number) and not isinstance(
+        value.expr, (ir.Const, ir.ScalarValue, ir.ThreadIndex, ir.SubgroupIndex)
+    ):
         kept = Number(ctx.temporary("subject", value.expr), value.weak)
     ctx.slots[text] = Slot(kept, ctx.span(node), "alias")
     if ctx.assigned is not None:

@@ -39,6 +39,7 @@ from vkamp.front.values import (
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import INT32, SCALARS, Array, Struct, Vector, scalar_fields
 from vkamp.lang.device import MathNamespace
+from vkamp.lang.subgroups import HABITS, SubgroupNamespace
 
 __all__ = [
     "NeededAsConstantError",
@@ -202,7 +203,7 @@ def as_constant(ctx: Context, value: Value) -> Value:
 def attribute_of_object(ctx: Context, owner: Object, name: str, node: ast.Attribute) -> Value:
     """``module.name``, ``fast_math.name`` and class attributes, resolved at compile time."""
     target = owner.value
-    if not isinstance(target, (ModuleType, type, MathNamespace)):
+    if not isinstance(target, (ModuleType, type, MathNamespace, SubgroupNamespace)):
         if advice.is_host_object(target):
             ctx.host_object(target, node.value)
         if isinstance(target, str):
@@ -217,6 +218,7 @@ def attribute_of_object(ctx: Context, owner: Object, name: str, node: ast.Attrib
     except AttributeError:
         text = ctx.text(node.value)
         known = [n for n in dir(target) if not n.startswith("_")]
-        ctx.fail("VKA206", node, owner=f"`{text}`", name=name, advice=advice.attribute(text, name, known))
+        habits = HABITS if isinstance(target, SubgroupNamespace) else {}
+        ctx.fail("VKA206", node, owner=f"`{text}`", name=name, advice=advice.attribute(text, name, known, habits))
     ctx.module.guards.append(Guard(name, lambda _: getattr(target, name, None), found))
     return wrap(found, ctx.span(node))

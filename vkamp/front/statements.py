@@ -92,7 +92,7 @@ def _expr(ctx: Context, node: ast.Expr) -> None:
         _no_statement(ctx, value)
     before = len(ctx.block)
     ctx.expr(value)
-    if len(ctx.block) == before:
+    if len(ctx.block) == before or isinstance(ctx.block[-1], ir.Subgroup):
         _no_statement(ctx, value)
     _drop_results(ctx)
 
@@ -521,6 +521,8 @@ def _redirect_result(ctx: Context, expr: ir.Expr, place: ir.Local) -> bool:
         ctx.block[-1] = ir.Call(last.span, last.function, last.args, (place.variable,))
     elif isinstance(last, ir.Claim) and last.variable == temporary:
         ctx.block[-1] = ir.Claim(last.span, place.variable, last.value)
+    elif isinstance(last, ir.Subgroup) and last.result == temporary:
+        ctx.block[-1] = ir.Subgroup(last.span, last.name, last.args, place.variable)
     else:
         return False
     ctx.variables.remove(temporary)

@@ -20,6 +20,7 @@ from vkamp.ir.nodes import (
     Local,
     Return,
     Stmt,
+    Subgroup,
     Variable,
     While,
     blocks,
@@ -43,6 +44,8 @@ def targets(statement: Stmt) -> Iterator[Variable]:
     elif isinstance(statement, Assign):
         root = root_of(statement.place)
         yield from _own(root.variable if isinstance(root, Local) else None)
+    elif isinstance(statement, Subgroup):
+        yield from _own(statement.result)
     elif isinstance(statement, Atomic):
         yield from _own(statement.result)
         yield from _own(statement.expected.variable if statement.expected else None)
@@ -109,7 +112,7 @@ def _flow(block: Block, defined: frozenset[str], found: set[str]) -> frozenset[s
             defined |= {v.name for v in targets(statement)}
         elif isinstance(statement, Call):
             defined |= {r.name for r in statement.results if r is not None}
-        elif isinstance(statement, Atomic) and statement.result is not None:
+        elif isinstance(statement, (Atomic, Subgroup)) and statement.result is not None:
             defined |= {statement.result.name}
     return defined
 

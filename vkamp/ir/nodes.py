@@ -17,6 +17,7 @@ from typing import Literal
 
 from vkamp.errors import Span
 from vkamp.ir.fences import Fence
+from vkamp.ir.subgroups import IndexKind
 from vkamp.ir.types import Array, Scalar, Struct, Type
 
 __all__ = [
@@ -61,6 +62,8 @@ __all__ = [
     "ScalarValue",
     "Select",
     "Stmt",
+    "Subgroup",
+    "SubgroupIndex",
     "Swizzle",
     "ThreadIndex",
     "Unary",
@@ -164,6 +167,13 @@ class ThreadIndex(Expr):
 
     kind: Literal["global", "local", "tile", "tile_origin", "lane"]
     dim: int
+
+
+@dataclass(frozen=True)
+class SubgroupIndex(Expr):
+    """What the thread knows of its subgroup: a row of the indices in ``vkamp.ir.subgroups``; int32."""
+
+    kind: IndexKind
 
 
 @dataclass(frozen=True)
@@ -477,6 +487,18 @@ class Claim(Stmt):
 
     variable: Variable
     value: Expr
+
+
+@dataclass(frozen=True)
+class Subgroup(Stmt):
+    """A row of the table in ``vkamp.ir.subgroups``, which all threads of a subgroup come to together.
+
+    ``args`` are of the types that the row names (a lane or distance: uint32).
+    """
+
+    name: str
+    args: tuple[Expr, ...]
+    result: Variable
 
 
 @dataclass(frozen=True)

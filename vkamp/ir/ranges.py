@@ -17,6 +17,7 @@ from vkamp.ir.nodes import (
     Builtin,
     Call,
     Cast,
+    Claim,
     Const,
     Expr,
     For,
@@ -24,6 +25,8 @@ from vkamp.ir.nodes import (
     Load,
     Local,
     Select,
+    Subgroup,
+    SubgroupIndex,
     ThreadIndex,
     Unary,
     walk_statements,
@@ -38,6 +41,8 @@ Interval = tuple[int, int]
 _INT_MAX = int_range(INT32)[1]
 #: Elements have 4 bytes or more, and the largest buffer that anything addresses has 4 GiB.
 _EXTENT_MAX = 2**30
+#: No device has tiles of so many threads, nor subgroups of so many lanes.
+_SUBGROUP_MAX = 2**16
 
 
 def _whole(kind: Type) -> Interval:
@@ -73,8 +78,12 @@ class Ranges:
                 self._values.setdefault(statement.variable.name, []).append(statement)
             elif isinstance(statement, Assign) and isinstance(statement.place, Local):
                 self._values.setdefault(statement.place.variable.name, []).append(statement.value)
+            elif isinstance(statement, Claim):
+                self._values.setdefault(statement.variable.name, []).append(statement.value)
             elif isinstance(statement, Call):
                 self._unknown(*(r.name for r in statement.results if r is not None))
+            elif isinstance(statement, Subgroup):
+                self._unknown(statement.result.name)
             elif isinstance(statement, Atomic):
                 self._unknown(
                     *(n.variable.name for n in own_nodes(statement) if isinstance(n, Local)),
@@ -104,6 +113,8 @@ class Ranges:
             return self._thread_index(expr)
         if isinstance(expr, BufferExtent):
             return 1, _EXTENT_MAX
+        if isinstance(expr, SubgroupIndex):
+            return int(expr.kind in ("size", "count")), _SUBGROUP_MAX
         if isinstance(expr, Load) and isinstance(expr.place, Local) and expr.place.variable.storage != "thread":
             return self._variable(expr.place.variable.name, expr.type)
         if isinstance(expr, Select):

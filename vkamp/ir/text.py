@@ -64,6 +64,8 @@ class _Printer:
         if isinstance(expr, nodes.ThreadIndex):
             kind = "global_" if expr.kind == "global" else expr.kind
             return f"{self.index_name}.{kind}[{expr.dim}]"
+        if isinstance(expr, nodes.SubgroupIndex):
+            return f"subgroup.{expr.kind}()"
         if isinstance(expr, nodes.BufferExtent):
             return f"{expr.buffer}.extent[{expr.dim}]"
         if isinstance(expr, nodes.Load):
@@ -172,6 +174,8 @@ class _Printer:
             return f"# {statement.text}"
         if isinstance(statement, nodes.Claim):
             return f"{statement.variable.name} = uniform({self.expr(statement.value)})"
+        if isinstance(statement, nodes.Subgroup):
+            return f"{statement.result.name} = subgroup.{statement.name}({self._list(statement.args)})"
         assert isinstance(statement, (nodes.Break, nodes.Continue)), type(statement).__name__
         return "break" if isinstance(statement, nodes.Break) else "continue"
 

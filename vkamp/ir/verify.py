@@ -14,6 +14,7 @@ from vkamp.ir import nodes
 from vkamp.ir.builtins import ATOMICS, BUILTINS
 from vkamp.ir.fences import FENCES, LANE_FENCES
 from vkamp.ir.rows import CLASSES
+from vkamp.ir.subgroups import INDICES, SUBGROUPS
 from vkamp.ir.types import BOOL, INT32, SCALARS, UINT32, VECTORS, Array, Scalar, Struct, Type, Vector, int_range
 
 __all__ = ["VerificationError", "verify"]
@@ -173,6 +174,7 @@ class _FunctionVerifier:
             nodes.Call: self._call,
             nodes.Assert: self._assert,
             nodes.Claim: self._claim,
+            nodes.Subgroup: self._subgroup,
             nodes.Print: self._print,
             nodes.Breakpoint: lambda _: None,
             nodes.Remark: lambda _statement: None,
@@ -181,6 +183,7 @@ class _FunctionVerifier:
             nodes.Const: self._const,
             nodes.ScalarValue: self._scalar_value,
             nodes.ThreadIndex: self._thread_index,
+            nodes.SubgroupIndex: self._subgroup_index,
             nodes.BufferExtent: self._buffer_extent,
             nodes.Unary: self._unary,
             nodes.Binary: self._binary,
@@ -365,6 +368,32 @@ class _FunctionVerifier:
         self.expr(statement.value)
         self.same(statement, statement.value.type, statement.variable.type)
 
+    def _subgroup(self, statement: nodes.Subgroup) -> None:
+        row = SUBGROUPS.get(statement.name)
+        if row is None:
+            _fail(statement.span, f"no subgroup function is called {statement.name}")
+        self._subgroups_exist(statement)
+        self.expect(len(statement.args) == len(row.params), statement, "number of arguments")
+        value: Type | None = None
+        for param, argument in zip(row.params, statement.args, strict=True):
+            self.expr(argument)
+            if param == "value":
+                value = argument.type
+                self.expect(str(value) in row.types, argument, f"not of {value}")
+            else:
+                kinds: dict[str, Type] = {"predicate": BOOL, "ballot": VECTORS["uint4"]}
+                self.same(argument, argument.type, kinds.get(param, UINT32))
+            is_constant = isinstance(argument, nodes.Const)
+            self.expect(param != "constant lane" or is_constant, argument, "a lane that is no constant")
+        self.variable(statement.result, statement)
+        self.expect(statement.result.storage == "local", statement, "no local variable")
+        found = str(value) if row.result == "value" else row.result
+        self.expect(str(statement.result.type) == found, statement, f"gives {found}")
+
+    def _subgroups_exist(self, node: nodes.Node) -> None:
+        self.expect(self.kernel.tile is not None, node, "a subgroup in a kernel without tiles")
+        self.expect(self.kernel.lanes is None, node, "a subgroup of threads that are loops")
+
     # -- places ------------------------------------------------------------------------------------
 
     def variable(self, variable: nodes.Variable, node: nodes.Node) -> None:
@@ -500,6 +529,11 @@ class _FunctionVerifier:
             allowed = ("global", "local", "tile", "tile_origin")
         self.expect(expr.kind in allowed, expr, "no such index")
         self.expect(0 <= expr.dim < self.kernel.rank, expr, "no such dimension")
+        self.same(expr, expr.type, INT32)
+
+    def _subgroup_index(self, expr: nodes.SubgroupIndex) -> None:
+        self._subgroups_exist(expr)
+        self.expect(expr.kind in INDICES, expr, "no such index")
         self.same(expr, expr.type, INT32)
 
     def _buffer_extent(self, expr: nodes.BufferExtent) -> None:

@@ -48,6 +48,7 @@ from vkamp.ir.nodes import (
     walk_statements,
 )
 from vkamp.ir.types import BOOL, INT32, Array
+from vkamp.ir.uses import uses_subgroups
 from vkamp.lower.bounds import Bound, flattened, folded, guards, split_guarded
 from vkamp.lower.errors import KeepsThreads
 from vkamp.lower.forward import forwarded
@@ -88,6 +89,8 @@ def loops(kernel: Kernel, most: int) -> Kernel:
     """The kernel with its threads as loops of at most ``most`` lanes; KeepsThreads says why that cannot be."""
     if kernel.tile is None:
         raise KeepsThreads("its domain has no tiles")
+    if uses_subgroups(kernel):
+        raise KeepsThreads("it has functions of subgroups, whose threads run together")
     lanes = lanes_for(kernel.tile, most)
     kernel = forwarded(thread_arguments(inline_barriers(kernel)))
     names = Names(kernel.body, (v.name for v in kernel.tile_statics))

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from vkamp.errors import AmpError
-from vkamp.run.engine import DeviceInfo, DeviceKind, Heap, Limits, MemoryType, Step
+from vkamp.run.engine import SUBGROUP_OPERATIONS, DeviceInfo, DeviceKind, Heap, Limits, MemoryType, Step
 from vkamp.run.features import FeatureChain, chain, struct
 
 __all__ = [
@@ -521,7 +521,7 @@ def _describe(vk: Any, device: Any, index: int) -> DeviceInfo:
         api_version=version,
         uuid=bytes(vk.ffi.buffer(ids.deviceUUID)).hex(),
         memory_bytes=sum(h.size for h in heaps if h.device_local),
-        limits=_limits(plain.limits, subgroup.subgroupSize, sizes.maxMemoryAllocationSize),
+        limits=_limits(vk, plain.limits, subgroup, sizes.maxMemoryAllocationSize),
         features=FeatureChain(vk, device, version, extensions).names(),
         engine_features=frozenset(),
         heaps=heaps,
@@ -549,7 +549,7 @@ def device_extensions(vk: Any, device: Any) -> frozenset[str]:
     return frozenset(_text(vk, rows[i].extensionName) for i in range(count[0]))
 
 
-def _limits(limits: Any, subgroup_size: int, allocation: int) -> Limits:
+def _limits(vk: Any, limits: Any, subgroup: Any, allocation: int) -> Limits:
     size, count = limits.maxComputeWorkGroupSize, limits.maxComputeWorkGroupCount
     largest = min(limits.maxStorageBufferRange, allocation or 2**64)
     return Limits(
@@ -564,7 +564,17 @@ def _limits(limits: Any, subgroup_size: int, allocation: int) -> Limits:
             limits.maxDescriptorSetStorageBuffers,
             limits.maxPerStageResources,
         ),
-        subgroup_size=max(1, subgroup_size),
+        subgroup_size=max(1, subgroup.subgroupSize),
+        subgroup_operations=_subgroup_operations(vk, subgroup),
+    )
+
+
+def _subgroup_operations(vk: Any, subgroup: Any) -> frozenset[str]:
+    if not subgroup.supportedStages & vk.VK_SHADER_STAGE_COMPUTE_BIT:
+        return frozenset()
+    flags = subgroup.supportedOperations
+    return frozenset(
+        name for name in SUBGROUP_OPERATIONS if flags & getattr(vk, f"VK_SUBGROUP_FEATURE_{name.upper()}_BIT")
     )
 
 

@@ -22,6 +22,7 @@ from vkamp.errors import UnsupportedFeatureError
 from vkamp.lang.region import ByteSet, Footprint
 
 __all__ = [
+    "SUBGROUP_OPERATIONS",
     "Buffer",
     "DeviceInfo",
     "DeviceKind",
@@ -40,6 +41,9 @@ __all__ = [
     "Timing",
 ]
 
+#: What devices may support of subgroups, as far as kernels have functions for it.
+SUBGROUP_OPERATIONS = ("basic", "vote", "arithmetic", "ballot", "shuffle", "shuffle_relative")
+
 DeviceKind = Literal["discrete", "integrated", "virtual", "cpu", "reference", "other"]
 
 
@@ -50,7 +54,8 @@ class Limits:
     ``tile_threads``: threads of a tile. ``tile_size``: threads of a tile per dimension.
     ``tile_count``: tiles of a dispatch per dimension. ``shared_bytes``: tile_static memory of a
     tile. ``buffer_bytes``: the largest buffer. ``push_bytes``: push constants. ``buffers``:
-    storage buffers of a program. ``subgroup_size``: lanes.
+    storage buffers of a program. ``subgroup_size``: lanes; ``subgroup_operations``: what compute shaders
+    may do with them, of ``SUBGROUP_OPERATIONS`` (VkSubgroupFeatureFlagBits).
     """
 
     tile_threads: int
@@ -61,6 +66,7 @@ class Limits:
     push_bytes: int
     buffers: int
     subgroup_size: int
+    subgroup_operations: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ every other room.
 
 from __future__ import annotations
 
-from vkamp.sim.launch import check, run
+from vkamp.sim.launch import SUBGROUP_SIZE, check, run
 from vkamp.sim.output import Follow
 from vkamp.sim.schedule import Schedule
 
-__all__ = ["Follow", "Schedule", "check", "run"]
+__all__ = ["SUBGROUP_SIZE", "Follow", "Schedule", "check", "run"]

@@ -71,6 +71,10 @@ class Expressions(Places):
     def thread_index(self, node: ir.ThreadIndex) -> ast.expr:
         return name_of(f"{INDEX_NAMES[node.kind]}{node.dim}")
 
+    def subgroup_index(self, node: ir.SubgroupIndex) -> ast.expr:
+        names = {"size": "_subgroup_size", "count": "_subgroup_count", "id": "_t.subgroup", "lane": "_t.lane"}
+        return quote(names[node.kind])
+
     def buffer_extent(self, node: ir.BufferExtent) -> ast.expr:
         return name_of(f"_n{node.dim}_{node.buffer}")
 
@@ -217,6 +221,7 @@ _EXPRESSIONS: dict[type[ir.Expr], Callable[[_T, Any], ast.expr]] = {
     ir.Const: _T.const,
     ir.ScalarValue: _T.scalar_value,
     ir.ThreadIndex: _T.thread_index,
+    ir.SubgroupIndex: _T.subgroup_index,
     ir.BufferExtent: _T.buffer_extent,
     ir.Unary: _T.unary,
     ir.Binary: _T.binary,

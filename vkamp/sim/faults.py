@@ -62,10 +62,13 @@ class Thread:
 
     ``number`` counts through the whole launch; ``base + site`` identifies an access.  ``fences``
     are the ticks at which the thread passed fences that do not wait: for global, for tile_static
-    memory.
+    memory.  ``given`` and ``got``: the arguments and the result of the function of subgroups that the thread is at.
     """
 
-    __slots__ = ("base", "fences", "global_", "local", "number", "origin", "tile", "tile_number")
+    __slots__ = (
+        "base", "fences", "given", "global_", "got", "lane", "local", "number", "origin", "subgroup", "tile",
+        "tile_number",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.number = 0
@@ -76,6 +79,10 @@ class Thread:
         self.tile: tuple[int, ...] = ()
         self.origin: tuple[int, ...] = ()
         self.fences: tuple[list[int], list[int]] = ([], [])
+        self.subgroup = 0
+        self.lane = 0
+        self.given: tuple[Any, ...] = ()
+        self.got: Any = None
 
     # What a debugger shows of the kernel's first parameter.
 
@@ -274,7 +281,21 @@ class Judge:
         if self._is_new("fell", number):
             self._found(findings.ended_without_result(site.text, self._at(thread), site.span))
 
+    def lane(self, thread: Thread, number: int, lane: int, count: int) -> Any:
+        """The value of a lane that none of the subgroup's ``count`` threads is in."""
+        site = self.sites[number]
+        if self._is_new("lane", number):
+            self._found(findings.lane(site.text, lane, count, self._at(thread), site.span))
+        return _zero(site.value)
+
     # -- called by the scheduler and the shadow memory
+
+    def apart(self, waiting: tuple[int, int], other: int) -> None:
+        """A thread (number, site) is at a function of subgroups, and another of its subgroup is not."""
+        site = self.sites[waiting[1]]
+        if self._is_new("apart", waiting[1]):
+            first, second = self.grid.thread(waiting[0]), self.grid.thread(other)
+            self._found(findings.missed_subgroup(site.text, first, second, site.span))
 
     def divergence(self, waiting: tuple[int, int], other: tuple[int, int | None]) -> None:
         """Threads (number, site): one waits, the other waits elsewhere or has ended (``None``)."""

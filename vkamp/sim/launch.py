@@ -28,9 +28,13 @@ from vkamp.sim.output import Follow, Output
 from vkamp.sim.program import Mode, Program
 from vkamp.sim.schedule import SWITCH, Orders, Schedule
 from vkamp.sim.shadow import Clock, FencedShadow, LaunchShadow, Shadow, TileShadow
+from vkamp.sim.subgroups import Meetings
 from vkamp.sim.translate import translate
 
-__all__ = ["check", "run"]
+__all__ = ["SUBGROUP_SIZE", "check", "run"]
+
+#: The lanes of a subgroup unless a launch chooses; that of most discrete GPUs.
+SUBGROUP_SIZE = 32
 
 #: Translated kernels; held by identity, for equal kernels may stand at different lines.
 _programs: OrderedDict[tuple[int, Mode], Program] = OrderedDict()
@@ -50,6 +54,7 @@ def run(
     schedule: Schedule | None = None,
     races: bool = True,
     follow: Follow | None = None,
+    subgroup_size: int = SUBGROUP_SIZE,
 ) -> bool:
     """Runs every thread of a launch on the calling thread and returns when all have ended.
 
@@ -58,7 +63,7 @@ def run(
     possibly strided; they may overlap.  They are changed in place.  ``scalars``: the captured
     values.  ``schedule``: the order of tiles and threads, in order unless it is given; ``seed`` stands for the random
     one.  ``races=False`` looks for no data races, at twice the speed.  ``follow``: the one thread whose prints and
-    breakpoints act; the result says whether the launch has it.
+    breakpoints act; the result says whether the launch has it.  ``subgroup_size``: the lanes of a subgroup.
 
     Raises :class:`~vkamp.errors.RaceError` for a data race, and :class:`~vkamp.errors.CheckError`
     for an index out of bounds, a read of memory that nothing wrote, a divergent barrier, an
@@ -68,7 +73,7 @@ def run(
     ``AmpError`` for buffers or scalars that don't, before anything runs.
     """
     _check_domain(kernel, domain)
-    launch = _Launch(kernel, domain, _schedule(schedule, seed), races, follow, None)
+    launch = _Launch(kernel, domain, _schedule(schedule, seed), races, follow, None, subgroup_size)
     launch.run(buffers, scalars)
     return launch.output.followed is not None
 
@@ -82,6 +87,7 @@ def check(
     seed: int | None = None,
     schedule: Schedule | None = None,
     follow: Follow | None = None,
+    subgroup_size: int = SUBGROUP_SIZE,
 ) -> tuple[Report, bool]:
     """As :func:`run`, but goes on after what it finds, and returns it all.
 
@@ -92,7 +98,7 @@ def check(
     """
     _check_domain(kernel, domain)
     collected = Collected()
-    launch = _Launch(kernel, domain, _schedule(schedule, seed), True, follow, collected)
+    launch = _Launch(kernel, domain, _schedule(schedule, seed), True, follow, collected, subgroup_size)
     launch.run(buffers, scalars)
     report = Report(kernel.name, "reference", collected.findings, collected.not_covered)
     return report, launch.output.followed is not None
@@ -194,6 +200,7 @@ class _Launch:
         races: bool,
         follow: Follow | None,
         collected: Collected | None,
+        subgroup_size: int,
     ) -> None:
         self.grid = Grid(domain, kernel.tile)
         trace = follow is not None and follow.trace and follow.thread(self.grid) is not None
@@ -212,6 +219,9 @@ class _Launch:
         self.aborted = False
         #: Threads of the running tile that were switched and can go on.
         self.ready: list[int] = []
+        #: The threads of the tile that runs; an untiled kernel has none of subgroups.
+        self.threads = [Thread() for _ in range(self.grid.threads)]
+        self.meetings = Meetings(self.program, self.judge, self.threads, subgroup_size)
 
     def run(self, buffers: Mapping[str, NDArray[Any]], scalars: Mapping[str, int | float | bool]) -> None:
         """Binds the memory and runs every thread."""
@@ -223,6 +233,7 @@ class _Launch:
         if self.collected is not None:
             names.update(guarded_helpers(self.judge), _private=CollectingArray)
         names.update(_scalars(kernel, scalars))
+        names.update(_subgroup_size=self.meetings.size, _subgroup_count=self.meetings.count)
         self._bind_buffers(names, buffers)
         self._bind_tile_statics(names)
         main = self._load(names)
@@ -301,7 +312,7 @@ class _Launch:
         if self.grid.tile is None:
             self._run_untiled(main)
             return
-        threads = [Thread() for _ in range(self.grid.threads)]
+        threads = self.threads
         locals_ = list(itertools.product(*map(range, self.grid.tile)))
         for number in self.orders.tiles(self.grid.count):
             self._enter_tile(number, threads, locals_)
@@ -375,11 +386,14 @@ class _Launch:
                 continue
             if site == SWITCH:
                 self.ready.append(i)
+            elif site in self.program.meetings:
+                self.ready.extend(self.meetings.arrive(i, site))
             elif site is not None:
                 waiting[i] = site
         if unset is not None:
             raise unset
         self.judge.end_of_stretch()
+        waiting.update(self.meetings.stuck())
         return waiting
 
     def _going(self, count: int) -> Iterator[int]:
@@ -405,8 +419,21 @@ class _Launch:
             self.aborted = True
             return None
 
+    def _miss_a_meeting(self, threads: list[Thread], stuck: dict[int, int]) -> None:
+        """Threads are at functions of subgroups, and others of their subgroups are not: the tile ends."""
+        first = min(stuck)
+        if not self.aborted:
+            other = threads[self.meetings.missing(first, stuck)]
+            self.judge.apart((threads[first].number, stuck[first]), other.number)
+        assert self.collected is not None
+        self.collected.ended_tiles.append(threads[0].tile)
+
     def _pass_barrier(self, threads: list[Thread], waiting: dict[int, int]) -> bool:
         """Whether all threads are at one barrier, and pass it."""
+        stuck = {i: site for i, site in waiting.items() if site in self.program.meetings}
+        if stuck:
+            self._miss_a_meeting(threads, stuck)
+            return False
         first = min(waiting)
         site = waiting[first]
         here = (threads[first].number, site)

@@ -32,9 +32,10 @@ class Program:
 
     ``codes``: the module of each function with its name in the generated code, callees first, the
     kernel last. ``constants``: the names that are the same in every launch.  ``written``: buffers
-    that are stored to. ``fences[site]`` is the fence of a waiting barrier.  ``split``: whether
-    separate fences and barriers may order global, tile_static memory together.  ``waits``: whether a thread of the
-    kernel is a generator, which yields a barrier's site where it waits; ``switched``: and :data:`SWITCH` elsewhere.
+    that are stored to. ``fences[site]`` is the fence of a waiting barrier, ``meetings[site]`` a function of subgroups.
+    ``split``: whether separate fences and barriers may order global, tile_static memory together.  ``waits``: whether a
+    thread of the kernel is a generator, which yields the site of a barrier or meeting where it waits; ``switched``:
+    whether threads are switched elsewhere than at barriers, too, at :data:`SWITCH` or a meeting.
     """
 
     kernel: ir.Kernel
@@ -43,6 +44,7 @@ class Program:
     constants: dict[str, Any] = field(default_factory=dict)
     written: frozenset[str] = frozenset()
     fences: dict[int, Fence] = field(default_factory=dict)
+    meetings: dict[int, ir.Subgroup] = field(default_factory=dict)
     waits: bool = False
     switched: bool = False
     split: tuple[bool, bool] = (False, False)

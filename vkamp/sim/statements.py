@@ -12,7 +12,7 @@ import numpy as np
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS
-from vkamp.ir.types import BOOL, FLOAT32, Array, Struct, Type, Vector
+from vkamp.ir.types import BOOL, FLOAT32, Array, Scalar, Struct, Type, Vector
 from vkamp.sim.expressions import INDEX_NAMES, Expressions, scalar_of
 from vkamp.sim.memory import words_of
 from vkamp.sim.output import PrintedText
@@ -68,7 +68,7 @@ class FunctionTranslator(Expressions):
         for statement in ir.walk_statements(self.function.body):
             if isinstance(statement, ir.Barrier) and statement.fence.waits:
                 return True
-            if self._switches(statement):
+            if isinstance(statement, ir.Subgroup) or self._switches(statement):
                 return True
             if isinstance(statement, ir.Call) and statement.function in self.waiting:
                 return True
@@ -235,6 +235,21 @@ class FunctionTranslator(Expressions):
         value = quote("_uniform(_t, S, X)", S=self.site(node.span), X=self.expr(node.value))
         return [self.assign_name(self.local(node.variable.name), value)]
 
+    def subgroup(self, node: ir.Subgroup) -> list[ast.stmt]:
+        site = self.site(node.span, text=node.name, value=node.result.type)
+        self.program.meetings[site] = node
+        self.program.switched = True
+        given = ast.Assign(
+            [ast.Attribute(name_of("_t"), "given", ast.Store())],
+            ast.Tuple([self.expr(a) for a in node.args], ast.Load()),
+        )
+        got = quote("_t.got")
+        kind = node.result.type
+        if isinstance(kind, Scalar) and kind.is_integer:
+            got = self.wrap(kind, got)
+        place = ir.Local(node.span, kind, node.result)
+        return [given, ast.Expr(ast.Yield(ast.Constant(site))), self.store(place, got, node.span)]
+
     def print_(self, node: ir.Print) -> list[ast.stmt]:
         values = ast.Tuple([self.expr(v) for v in node.values], ast.Load())
         text = self.constant("k", PrintedText(node))
@@ -254,6 +269,8 @@ class FunctionTranslator(Expressions):
             assigned = [node.place.variable]
         elif isinstance(node, ir.Claim):
             assigned = [node.variable]
+        elif isinstance(node, ir.Subgroup):
+            assigned = [node.result]
         elif isinstance(node, ir.Atomic):
             assigned = [node.result, node.expected.variable if node.expected is not None else None]
         elif isinstance(node, ir.Call):
@@ -299,6 +316,7 @@ _STATEMENTS: dict[type[ir.Stmt], Callable[[_T, Any], list[ast.stmt]]] = {
     ir.Call: _T.call,
     ir.Assert: _T.assertion,
     ir.Claim: _T.claim,
+    ir.Subgroup: _T.subgroup,
     ir.Print: _T.print_,
     ir.Breakpoint: _T.breakpoint_,
 }

@@ -27,13 +27,15 @@ COUNT, EXHAUSTED, FIRST_RECORD = 0, 1, 2
 #: The table of findings: cell + 1, own tile and thread, the other's tile and thread, two values.
 RECORDS, RECORD_WORDS = 512, 8
 
-ValueKind = Literal["bounds", "view_bounds", "uninitialised", "division", "shift", "conversion", "assert", "uniformity"]
+ValueKind = Literal[
+    "bounds", "view_bounds", "lane", "uninitialised", "division", "shift", "conversion", "assert", "uniformity"
+]
 
 
 @dataclass(frozen=True)
 class ValueSite:
     """A place where a value can be wrong; ``dim`` of an index, ``kind`` of a variable, ``text`` of an
-    assertion, or what the index is of."""
+    assertion, the name of a shuffle, or what the index is of."""
 
     what: ValueKind
     span: Span

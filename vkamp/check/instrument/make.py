@@ -44,7 +44,9 @@ def is_simple(expr: nodes.Expr) -> bool:
         return isinstance(expr.place, nodes.Local) and isinstance(expr.type, Scalar)
     if isinstance(expr, nodes.Cast):
         return expr.type in (INT32, UINT32) and expr.operand.type in (INT32, UINT32) and is_simple(expr.operand)
-    return isinstance(expr, (nodes.Const, nodes.ThreadIndex, nodes.ScalarValue, nodes.BufferExtent))
+    return isinstance(
+        expr, (nodes.Const, nodes.ThreadIndex, nodes.SubgroupIndex, nodes.ScalarValue, nodes.BufferExtent)
+    )
 
 
 def uint(value: int) -> nodes.Const:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from vkamp.check.instrument.helpers import Helpers
+from vkamp.check.instrument.lanes import BALLOT, always_there, is_set, source_lane
 from vkamp.check.instrument.layout import RaceSite, Sites, ValueSite
 from vkamp.check.instrument.make import THREAD, Maker, is_simple, uint
 from vkamp.check.instrument.places import Address, Addresses, words_in
@@ -19,6 +20,7 @@ from vkamp.findings import AccessKind
 from vkamp.ir import nodes
 from vkamp.ir.fences import FENCES
 from vkamp.ir.ranges import Ranges
+from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.types import BOOL, FLOAT32, INT32, UINT32, Array, Scalar, Struct, Type, Vector, scalar_fields
 
 __all__ = ["Plan", "Rewriter"]
@@ -266,6 +268,26 @@ class Rewriter:
         note = self.note(site, make.load(first), make.load(own))
         self.out.append(make.when(wrong, [note]))
         self._from_bits(statement.variable, first, make)
+
+    def _subgroup(self, statement: nodes.Subgroup) -> None:
+        """Of a shuffle, the thread in the lane that it asks for."""
+        args = tuple(self.expr(a) for a in statement.args)
+        row, make = SUBGROUPS[statement.name], Maker(statement.span)
+        if row.source is None or always_there(row.name):
+            self.out.append(dataclasses.replace(statement, args=args))
+            return
+        threads = self.new("subgroup_threads", BALLOT)
+        count = self.new("subgroup_threads_count", INT32)
+        everyone = nodes.Const(statement.span, BOOL, True)
+        self.out.append(nodes.Subgroup(statement.span, "ballot", (everyone,), threads))
+        self.out.append(nodes.Subgroup(statement.span, "ballot_bit_count", (make.load(threads),), count))
+        # In variables, for the result may be assigned to what the lane is made of.
+        source = self.named(source_lane(row.name, self.keep(args[1], "lane"), make), "source_lane")
+        there = self.named(is_set(threads, source, make), "lane_has_thread")
+        note = self.note(ValueSite("lane", statement.span, text=row.name), source, make.as_uint(make.load(count)))
+        nothing = make.set(statement.result, make.zero(statement.result.type))
+        self.out.append(dataclasses.replace(statement, args=args))
+        self.out.append(make.when(make.opposite(there), [note, nothing]))
 
     def _launch_word(self, name: str) -> str:
         self.plan.words[name] = None
@@ -626,6 +648,7 @@ _STATEMENTS: dict[type[nodes.Stmt], Callable[[Rewriter, nodes.Stmt], None]] = {
     nodes.Call: _R._call,  # type: ignore[dict-item]
     nodes.Assert: _R._assert,  # type: ignore[dict-item]
     nodes.Claim: _R._claim,  # type: ignore[dict-item]
+    nodes.Subgroup: _R._subgroup,  # type: ignore[dict-item]
     # No device takes these two.
     nodes.Print: _R._plain,
     nodes.Breakpoint: _R._plain,

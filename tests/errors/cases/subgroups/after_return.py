@@ -1,0 +1,16 @@
+import numpy as np
+
+import vkamp as amp
+
+INTS = amp.array_view(np.zeros(64, np.int32))
+FLOATS = amp.array_view(np.zeros(64, np.float32))
+
+
+@amp.kernel
+def program(t_idx, a, x):
+    if t_idx[0] >= a.extent[0] - 3:
+        return
+    x[t_idx] = amp.subgroup.inclusive_add(x[t_idx])
+
+
+amp.parallel_for_each(FLOATS.extent.tile(16), program, INTS, FLOATS)

@@ -1,0 +1,15 @@
+import numpy as np
+
+import vkamp as amp
+
+INTS = amp.array_view(np.zeros(64, np.int32))
+FLOATS = amp.array_view(np.zeros(64, np.float32))
+
+
+@amp.kernel
+def program(t_idx, a, x):
+    if amp.subgroup.any(x[t_idx] > 0):
+        t_idx.barrier.wait()
+
+
+amp.parallel_for_each(FLOATS.extent.tile(16), program, INTS, FLOATS)

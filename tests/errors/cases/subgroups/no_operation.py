@@ -1,0 +1,22 @@
+from dataclasses import replace
+
+import numpy as np
+
+import vkamp as amp
+
+QUEUE = type(amp.accelerator("reference").default_view._queue)
+
+
+@amp.kernel
+def program(t_idx, x):
+    x[t_idx] = amp.subgroup.size()
+
+
+FLOATS = amp.array_view(np.zeros(64, np.float32))
+INFO = QUEUE.info
+KNOWN = amp.accelerator("reference").default_view._queue.info
+QUEUE.info = replace(KNOWN, limits=replace(KNOWN.limits, subgroup_operations=frozenset()))
+try:
+    amp.parallel_for_each(FLOATS.extent.tile(16), program, FLOATS)
+finally:
+    QUEUE.info = INFO
