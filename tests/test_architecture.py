@@ -19,7 +19,7 @@ PACKAGE = ROOT / "vkamp"
 # The package itself as a user sees it, `vkamp`, stands here under the name PUBLIC.
 PUBLIC = "vkamp"
 MIDDLE = {"errors", "artifacts", "cache", "ir", "findings", "edit", "front", "check", "lower", "emit", "sim", "spirv"}
-CORE = MIDDLE | {"lang", "run", "pipeline", "dispatch"}
+CORE = MIDDLE | {"lang", "run", "pipeline", "dispatch", "profiling"}
 LIBRARIES = {"algorithms", "blas", "fft", "rng"}
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -37,6 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sim": {"errors", "ir", "findings", "artifacts"},
     "spirv": {"errors", "artifacts", "cache"},
     "run": {"errors", "artifacts", "cache", "lang"},
+    "profiling": {"errors", "run"},
     "pipeline": MIDDLE,
     "dispatch": {"errors", "artifacts", "findings", "lang", "pipeline", "edit", "run", "sim"},
     PUBLIC: CORE,
@@ -48,7 +49,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 
 ONLY_ROOMS_WITH_VULKAN = {"run"}
 ONLY_ROOMS_WITH_PROCESSES = {"spirv", "edit", "cli"}
-ONLY_ROOMS_THAT_WRITE = {"edit", "cache", "spirv", "cli"}
+ONLY_ROOMS_THAT_WRITE = {"edit", "cache", "spirv", "profiling", "cli"}
 ROOMS_WITH_COMPUTED_IMPORTS = {PUBLIC, "cli", "testing"}
 
 STARTS_PROCESSES = re.compile(

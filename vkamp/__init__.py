@@ -119,6 +119,7 @@ from vkamp.lang.device import (
 from vkamp.lang.kernel import func, kernel, set_inspector
 from vkamp.lang.structs import struct
 from vkamp.lang.subgroups import subgroup
+from vkamp.profiling import Profile, profile
 from vkamp.run import accelerators as _accelerators
 from vkamp.run.accelerators import (
     accelerator,
@@ -141,6 +142,7 @@ __all__ = [
     "Graph",
     "InvalidComputeDomainError",
     "OutOfMemoryError",
+    "Profile",
     "RaceError",
     "RaceWarning",
     "Report",
@@ -212,6 +214,7 @@ __all__ = [
     "parallel_for_each",
     "precise_math",
     "private",
+    "profile",
     "queuing_mode",
     "queuing_mode_automatic",
     "queuing_mode_immediate",

@@ -18,7 +18,6 @@ from vkamp.errors import AcceleratorRemovedError, AmpError, OutOfMemoryError, Un
 from vkamp.lang.region import ByteSet
 from vkamp.run.engine import Dispatch, Heap
 from vkamp.run.features import FEATURES
-from vkamp.run.kompute import KomputeEngine
 from vkamp.run.vulkan.api import VulkanError
 from vkamp.run.vulkan.engine import VulkanEngine, _open
 from vkamp.run.vulkan.free_list import FreeList
@@ -651,32 +650,6 @@ def test_float_atomics_run_where_the_device_has_them(runner, info):
 def executable_of(source):
     """A program with one buffer."""
     return Executable(spirv(source), 1, 0, (64, 1, 1))
-
-
-def test_times_of_dispatches(runner):
-    a, b = runner.buffer([1, 2]), runner.buffer(np.arange(N))
-    times = []
-    runner.queue.profile(times.append)
-    runner.launch("long", [a], [20, 50_000], groups=(1, 1, 1))
-    runner.launch("add", [b], [1])
-    started = time.perf_counter()
-    runner.queue.wait()
-    elapsed = time.perf_counter() - started
-    runner.queue.profile(None)
-    runner.launch("add", [b], [1])
-    runner.queue.wait()
-    long, short = times
-    keys = [runner.queue.program(runner.executable(name)).key for name in ("long", "add")]
-    assert [long.key, short.key] == keys
-    assert 0 <= short.seconds < long.seconds < elapsed + 1
-    assert long.started <= short.started
-
-
-def test_kompute_takes_no_times(driver):
-    queue = KomputeEngine().open(device(driver))
-    with pytest.raises(UnsupportedFeatureError, match="the kompute engine takes no times"):
-        queue.profile(print)
-    queue.profile(None)
 
 
 @pytest.fixture

@@ -393,7 +393,8 @@ def dispatch_of(prepared: Prepared, descriptors: Mapping[str, Descriptor]) -> Bo
         prepared.domain.rank, prepared.domain.tile, prepared.domain.shape, prepared.target, limits.tile_count
     )
     extents = {name: tuple(container.extent) for name, container in arguments.containers.items()}
-    launch = Launch(prepared.domain.shape, descriptors, arguments.scalars, extents)
+    name, tile = prepared.compiled.kernel.name, prepared.domain.tile
+    launch = Launch(prepared.domain.shape, descriptors, arguments.scalars, extents, name, tile)
     dispatch = Dispatch(program, buffers, push, groups, writes, launch, regions)
     return Bound(dispatch, descriptors, layout, values)
 

@@ -81,6 +81,7 @@ class _Repeat:
     words: tuple[int | float, ...]
     scalars: tuple[tuple[int, str, int], ...]
     domain: tuple[int, ...]
+    tile: tuple[int, ...] | None
     extents: Mapping[str, tuple[int, ...]]
     regions: tuple[tuple[Footprint, ...] | None, ...]
 
@@ -125,7 +126,7 @@ def recall(key: Any, kernel: KernelFunction, args: tuple[Any, ...]) -> bool:
         descriptors[use.name] = descriptor
     storages: list[Any] = [descriptor.storage for descriptor in descriptors.values()]
     scalars = {name: args[position] for position, name, _ in found.scalars}
-    launch = Launch(found.domain, descriptors, scalars, found.extents)
+    launch = Launch(found.domain, descriptors, scalars, found.extents, kernel.__name__, found.tile)
     buffers = tuple([storages[k] for k in found.bindings])
     found.queue.enqueue(Dispatch(found.program, buffers, push, found.groups, found.writes, launch, found.regions))
     for use in found.uses:
@@ -199,6 +200,7 @@ def remember(key: Any, kernel: KernelFunction, args: tuple[Any, ...], prepared: 
         words=bound.words,
         scalars=tuple((positions[n], n, places.get(n, -1)) for n in arguments.scalars),
         domain=prepared.domain.shape,
+        tile=prepared.domain.tile,
         extents=launch.extents,
         regions=bound.dispatch.regions,
     )

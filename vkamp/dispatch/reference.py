@@ -6,9 +6,11 @@ C++ AMP's model: docs/conformance.md, section 15 (AMP's REF device).
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +35,10 @@ from vkamp.run.engine import (
     Limits,
     Program,
     Queue,
+    Sink,
     Statistics,
+    Timing,
+    Transfer,
 )
 
 __all__ = ["ReferenceEngine"]
@@ -67,9 +72,9 @@ _INFO = DeviceInfo(
 
 
 class _Buffer(Buffer):
-    """Bytes in numpy memory. ``lock``: the queue's, which a launch holds while it runs."""
+    """Bytes in numpy memory."""
 
-    def __init__(self, nbytes: int, statistics: Statistics, lock: threading.RLock) -> None:
+    def __init__(self, nbytes: int, queue: _Queue) -> None:
         if nbytes < 1:
             raise AmpError(f"a buffer of {nbytes} bytes")
         if nbytes > _LIMITS.buffer_bytes:
@@ -82,8 +87,7 @@ class _Buffer(Buffer):
         except MemoryError as error:
             raise OutOfMemoryError(f"the host has no {nbytes} bytes for the reference accelerator") from error
         self._nbytes = nbytes
-        self._statistics = statistics
-        self._lock = lock
+        self._queue = queue
 
     @property
     def nbytes(self) -> int:
@@ -91,15 +95,11 @@ class _Buffer(Buffer):
 
     def upload(self, offset: int, data: NDArray[np.uint8], where: ByteSet | None = None) -> None:
         everything = ByteSet.interval(0, data.size)
-        with self._lock:
+        with self._queue.transfer("up", _moved(data.size, where)):
             scatter(self.memory[offset : offset + data.size], data, everything if where is None else where, 0)
-        self._statistics.uploads += 1
-        self._statistics.uploaded_bytes += _moved(data.size, where)
 
     def download(self, offset: int, nbytes: int, where: ByteSet | None = None) -> NDArray[np.uint8]:
-        self._statistics.downloads += 1
-        self._statistics.downloaded_bytes += _moved(nbytes, where)
-        with self._lock:
+        with self._queue.transfer("down", _moved(nbytes, where)):
             return self.memory[offset : offset + nbytes].copy()
 
 
@@ -125,6 +125,25 @@ class _Queue(Queue):
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._statistics = Statistics()
+        self.sink: Sink | None = None
+
+    @contextmanager
+    def transfer(self, direction: Literal["up", "down"], nbytes: int) -> Iterator[None]:
+        """Around a transfer: no launch runs meanwhile."""
+        started, numbers = time.perf_counter(), self._statistics
+        with self._lock:
+            yield
+        if direction == "up":
+            numbers.uploads += 1
+            numbers.uploaded_bytes += nbytes
+        else:
+            numbers.downloads += 1
+            numbers.downloaded_bytes += nbytes
+        if self.sink is not None:
+            self.sink(Transfer(direction, nbytes, started, time.perf_counter()))
+
+    def profile(self, sink: Sink | None) -> None:
+        self.sink = sink
 
     @property
     def info(self) -> DeviceInfo:
@@ -136,7 +155,7 @@ class _Queue(Queue):
 
     def allocate(self, nbytes: int) -> Buffer:
         self._statistics.allocations += 1
-        return _Buffer(nbytes, self._statistics, self._lock)
+        return _Buffer(nbytes, self)
 
     def program(self, executable: Executable) -> Program:
         return _Program(executable.module, executable.key)
@@ -146,10 +165,16 @@ class _Queue(Queue):
         program = dispatch.program
         assert launch is not None
         assert isinstance(program, _Program)
+        enqueued = time.perf_counter()
         with self._lock:
             self._statistics.dispatches += 1
             arrays = _views(launch.containers) | _never_accessed(program.module, launch)
+            started = time.perf_counter()
             self._run(program.module, launch, arrays)
+            seen = time.perf_counter()
+        if self.sink is not None:
+            # There is no other clock than the host's.
+            self.sink(Timing(program.key, started, seen - started, launch, enqueued, started, seen))
 
     def _run(self, kernel: Any, launch: Launch, arrays: dict[str, NDArray[Any]]) -> None:
         # The interpreter is loaded by the first launch that needs it.

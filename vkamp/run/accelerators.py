@@ -7,30 +7,35 @@ devices, Kompute's and the direct one; others are added by :func:`register_engin
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import os
 import threading
+import weakref
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vkamp.errors import AmpError, OutOfMemoryError, UnsupportedFeatureError
+from vkamp.errors import AcceleratorRemovedError, AmpError, OutOfMemoryError, UnsupportedFeatureError
 from vkamp.lang.access import access_type, access_type_auto, access_type_none, access_type_read_write
 from vkamp.lang.capturing import refuse
 from vkamp.lang.completion import completion_future
 from vkamp.lang.region import ByteSet, scatter
 from vkamp.lang.storage import Storage, set_host_location_provider, set_location_provider
 from vkamp.run import devices
-from vkamp.run.engine import DeviceInfo, Engine, Limits, Queue, Statistics
+from vkamp.run.engine import DeviceInfo, Engine, Limits, Queue, Sink, Statistics
 from vkamp.run.kompute import KomputeEngine
 
 __all__ = [
     "accelerator",
     "accelerator_view",
+    "observe",
     "queuing_mode",
     "queuing_mode_automatic",
     "queuing_mode_immediate",
     "register_engine",
+    "stop_observing",
 ]
 
 _VARIABLE = "VKAMP_ACCELERATOR"
@@ -68,6 +73,8 @@ class _Engines:
         self.engines: dict[str, Engine] = {}
         self.default_views: dict[DeviceInfo | None, _View] = {}
         self.chosen: DeviceInfo | str | None = None  # by set_default; _CPU for the cpu accelerator
+        self.queues: weakref.WeakSet[Queue] = weakref.WeakSet()
+        self.observer: Observer | None = None
         self.access: dict[DeviceInfo, access_type] = {}  # arrays' default, once it was set or used
 
     def add(self, engine: Engine) -> None:
@@ -437,6 +444,61 @@ class _View:
         if owner._info is not None:
             self.queue = _engines.engines[owner._info.engine].open(owner._info)
             self.queue.immediate = mode is queuing_mode_immediate
+            with _engines.lock:
+                _engines.queues.add(self.queue)
+                if _engines.observer is not None:
+                    _attach(self.queue, _engines.observer)
+
+
+class Observer(Protocol):
+    """What a profile needs to be told."""
+
+    def sink(self, queue: Queue) -> Sink:
+        """What takes the events of a queue."""
+
+    def missed(self, queue: Queue, reason: AmpError) -> None:
+        """A queue whose events, or some of them, are not to be had."""
+
+
+def _attach(queue: Queue, observer: Observer) -> None:
+    try:
+        queue.profile(observer.sink(queue))
+    except AcceleratorRemovedError:
+        pass  # whoever uses it is told
+    except AmpError as error:
+        observer.missed(queue, error)
+
+
+def observe(observer: Observer) -> None:
+    """Has the engines time everything on every queue, those of views made later included, until :func:`stop_observing`.
+
+    ``AmpError`` if there is an observer already.
+    """
+    with _engines.lock:
+        if _engines.observer is not None:
+            raise AmpError("amp.profile() inside amp.profile(): one profile is taken at a time")
+        _engines.observer = observer
+        for queue in list(_engines.queues):
+            if queue.is_open:
+                _attach(queue, observer)
+
+
+def stop_observing() -> None:
+    """Waits for everything on every queue, whose observer hears of it, and ends the observation."""
+    with _engines.lock:
+        observer, _engines.observer = _engines.observer, None
+        queues = [queue for queue in _engines.queues if queue.is_open]
+    assert observer is not None
+    try:
+        for queue in queues:
+            try:
+                queue.wait()
+            except AmpError as error:
+                observer.missed(queue, error)
+    finally:
+        for queue in queues:
+            with contextlib.suppress(AmpError):
+                queue.profile(None)
 
 
 class accelerator_view:

@@ -84,8 +84,9 @@ class BaseDevice(ABC, Generic[S]):
         self.forked = False
         self.closed = False
         self.removed: str | None = None
+        self.is_validated = "validation" in os.environ.get("VK_INSTANCE_LAYERS", "").lower()
         # The validation layers' synchronisation checks know whole buffers only.
-        self.orders_parts = "validation" not in os.environ.get("VK_INSTANCE_LAYERS", "").lower()
+        self.orders_parts = not self.is_validated
         self.pool: Pool[S] = Pool(POOL_CAPACITY)
         self._returned: deque[S] = deque()
         self._serial = 0

@@ -527,7 +527,19 @@ def _describe(vk: Any, device: Any, index: int) -> DeviceInfo:
         heaps=heaps,
         memory_types=types,
         max_allocations=plain.limits.maxMemoryAllocationCount,
+        tick=plain.limits.timestampPeriod * 1e-9,
+        tick_bits=_timestamp_bits(vk, device),
     )
+
+
+def _timestamp_bits(vk: Any, device: Any) -> int:
+    """The valid bits of timestamps on the first family of queues that compute; 0 if there are no timestamps."""
+    count = vk.ffi.new("uint32_t*")
+    vk.lib.vkGetPhysicalDeviceQueueFamilyProperties(device, count, vk.ffi.NULL)
+    rows = vk.ffi.new("VkQueueFamilyProperties[]", max(1, count[0]))
+    vk.lib.vkGetPhysicalDeviceQueueFamilyProperties(device, count, rows)
+    families = (rows[i] for i in range(count[0]) if rows[i].queueFlags & vk.VK_QUEUE_COMPUTE_BIT)
+    return next((family.timestampValidBits for family in families), 0)
 
 
 def _text(vk: Any, chars: Any) -> str:

@@ -36,9 +36,11 @@ __all__ = [
     "Queue",
     "Ready",
     "Recording",
+    "Sink",
     "Statistics",
     "Step",
     "Timing",
+    "Transfer",
 ]
 
 #: What devices may support of subgroups, as far as kernels have functions for it.
@@ -98,7 +100,8 @@ class DeviceInfo:
     ``index`` counts the engine's devices; ``features`` names what the *device* has (``"float64"``,
     ``"int64"``, ``"float16"``, ``"int16"``, ``"int8"``, ...), ``engine_features`` what the
     *engine* can enable: a program may use what both have. ``memory_bytes`` is the size of the
-    device's own memory, ``uuid`` 32 hexadecimal digits or empty.
+    device's own memory, ``uuid`` 32 hexadecimal digits or empty. ``tick`` are the seconds of a tick
+    of the device's clock, ``tick_bits`` the bits of its timestamps, 0 if it has none.
     """
 
     engine: str
@@ -116,6 +119,8 @@ class DeviceInfo:
     heaps: tuple[Heap, ...] = ()
     memory_types: tuple[MemoryType, ...] = ()
     max_allocations: int = 4096
+    tick: float = 0.0
+    tick_bits: int = 0
 
     @property
     def usable_features(self) -> frozenset[str]:
@@ -172,12 +177,35 @@ class Statistics:
 @dataclass(frozen=True)
 class Timing:
     """How long a dispatch took on the device: its program's key, when it began by the device's
-    clock, and its duration, in seconds.
+    clock, and its duration, in seconds; ``launch`` is the dispatch's.
+
+    By the host's clock (``time.perf_counter``): when it was enqueued, when it was about to be
+    submitted, and when it was seen to be over.
     """
 
     key: str
     started: float
     seconds: float
+    launch: Launch | None
+    enqueued: float
+    submitted: float
+    seen: float
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """Bytes that the host moved to (``up``) or from (``down``) a buffer, and when by its clock the call
+    began and returned. What moves after an upload has returned is not in it.
+    """
+
+    direction: Literal["up", "down"]
+    nbytes: int
+    started: float
+    finished: float
+
+
+#: What takes the events of a queue.
+Sink = Callable[[Timing | Transfer], None]
 
 
 class Buffer(ABC):
@@ -220,13 +248,15 @@ class Launch:
 
     ``domain``: threads per dimension. ``containers`` (``lang.container.Descriptor``; those whose
     elements the kernel accesses) and ``scalars`` by parameter name. ``extents``: those of all
-    containers.
+    containers. ``kernel``: its name. ``tile``: threads of a tile per dimension, if there are tiles.
     """
 
     domain: tuple[int, ...]
     containers: Mapping[str, Any]
     scalars: Mapping[str, int | float | bool]
     extents: Mapping[str, tuple[int, ...]]
+    kernel: str = ""
+    tile: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -287,6 +317,8 @@ class Queue(ABC):
     """
 
     immediate: bool = False
+    #: False after :meth:`close`.
+    is_open: bool = True
 
     @property
     @abstractmethod
@@ -342,9 +374,10 @@ class Queue(ABC):
     def mark(self) -> Callable[[], None]:
         """Submits everything enqueued; what it returns waits until just that is done."""
 
-    def profile(self, sink: Callable[[Timing], None] | None) -> None:
+    def profile(self, sink: Sink | None) -> None:
         """From now on has ``sink`` called with every dispatch's time when it is known to be over, at
-        the latest by :meth:`wait`; None ends that. Timed dispatches don't overlap.
+        the latest by :meth:`wait`, and with every transfer; None ends that. Timed dispatches don't
+        overlap.
 
         Raises ``UnsupportedFeatureError`` if the engine or the device can't.
         """

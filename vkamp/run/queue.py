@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 import weakref
 from abc import abstractmethod
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.artifacts import Executable
-from vkamp.errors import AmpError
+from vkamp.errors import AmpError, UnsupportedFeatureError
 from vkamp.lang.region import ByteSet
 from vkamp.run.device import BaseDevice, DeviceProgram
-from vkamp.run.engine import Buffer, DeviceInfo, Dispatch, Queue, Statistics
+from vkamp.run.engine import Buffer, DeviceInfo, Dispatch, Queue, Sink, Statistics, Transfer
 from vkamp.run.plan import Regions
 from vkamp.run.pool import Block
 
@@ -48,11 +49,16 @@ class DeviceBuffer(Buffer, Generic[S]):
         if data.dtype != np.uint8 or data.ndim != 1:
             raise AmpError(f"upload takes a one-dimensional uint8 array, not {data.ndim}-d {data.dtype}")
         self._check_range("upload", offset, data.nbytes)
+        started = time.perf_counter()
         self.queue.upload(self, offset, data, where)
+        self.queue.note_transfer("up", moved(data.nbytes, where), started)
 
     def download(self, offset: int, nbytes: int, where: ByteSet | None = None) -> NDArray[np.uint8]:
         self._check_range("download", offset, nbytes)
-        return self.queue.download(self, offset, nbytes, where)
+        started = time.perf_counter()
+        found = self.queue.download(self, offset, nbytes, where)
+        self.queue.note_transfer("down", moved(nbytes, where), started)
+        return found
 
     def _check_range(self, what: str, offset: int, nbytes: int) -> None:
         if offset < 0 or nbytes < 0 or offset + nbytes > self._nbytes:
@@ -66,7 +72,21 @@ class BaseQueue(Queue, Generic[S, P]):
 
     def __init__(self) -> None:
         self._statistics = Statistics()
-        self._closed = False
+        self._sink: Sink | None = None
+
+    def note_transfer(self, direction: Literal["up", "down"], nbytes: int, started: float) -> None:
+        """Tells a profile of a transfer that is over."""
+        sink = self._sink
+        if sink is not None:
+            sink(Transfer(direction, nbytes, started, time.perf_counter()))
+
+    def profile(self, sink: Sink | None) -> None:
+        if sink is not None and not self.info.tick_bits:
+            raise UnsupportedFeatureError(f"{self.info.name} has no timestamps")
+        self._check()
+        with self.device.lock:
+            self.flush()
+            self._sink = sink
 
     @property
     def info(self) -> DeviceInfo:
@@ -111,7 +131,7 @@ class BaseQueue(Queue, Generic[S, P]):
 
     def _check(self) -> None:
         self.device.check()
-        if self._closed:
+        if not self.is_open:
             raise AmpError("this queue is closed")
 
     def _regions(self, dispatch: Dispatch) -> tuple[Regions, ...]:

@@ -9,6 +9,7 @@ word that the device writes at the end.
 
 from __future__ import annotations
 
+import copy
 import time
 import weakref
 from collections.abc import Callable, Hashable, Sequence
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from vkamp.artifacts import Executable
 from vkamp.errors import AmpError
 from vkamp.lang.region import ByteSet, scatter
-from vkamp.run.engine import Dispatch, Ready, Recording
+from vkamp.run.engine import Dispatch, Ready, Recording, Sink, Timing
 from vkamp.run.kompute import Device, KomputeProgram, Pipeline, Slot
 from vkamp.run.plan import Access, Regions, access_of, joint, levels
 from vkamp.run.queue import BaseQueue, DeviceBuffer, moved
@@ -44,7 +45,7 @@ class _Pending:
     alive.
     """
 
-    __slots__ = ("access", "dispatch", "pipeline", "program", "slots")
+    __slots__ = ("access", "dispatch", "enqueued", "pipeline", "program", "slots")
 
     def __init__(
         self,
@@ -59,6 +60,14 @@ class _Pending:
         self.slots = slots
         self.pipeline = pipeline
         self.access = access_of([slot.id for slot in slots], dispatch.writes, regions)
+        #: When, by the host's clock; known for those that are timed.
+        self.enqueued = 0.0
+
+    def timed(self) -> _Pending:
+        """The same, enqueued now."""
+        made = copy.copy(self)
+        made.enqueued = time.perf_counter()
+        return made
 
 
 class Submission:
@@ -236,7 +245,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         """Enqueues a checked dispatch."""
         self._check()
         with self.device.lock:
-            self._work.append(pending)
+            self._work.append(pending if self._sink is None else pending.timed())
             if self.immediate or len(self._work) >= _MAX_PENDING:
                 self._plan()
                 self._launch()
@@ -247,6 +256,11 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         self._check()
         with self.device.lock:
             self._plan()
+            if self._sink is not None:
+                self._work += [each.timed() for level in recording.levels for each in level]
+                self._plan()
+                self._launch()
+                return
             on_their_way = {slot.id for each in self._work if isinstance(each, Submission) for slot in each.uploads}
             made = [s for level in recording.levels for s in self._submissions(level, on_their_way)]
             for each in made:
@@ -295,12 +309,12 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         return wait
 
     def close(self) -> None:
-        if self._closed or self.device.forked or self.device.closed:
+        if not self.is_open or self.device.forked or self.device.closed:
             return
         with self.device.lock:
             if self.device.removed is None:
                 self.settle_running()
-            self._closed = True
+            self.is_open = False
             self._work.clear()
 
     # -- host access
@@ -365,7 +379,9 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         on_their_way = {slot.id for each in planned for slot in each.uploads}
         made: list[Submission] = []
         for level in levels([each.access for each in pending]):
-            made += self._submissions([pending[i] for i in level], on_their_way)
+            # What is timed runs alone.
+            for part in [level] if self._sink is None else [[at] for at in level]:
+                made += self._submissions([pending[i] for i in part], on_their_way)
         if wanted is not None and wanted.mirrored:
             last = next((s for s in reversed(made) if s.changes(wanted)), None)
             if last is not None:
@@ -406,7 +422,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
             # waits for is run from its recording, which costs the driver less than a new one.
             several = len(following.dispatches) + bool(following.uploads) > 1
             chained = any(each.access.conflicts(following.access) for each in submissions[place + 1 : place + 2])
-            if (several or chained) and self._is_short(following):
+            if self._sink is not None or ((several or chained) and self._is_short(following)):
                 self._settle_these([following])
             else:
                 self._start(following)
@@ -445,6 +461,8 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         self._finish(head)
 
     def _is_short(self, submission: Submission) -> bool:
+        if self._sink is not None:
+            return True  # only what is waited for in one piece has times
         others = [s for s in self.device.running.values() if s is not submission]
         return sum(s.seconds() for s in (*others, submission)) < _SHORT
 
@@ -485,6 +503,9 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
             touched = submission.access.all | ({canary.id} if canary is not None else set())
             return sequence, touched
 
+        if self._sink is not None and submission.dispatches:
+            self._evaluate_timed(submission, self._sink)
+            return
         try:
             if submission.kept is None:
                 sequence = device.recording(key, record)
@@ -502,6 +523,40 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         self._count(submission, 1)
         if canary is not None and not canary.mirror[0]:
             raise device.lose("a submission did not run to its end")
+
+    def _evaluate_timed(self, submission: Submission, sink: Sink) -> None:
+        """Runs a submission of one dispatch inside kp, with a timestamp after each operation."""
+        device = self.device
+        operations = self._operations(submission)
+        canary = self._flag if device.needs_canary else None
+        try:
+            # One for the beginning, and one for the canary; a slot too few would crash.  Kompute never resets its
+            # queries, as Vulkan asks: no driver minds, but the layers do.
+            has_times = not device.is_validated
+            sequence = device.manager.sequence(0, len(operations) + 2) if has_times else device.manager.sequence()
+            for operation in operations:
+                sequence.record(operation)
+            if canary is not None:
+                sequence.record(device.kp.OpTensorSyncLocal([canary.tensor]))
+                canary.mirror[:] = 0
+            device.running[id(submission)] = submission
+            submission.started = time.perf_counter()
+            _call(submission.done, device.kp.Sequence.eval, sequence)
+            ticks = sequence.get_timestamps() if has_times else []
+        except RuntimeError as error:
+            raise self._failed(error) from error
+        self._count(submission, 1)
+        if canary is not None and not canary.mirror[0]:
+            raise device.lose("a submission did not run to its end")
+        seen, info = time.perf_counter(), device.info
+        (each,) = submission.dispatches  # timed ones come alone
+        started, seconds = submission.started, seen - submission.started
+        if has_times:
+            before = len(operations) - bool(submission.downloads) - 1
+            begin, end = ticks[before : before + 2]
+            started, seconds = begin * info.tick, ((end - begin) & ((1 << info.tick_bits) - 1)) * info.tick
+        launch, key = each.dispatch.launch, each.program.key
+        sink(Timing(key, started, seconds, launch, each.enqueued, submission.started, seen))
 
     def _start(self, submission: Submission) -> None:
         """Hands every operation to the device and returns."""

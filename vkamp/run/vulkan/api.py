@@ -124,7 +124,7 @@ class Api:
             self.features = FeatureChain(self.vk, self.physical, version, extensions)
             self.properties = self.ffi.new("VkPhysicalDeviceProperties*")
             self.vk.lib.vkGetPhysicalDeviceProperties(self.physical, self.properties)
-            self.family, count, self.timestamp_bits = self._choose_family()
+            self.family, count = self._choose_family()
             self.device = self._create_device(extensions, count)
             get = self.vk.lib.vkGetDeviceProcAddr
             for name in _FUNCTIONS:
@@ -161,8 +161,8 @@ class Api:
             raise AmpError(f"{info.name} is not there any more")
         return min(same, key=lambda row: row[:2])[2]
 
-    def _choose_family(self) -> tuple[int, int, int]:
-        """The first family of queues that compute: its number, how many queues to make, bits of its timestamps."""
+    def _choose_family(self) -> tuple[int, int]:
+        """The first family of queues that compute: its number, and how many queues to make."""
         count = self.ffi.new("uint32_t*")
         ask = self.vk.lib.vkGetPhysicalDeviceQueueFamilyProperties
         ask(self.physical, count, self.null)
@@ -170,7 +170,7 @@ class Api:
         ask(self.physical, count, rows)
         for number in range(count[0]):
             if rows[number].queueFlags & self.vk.VK_QUEUE_COMPUTE_BIT:
-                return number, min(rows[number].queueCount, _QUEUES), rows[number].timestampValidBits
+                return number, min(rows[number].queueCount, _QUEUES)
         raise AmpError("the device has no queue that computes")
 
     def _create_device(self, extensions: frozenset[str], queues: int) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -26,7 +28,7 @@ _HEAVY = 256 << 20
 class DispatchWork:
     """A checked dispatch. It keeps its buffers alive. ``number`` is its own if it may be enqueued more than once."""
 
-    __slots__ = ("access", "dispatch", "is_heavy", "number", "program", "sets", "slots")
+    __slots__ = ("access", "dispatch", "enqueued", "is_heavy", "number", "program", "sets", "slots")
 
     def __init__(
         self,
@@ -39,11 +41,20 @@ class DispatchWork:
     ) -> None:
         self.dispatch = dispatch
         self.number = number
+        #: When, by the host's clock; known for those that are timed.
+        self.enqueued = 0.0
         self.is_heavy = sum([slot.nbytes for slot in slots]) > _HEAVY
         self.slots = slots
         self.program = program
         self.sets = sets
         self.access = access_of([slot.id for slot in slots], dispatch.writes, regions)
+
+    def timed(self) -> DispatchWork:
+        """The same, enqueued now."""
+        made = copy.copy(self)
+        made.number = 0
+        made.enqueued = time.perf_counter()
+        return made
 
 
 class CopyWork:
@@ -205,12 +216,12 @@ class Stamps:
         self._api = api
         self._pool = pool
         self.count = 0
-        self.keys: list[str] = []
+        self.work: list[DispatchWork] = []
 
     def write(self, commands: Any, work: DispatchWork | None = None) -> None:
         """The time when everything before is done; with ``work``, it is the one that begins now."""
         if work is not None:
-            self.keys.append(work.program.key)
+            self.work.append(work)
         stage = self._api.vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT
         self._api.CmdWriteTimestamp(commands, stage, self._pool, self.count)
         self.count += 1

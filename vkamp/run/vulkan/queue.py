@@ -7,6 +7,7 @@ through memory that it sees, by copies that are work as any other.
 
 from __future__ import annotations
 
+import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -15,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.artifacts import Executable
-from vkamp.errors import UnsupportedFeatureError
 from vkamp.lang.region import ByteSet, scatter
-from vkamp.run.engine import Dispatch, Timing
+from vkamp.run.engine import Dispatch, Sink, Timing
 from vkamp.run.plan import Access, joint
 from vkamp.run.queue import BaseQueue, DeviceBuffer, moved
 from vkamp.run.vulkan.api import VulkanError
@@ -49,7 +49,7 @@ _POLL = 1e-4
 class _Submission:
     """Work that was handed to the device; it is held until the device is done with it."""
 
-    __slots__ = ("access", "frame", "held", "is_over", "pieces", "sink", "slots", "staged", "stamps")
+    __slots__ = ("access", "frame", "held", "is_over", "pieces", "sink", "slots", "staged", "stamps", "submitted")
 
     def __init__(
         self,
@@ -70,6 +70,7 @@ class _Submission:
         self.staged = sum([each.nbytes for each in work if isinstance(each, CopyWork)])
         self.stamps = stamps
         self.sink = sink
+        self.submitted = 0.0 if stamps is None else time.perf_counter()
         self.is_over = False
 
     @classmethod
@@ -89,7 +90,6 @@ class _State(NamedTuple):
     hazards: Hazards
 
 
-Sink = Callable[[Timing], None]
 Buffer = DeviceBuffer[Slot]
 
 
@@ -100,7 +100,6 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         super().__init__()
         self.device: VulkanDevice = device
         self._state = _State([], [], Hazards())
-        self._sink: Sink | None = None
         self._recorder = Recorder(device.api)
         self._repeats = Repeats()
         self._poll = 0.0 if device.info.kind == "cpu" else _POLL
@@ -158,7 +157,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         oldest = None
         with self.device.lock:
             pending = self._state.pending
-            pending.append(work)
+            pending.append(work if self._sink is None else work.timed())
             if self.immediate or work.is_heavy or len(pending) >= _MAX_PENDING:
                 self._submit()
                 oldest = self._excess()
@@ -173,7 +172,8 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         oldest = None
         with self.device.lock:
             if self._sink is not None:
-                self._state.pending.extend(recording.work)  # to be recorded with timestamps
+                # Recorded anew, with timestamps.
+                self._state.pending.extend([each.timed() for each in recording.work])
                 self._submit()
             else:
                 self._submit()
@@ -203,21 +203,13 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
 
         return wait
 
-    def profile(self, sink: Sink | None) -> None:
-        if sink is not None and not self.device.api.timestamp_bits:
-            raise UnsupportedFeatureError(f"{self.info.name} has no timestamps")
-        self._check()
-        with self.device.lock:
-            self._submit()
-            self._sink = sink
-
     def close(self) -> None:
-        if self._closed or self.device.forked or self.device.closed:
+        if not self.is_open or self.device.forked or self.device.closed:
             return
         with self.device.lock:
             if self.device.removed is None:
                 self.settle_running()
-            self._closed = True
+            self.is_open = False
             self._repeats.clear()
             self._state = _State([], [], Hazards())
 
@@ -519,12 +511,21 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
 
     def _times(self, submission: _Submission, stamps: Stamps) -> list[Timing]:
         """How long the dispatches of a submission took."""
-        api = self.device.api
-        mask = (1 << api.timestamp_bits) - 1
-        seconds = api.properties.limits.timestampPeriod * 1e-9
+        info = self.device.info
+        mask, seen = (1 << info.tick_bits) - 1, time.perf_counter()
         ticks = self._frames.ticks(submission.frame, stamps.count)
-        pairs = zip(stamps.keys, ticks[::2], ticks[1::2], strict=True)
-        return [Timing(key, begin * seconds, ((end - begin) & mask) * seconds) for key, begin, end in pairs]
+        return [
+            Timing(
+                work.program.key,
+                begin * info.tick,
+                ((end - begin) & mask) * info.tick,
+                work.dispatch.launch,
+                work.enqueued,
+                submission.submitted,
+                seen,
+            )
+            for work, begin, end in zip(stamps.work, ticks[::2], ticks[1::2], strict=True)
+        ]
 
 
 def _touches(access: Access, slot: Slot, writes_only: bool) -> bool:

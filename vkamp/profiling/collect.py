@@ -1,0 +1,133 @@
+"""The events of the queues, and how they become a profile."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from vkamp.errors import AmpError
+from vkamp.profiling.records import Profile, ProfiledLaunch, ProfiledTransfer
+from vkamp.run.accelerators import observe, stop_observing
+from vkamp.run.engine import Queue, Sink, Timing, Transfer
+
+__all__ = ["profile"]
+
+
+class _View:
+    """The events of one queue."""
+
+    def __init__(self, queue: Queue) -> None:
+        info = queue.info
+        self.accelerator = info.name if info.engine in ("kompute", "reference") else f"{info.name} @ {info.engine}"
+        self.timings: list[Timing] = []
+        self.transfers: list[Transfer] = []
+
+    def take(self, event: Timing | Transfer) -> None:
+        """A sink."""
+        if isinstance(event, Timing):
+            self.timings.append(event)
+        else:
+            self.transfers.append(event)
+
+    def first(self) -> float:
+        """When the host first used it."""
+        return min([each.enqueued for each in self.timings] + [each.started for each in self.transfers])
+
+    def clock(self) -> tuple[float, float]:
+        """What to add to the device's clock to have the host's, and by how much that may be too little.
+
+        No launch began before it was submitted, and none ended after that was seen.
+        """
+        least = max((each.submitted - each.started for each in self.timings), default=0.0)
+        most = min((each.seen - each.started - each.seconds for each in self.timings), default=0.0)
+        return least, max(0.0, most - least)
+
+
+class _Collector:
+    """Takes the events of all queues while a profile is taken."""
+
+    def __init__(self) -> None:
+        self.began = time.perf_counter()
+        self._lock = threading.Lock()
+        self._views: list[_View] = []
+        self._missed: list[str] = []
+
+    def sink(self, queue: Queue) -> Sink:
+        """What takes the events of a queue."""
+        with self._lock:
+            self._views.append(_View(queue))
+            return self._views[-1].take
+
+    def missed(self, queue: Queue, reason: AmpError) -> None:
+        """A queue whose events, or some of them, are not to be had."""
+        text = str(reason) if queue.info.name in str(reason) else f"{queue.info.name}: {reason}"
+        with self._lock:
+            if text not in self._missed:
+                self._missed.append(text)
+
+    def finish(self, made: Profile) -> None:
+        """Fills in the profile."""
+        seconds = time.perf_counter() - self.began
+        launches: list[ProfiledLaunch] = []
+        transfers: list[ProfiledTransfer] = []
+        uncertainty = 0.0
+        used = sorted((view for view in self._views if view.timings or view.transfers), key=_View.first)
+        for number, view in enumerate(used, 1):
+            offset, doubt = view.clock()
+            uncertainty = max(uncertainty, doubt)
+            launches += (self._launch(view, number, each, offset - self.began) for each in view.timings)
+            transfers += (
+                ProfiledTransfer(
+                    each.direction,
+                    each.nbytes,
+                    view.accelerator,
+                    number,
+                    each.started - self.began,
+                    each.finished - self.began,
+                )
+                for each in view.transfers
+            )
+        launches.sort(key=lambda each: each.started)
+        transfers.sort(key=lambda each: each.started)
+        made._end(seconds, tuple(launches), tuple(transfers), uncertainty, tuple(self._missed))
+
+    def _launch(self, view: _View, number: int, timing: Timing, offset: float) -> ProfiledLaunch:
+        launch = timing.launch
+        started = timing.started + offset
+        return ProfiledLaunch(
+            "(unnamed)" if launch is None else launch.kernel,
+            () if launch is None else launch.domain,
+            None if launch is None else launch.tile,
+            view.accelerator,
+            number,
+            timing.enqueued - self.began,
+            timing.submitted - self.began,
+            started,
+            started + timing.seconds,
+            timing.seconds,
+        )
+
+
+@contextmanager
+def profile() -> Iterator[Profile]:
+    """Looks on while launches run: times on the device, bytes moved, gaps; gives a :class:`Profile`.
+
+    Used as ``with amp.profile() as p:``; of all accelerator_views and threads. The end of the block waits for
+    everything that was launched in it; then ``print(p)`` shows a table, and ``p.save("trace.json")`` writes a trace for
+    Perfetto.
+
+    While a profile is taken, launches do not overlap on the device, recorded ones are recorded anew, and through
+    Kompute each is waited for on its own: what a launch takes is right, what happens between two is slower than
+    without. Raises ``AmpError`` inside another profile.
+    """
+    collector, made = _Collector(), Profile()
+    observe(collector)
+    try:
+        yield made
+    finally:
+        try:
+            stop_observing()
+        finally:
+            collector.finish(made)

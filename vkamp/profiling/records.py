@@ -1,0 +1,203 @@
+"""A profile and what it consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from os import PathLike
+from typing import Literal
+
+from vkamp.errors import AmpError
+
+__all__ = ["Gap", "Profile", "ProfiledLaunch", "ProfiledTransfer"]
+
+
+@dataclass(frozen=True)
+class ProfiledLaunch:
+    """A launch in a profile.
+
+    ``kernel``: its name. ``domain``: threads per dimension. ``tile``: threads of a tile per dimension, or None.
+    ``accelerator``: the device's description, and the engine behind an @ unless it is Kompute. ``view``: the number of
+    the accelerator_view in the profile, from 1.
+
+    Times are in seconds since the profile began. ``seconds`` is how long the device worked on it, by the device's own
+    clock (the host's, on the reference accelerator). ``queued``: when it was launched; ``submitted``: when it was
+    handed to the driver. ``started`` and ``finished`` are the device's times on the host's clock, as well as the two
+    can be told apart: see :attr:`Profile.uncertainty`.
+    """
+
+    kernel: str
+    domain: tuple[int, ...]
+    tile: tuple[int, ...] | None
+    accelerator: str
+    view: int
+    queued: float
+    submitted: float
+    started: float
+    finished: float
+    seconds: float
+
+    @property
+    def shape(self) -> str:
+        """Domain and tile as text: ``"512 x 600 in tiles of 16 x 16"``."""
+        text = " x ".join(map(str, self.domain))
+        return text if self.tile is None else f"{text} in tiles of {' x '.join(map(str, self.tile))}"
+
+
+@dataclass(frozen=True)
+class ProfiledTransfer:
+    """Bytes that the host moved to a device (``"up"``) or from it (``"down"``).
+
+    ``started`` and ``finished``: when the call began and returned, in seconds since the profile began. An upload may
+    return before the device has the bytes; a download waits for the launches that it needs, too.
+    """
+
+    direction: Literal["up", "down"]
+    nbytes: int
+    accelerator: str
+    view: int
+    started: float
+    finished: float
+
+    @property
+    def seconds(self) -> float:
+        """How long the call took."""
+        return self.finished - self.started
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A time in which an accelerator_view had nothing to run between two launches.
+
+    ``before`` and ``after`` are the launches around it. ``host_was_late``: the later one was not launched yet when the
+    gap began; otherwise it waited in a list of launches, for memory, or for the driver.
+    """
+
+    before: ProfiledLaunch
+    after: ProfiledLaunch
+
+    @property
+    def accelerator(self) -> str:
+        """The device's description."""
+        return self.before.accelerator
+
+    @property
+    def started(self) -> float:
+        """When it began, in seconds since the profile began."""
+        return self.before.finished
+
+    @property
+    def seconds(self) -> float:
+        """How long it lasted."""
+        return self.after.started - self.before.finished
+
+    @property
+    def host_was_late(self) -> bool:
+        """Whether the later launch came after the gap had begun."""
+        return self.after.queued > self.before.finished
+
+
+class Profile:
+    """What ran and what moved while ``amp.profile()`` looked on; ``print(p)`` shows it as a table.
+
+    ``launches`` (:class:`ProfiledLaunch`, in the order in which they began), ``transfers``
+    (:class:`ProfiledTransfer`), ``gaps`` (:class:`Gap`), ``seconds`` (how long the profile took). ``not_covered``: in
+    words, what could not be looked at. All of it is there when the ``with`` block has ended; before, ``AmpError``.
+    """
+
+    def __init__(self) -> None:
+        self._is_over = False
+        self._seconds = 0.0
+        self._launches: tuple[ProfiledLaunch, ...] = ()
+        self._transfers: tuple[ProfiledTransfer, ...] = ()
+        self._uncertainty = 0.0
+        self._not_covered: tuple[str, ...] = ()
+
+    def _end(
+        self,
+        seconds: float,
+        launches: tuple[ProfiledLaunch, ...],
+        transfers: tuple[ProfiledTransfer, ...],
+        uncertainty: float,
+        not_covered: tuple[str, ...],
+    ) -> None:
+        self._seconds, self._launches, self._transfers = seconds, launches, transfers
+        self._uncertainty, self._not_covered = uncertainty, not_covered
+        self._is_over = True
+
+    def _check(self) -> None:
+        if not self._is_over:
+            raise AmpError("the profile has not ended: look at it after its with block")
+
+    @property
+    def launches(self) -> tuple[ProfiledLaunch, ...]:
+        """The launches, in the order in which they began on their devices."""
+        self._check()
+        return self._launches
+
+    @property
+    def transfers(self) -> tuple[ProfiledTransfer, ...]:
+        """What the host moved, in the order of the calls."""
+        self._check()
+        return self._transfers
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """The times between launches in which a view had nothing to run, in their order."""
+        self._check()
+        return tuple(sorted(self._find_gaps(), key=lambda gap: gap.started))
+
+    @property
+    def seconds(self) -> float:
+        """How long the profile took, by the host's clock."""
+        self._check()
+        return self._seconds
+
+    @property
+    def uncertainty(self) -> float:
+        """By how many seconds ``started`` and ``finished`` of launches may be early on the host's clock: a launch
+        begins some time between its submission and its end's being noticed, and the earliest possible is taken. How
+        long a launch took, and what lies between two of a view, is not touched by it.
+        """
+        self._check()
+        return self._uncertainty
+
+    @property
+    def not_covered(self) -> tuple[str, ...]:
+        """In words, what could not be looked at."""
+        self._check()
+        return self._not_covered
+
+    @property
+    def accelerators(self) -> dict[int, str]:
+        """The accelerators by the numbers of their views."""
+        self._check()
+        found = {each.view: each.accelerator for each in self._launches}
+        return dict(sorted((found | {each.view: each.accelerator for each in self._transfers}).items()))
+
+    def _find_gaps(self) -> Iterator[Gap]:
+        for _, group in groupby(sorted(self._launches, key=lambda each: each.view), key=lambda each: each.view):
+            last: ProfiledLaunch | None = None
+            for each in group:
+                if last is not None and each.started > last.finished:
+                    yield Gap(last, each)
+                if last is None or each.finished > last.finished:
+                    last = each
+
+    def __str__(self) -> str:
+        from vkamp.profiling.table import table
+
+        return table(self)
+
+    def __repr__(self) -> str:
+        if not self._is_over:
+            return "<Profile: not over>"
+        return f"<Profile: {len(self._launches)} launches, {len(self._transfers)} transfers, {self._seconds:.6f} s>"
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes a trace in Chrome's format (JSON): open it in Perfetto (ui.perfetto.dev) or ``chrome://tracing``."""
+        from vkamp.profiling.trace import write
+
+        self._check()
+        write(self, path)
