@@ -79,6 +79,9 @@ def _table(rows: Sequence[Measurement]) -> list[str]:
         lines.append((names.get(path, rows[0].group), *HEADER[1:]))
         for row in rows:
             if row.accelerator == path:
+                if not row.values:
+                    lines.append((f"  {row.name}", str(row.notes["missing"]), "", "", "", ""))
+                    continue
                 times = [_time(value) for value in (row.median, min(row.values), max(row.values))]
                 target = "" if row.target is None else _time(row.target)
                 verdict = {None: "", True: "met", False: "MISSED"}[row.met]
@@ -135,7 +138,7 @@ def _record(row: Measurement) -> dict[str, Any]:
         "group": row.group,
         "name": row.name,
         "accelerator": row.accelerator,
-        "median_seconds": round(row.median, 9),
+        "median_seconds": round(row.median, 9) if row.values else None,
         "target_seconds": row.target,
         "met": row.met,
         "values_seconds": [round(value, 9) for value in row.values],

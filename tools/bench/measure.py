@@ -37,7 +37,10 @@ class Options:
 
 @dataclass(frozen=True)
 class Measurement:
-    """The times that one thing took, in seconds; `target` is the most that is acceptable, where there is such."""
+    """The times that one thing took, in seconds; `target` is the most that is acceptable, where there is such.
+
+    Without times it did not run, and the note `missing` says why.
+    """
 
     group: str
     name: str
@@ -54,7 +57,7 @@ class Measurement:
     @property
     def met(self) -> bool | None:
         """Whether the median is within the target; None where there is none."""
-        return None if self.target is None else self.median <= self.target
+        return None if self.target is None or not self.values else self.median <= self.target
 
 
 def check(condition: object, what: str) -> None:
