@@ -459,6 +459,27 @@ def under_one_condition(t_idx, a, out, n):
         values[t_idx.local] = a[t_idx]
 
 
+@found("VKA630: `values[1]` is read here by thread (0) and written by thread (1)",
+       "values[(t_idx.local[0] + 1) % 32]", LINE.tile(32), floats(1536), floats(1536), 3)  # fmt: skip
+def behind_a_loop(t_idx, a, out, n):
+    values = amp.tile_static(32, amp.float32)
+    values[t_idx.local] = 0.0
+    for _ in range(n):
+        t_idx.barrier.wait()
+        values[t_idx.local] = a[t_idx]
+    out[t_idx] = values[(t_idx.local[0] + 1) % 32]
+
+
+@found("VKA630: `values[1]` is read here by thread (0) and written by thread (1)",
+       "values[(t_idx.local[0] + 1) % 32]", LINE.tile(32), floats(1536), floats(1536), 3)  # fmt: skip
+def behind_a_loop_of_writes(t_idx, a, out, n):
+    values = amp.tile_static(32, amp.float32)
+    for _ in range(n):
+        t_idx.barrier.wait()
+        values[t_idx.local] = a[t_idx]
+    out[t_idx] = values[(t_idx.local[0] + 1) % 32]
+
+
 # -- left open -----------------------------------------------------------------------------------------------------
 
 

@@ -296,3 +296,43 @@ def test_equal_kernels_of_two_structs_of_one_name() -> None:
 
     text = glsl(function, args=buffers(a=(first, 1), b=(second, 1)))
     assert "a[idx_0].x = b[idx_0].x;" in text
+
+
+@amp.func
+def first_of(values):
+    return values[0]
+
+
+@amp.func
+def ends_of(values):
+    return first_of(values) + values[3]
+
+
+@amp.func
+def clear(values):
+    values[0] = 0
+
+
+@amp.func
+def clear_and_add(values):
+    clear(values)
+    return values[1]
+
+
+def test_arrays_are_passed_for_writing_only_where_they_are_written() -> None:
+    def function(idx, a):
+        mine = amp.private(4, amp.int32)
+        for k in range(4):
+            mine[k] = a[idx] + k
+        a[idx] = ends_of(mine) + clear_and_add(mine) + mine[0]
+
+    program = Program(function, 1, None, buffers(a=(INT32, 1)))
+    text = emit(program.kernel(), program.target).glsl
+    spirv.compile(text)
+    assert re.findall(r"^\w+ (\w+)\((.*)\) {", text, re.MULTILINE) == [
+        ("first_of", "int values[4]"),
+        ("ends_of", "int values[4]"),
+        ("clear", "inout int values[4]"),
+        ("clear_and_add", "inout int values[4]"),
+        ("main", ""),
+    ]

@@ -152,6 +152,27 @@ def test_every_kind_of_element(accelerator_view):
 
 
 @amp.kernel
+def components(idx, floats, records):
+    k = idx[0] % 3
+    amp.atomic_fetch_add(floats.reinterpret_as(amp.float2)[k].y, 1.0)
+    amp.atomic_fetch_add(floats.reinterpret_as(amp.float3)[k % 2 + 1].z, 0.5)
+    amp.atomic_fetch_sub(records.reinterpret_as(amp.float4)[k].w, 2.0)
+
+
+def test_floats_in_memory_seen_as_vectors(accelerator_view):
+    floats, records = amp.array_view(np.zeros(10, F32)), amp.array_view(np.zeros((12, 2), F32).reshape(24))
+    amp.parallel_for_each(accelerator_view, amp.extent(12), components, floats, records)
+    wanted = np.zeros(10)
+    wanted[[1, 3, 5]] += 4
+    wanted[5] += 8 * 0.5
+    wanted[8] += 4 * 0.5
+    same(np.asarray(floats), wanted)
+    far = np.zeros(24)
+    far[[3, 7, 11]] = -8
+    same(np.asarray(records), far)
+
+
+@amp.kernel
 def float_results(t, cells, old):
     i = t.local[0]
     shared = amp.tile_static(4, amp.float32)

@@ -253,3 +253,40 @@ def test_names_that_glsl_reserves(accelerator_view):
         accelerator_view, amp.extent(3), names_that_glsl_reserves, amp.array_view(a), amp.array_view(b), out
     )
     same(np.asarray(out), np.maximum(b + 15, a * 2) + 5)
+
+
+@amp.kernel
+def of_some_branches(idx, a, out):
+    k = idx[0]
+    for turn in range(3):
+        if a[k] < 0:
+            out[k] = -1
+        elif a[k] == turn:
+            part = a[k] * 2
+            out[k] += part
+        else:
+            part = turn
+            out[k] += 10 * part
+        while out[k] > 100:
+            if turn == 0:
+                out[k] -= 1
+            elif turn == 1:
+                rest = out[k] - 50
+                out[k] = rest
+            else:
+                rest = 7
+                out[k] = rest
+
+
+def test_variables_of_some_branches_in_a_loop(accelerator_view):
+    a = np.array([-1, 0, 1, 2, 3, 60, 101], I32)
+    out = np.array([0, 0, 99, 0, 101, 150, 300], I32)
+    wanted = out.copy()
+    for k in range(a.size):
+        for turn in range(3):
+            wanted[k] = -1 if a[k] < 0 else wanted[k] + (2 * a[k] if a[k] == turn else 10 * turn)
+            while wanted[k] > 100:
+                wanted[k] = [wanted[k] - 1, wanted[k] - 50, 7][turn]
+    found = amp.array_view(out)
+    amp.parallel_for_each(accelerator_view, amp.extent(a.size), of_some_branches, amp.array_view(a), found)
+    same(np.asarray(found), wanted)
