@@ -1,16 +1,17 @@
 """Plants faults in the compiler, one at a time, and says which of them the tests catch.
 
-tools/env python -m tools.mutate --count 40 --seed 1           mutants of vkamp/emit, front, check and ir
+tools/env python -m tools.mutate --count 40 --seed 1           mutants of vkamp/emit, lower, front, check and ir
 tools/env python -m tools.mutate --room check --count 20       of one room
 tools/env python -m tools.mutate --only vkamp/emit/ranges.py:120:8:compare     one mutant again
+tools/env python -m tools.mutate --count 40 --seed 1 --list    only says which
 tools/env python -m tools.mutate --count 40 -- -q --vkamp-accelerators swiftshader,reference    words for pytest
 
 A mutant is one small change of the syntax tree: a comparison or an arithmetic operator replaced, a condition negated,
 ``and`` for ``or``, a number one larger, an argument of a call exchanged with its neighbour, a statement left out.  It
 is *caught* if a test fails, or if the tests do not end.  First the tests that belong to the room run, then all the
 others, so that a mutant that survives has survived everything; with ``--near`` the room's own alone, which is quick and
-leaves survivors for a second look.  The tests also run without a fault: what fails then catches nothing, and the result
-is void.
+leaves survivors for a second look.  All runs share their compiled shaders.  The tests also run without a fault: what
+fails then catches nothing, and the result is void.
 """
 
 from __future__ import annotations
@@ -33,11 +34,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("emit", "front", "check", "ir")
+ROOMS = ("emit", "lower", "front", "check", "ir")
 
 #: The tests that look at a room first of all; whatever is left of tests/ follows.
 FIRST = {
     "emit": ("tests/emit", "tests/language"),
+    "lower": ("tests/lower", "tests/language", "tests/corpus"),
     "front": ("tests/errors", "tests/language"),
     "check": ("tests/check", "tests/checking", "tests/corpus", "tests/errors"),
     "ir": ("tests/ir", "tests/emit", "tests/language"),
@@ -176,8 +178,10 @@ class Verdict:
     seconds: float
 
 
-def judge(mutant: Mutant, words: Sequence[str], limit: float, *, near: bool = False) -> Verdict:
-    """Runs the tests on a copy of the project with the fault in it."""
+def judge(
+    mutant: Mutant, words: Sequence[str], limit: float, *, near: bool = False, cache: Path | None = None
+) -> Verdict:
+    """Runs the tests on a copy of the project with the fault in it; compiled shaders are kept in ``cache``."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="vkamp-mutant-") as folder:
         place = _project(Path(folder))
@@ -186,19 +190,21 @@ def judge(mutant: Mutant, words: Sequence[str], limit: float, *, near: bool = Fa
         room = mutant.path.split("/")[1]
         first = [name for name in FIRST[room] if (place / name).exists()]
         rest = [f"--ignore={name}" for name in (*first, *LEFT_OUT)]
-        by = _failure(place, [*words, *first], limit)
+        by = _failure(place, [*words, *first], limit, cache)
         if not by and not near:
-            by = _failure(place, [*words, *rest, "tests"], limit)
+            by = _failure(place, [*words, *rest, "tests"], limit, cache)
     return Verdict(mutant, by, time.monotonic() - start)
 
 
-def control(rooms: Sequence[str], words: Sequence[str], limit: float, *, near: bool = False) -> str:
+def control(
+    rooms: Sequence[str], words: Sequence[str], limit: float, *, near: bool = False, cache: Path | None = None
+) -> str:
     """The first test that fails without a fault; ``""`` if none does."""
     with tempfile.TemporaryDirectory(prefix="vkamp-control-") as folder:
         place = _project(Path(folder))
         near_by = {name for room in rooms for name in FIRST[room] if (place / name).exists()}
         wanted = sorted(near_by) if near else [*(f"--ignore={name}" for name in LEFT_OUT), "tests"]
-        return _failure(place, [*words, *wanted], limit)
+        return _failure(place, [*words, *wanted], limit, cache)
 
 
 def _project(place: Path) -> Path:
@@ -215,9 +221,10 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copy(source, target)
 
 
-def _failure(place: Path, words: Sequence[str], limit: float) -> str:
+def _failure(place: Path, words: Sequence[str], limit: float, cache: Path | None) -> str:
     """The first test that fails; ``""`` if none does."""
-    environment = {**os.environ, "PYTHONPATH": _path(place), "VKAMP_CACHE_DIR": str(place / "cache")}
+    # Shaders are kept by their text, which no fault in these rooms makes wrong: most are the same in every run.
+    environment = {**os.environ, "PYTHONPATH": _path(place), "VKAMP_CACHE_DIR": str(cache or place / "cache")}
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--tb=no", *words]
     try:
         done = subprocess.run(
@@ -248,6 +255,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", action="append", metavar="NAME", help="mutants by the names that a run has printed")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit", type=float, default=1800, help="seconds that the tests may take (default 1800)")
+    parser.add_argument("--list", action="store_true", help="show the mutants and run none")
     parser.add_argument("--near", action="store_true", help="run the tests of the mutant's room only")
     parser.add_argument("pytest", nargs="*", help="words for pytest, after --")
     options = parser.parse_args(arguments)
@@ -256,20 +264,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
         mutants = [known[name] for name in options.only]
     else:
         mutants = choose(options.room or ROOMS, options.count, options.seed)
+    if options.list:
+        for mutant in mutants:
+            print(f"{mutant.name}\n{_change(mutant)}")
+        return 0
     caught = 0
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+    with (
+        tempfile.TemporaryDirectory(prefix="vkamp-mutants-cache-") as cache,
+        concurrent.futures.ThreadPoolExecutor(options.jobs) as pool,
+    ):
         rooms = sorted({mutant.path.split("/")[1] for mutant in mutants})
-        without = pool.submit(control, rooms, options.pytest, options.limit, near=options.near)
-        running = [pool.submit(judge, mutant, options.pytest, options.limit, near=options.near) for mutant in mutants]
+        how = {"near": options.near, "cache": Path(cache)}
+        without = pool.submit(control, rooms, options.pytest, options.limit, **how)
+        running = [pool.submit(judge, mutant, options.pytest, options.limit, **how) for mutant in mutants]
         for each in concurrent.futures.as_completed(running):
             verdict = each.result()
             caught += bool(verdict.by)
             _show(verdict)
-    if without.result():
-        print(f"void: without a fault {without.result()} fails, too")
+        failing = without.result()
+    if failing:
+        print(f"void: without a fault {failing} fails, too")
         return 2
     print(f"{caught} of {len(mutants)} mutants caught (seed {options.seed})")
     return 0 if caught >= 0.95 * len(mutants) else 1
+
+
+def _change(mutant: Mutant) -> str:
+    return f"  - {mutant.old}\n  + {mutant.new}"
 
 
 def _show(verdict: Verdict) -> None:
@@ -277,7 +298,7 @@ def _show(verdict: Verdict) -> None:
     if verdict.by:
         print(f"caught    {mutant.name}  {verdict.seconds:.0f} s  {verdict.by}", flush=True)
     else:
-        print(f"SURVIVED  {mutant.name}  {verdict.seconds:.0f} s\n  - {mutant.old}\n  + {mutant.new}", flush=True)
+        print(f"SURVIVED  {mutant.name}  {verdict.seconds:.0f} s\n{_change(mutant)}", flush=True)
 
 
 if __name__ == "__main__":
