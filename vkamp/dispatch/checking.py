@@ -160,7 +160,8 @@ class _Check:
         known = self.prepared.entry.checked_executables
         if key not in known:
             # What is checked are the threads as the program has them.
-            target = dataclasses.replace(self.prepared.target, lowering="threads")
+            waits = self.prepared.view._queue.info.fences_wait
+            target = dataclasses.replace(self.prepared.target, lowering="threads", fences_wait=waits)
             known[key] = pipeline.executable(compiled.kernel, target)
         return known[key]
 

@@ -224,7 +224,8 @@ def plain_target(domain: Domain, limits: Limits, view: accelerator_view) -> Targ
         limits.push_bytes // 4,
         limits.tile_threads,
         reference=view.accelerator.device_path == "reference",
-        fences_wait=view._queue.info.fences_wait,
+        # Without tiles there are none: so the drivers of CPUs can share a program.
+        fences_wait=domain.tile is not None and view._queue.info.fences_wait,
         most_unrolled=view._queue.info.most_unrolled,
     )
 

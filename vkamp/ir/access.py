@@ -61,9 +61,7 @@ class Access:
 def own_nodes(statement: Stmt) -> Iterator[Node]:
     """The statement and its operands with everything under them, without the statements of nested blocks."""
     yield statement
-    for child in children(statement):
-        if not isinstance(child, Stmt):
-            yield from walk(child)
+    yield from walk(*(child for child in children(statement) if not isinstance(child, Stmt)))
 
 
 def access(kernel: Kernel) -> dict[str, Access]:
@@ -74,11 +72,25 @@ def access(kernel: Kernel) -> dict[str, Access]:
     return table
 
 
+#: The answers for the last kernels: passes ask for the same one again and again.
+_known: tuple[tuple[Kernel, dict[tuple[str, Type], Access]], ...] = ()
+
+
 def typed_access(kernel: Kernel) -> dict[tuple[str, Type], Access]:
     """What is done with each container's memory as elements of each type: its own, and those it is reinterpreted as.
 
     In the order of the parameters; a container that is not accessed has no entry.
     """
+    global _known
+    for known, found in _known:
+        if known is kernel:
+            return dict(found)
+    found = _typed_access(kernel)
+    _known = ((kernel, found), *_known[:3])
+    return dict(found)
+
+
+def _typed_access(kernel: Kernel) -> dict[tuple[str, Type], Access]:
     order = {buffer.name: number for number, buffer in enumerate(kernel.buffers)}
     table: dict[tuple[str, Type], Access] = {}
     for function in (*kernel.functions, kernel.body):

@@ -602,37 +602,46 @@ class Kernel:
 # -- traversal -----------------------------------------------------------------------------------------------------
 
 
-_OPERAND_FIELDS: dict[type[Node], tuple[str, ...]] = {}
+#: What the annotation of a field that holds nodes names.
+_HOLDERS = ("Expr", "Place", "Block", "Local")
+_OPERANDS: dict[type[Node], tuple[tuple[str, bool], ...]] = {}
 
 
-def _operand_fields(cls: type[Node]) -> tuple[str, ...]:
-    """The fields of a class that may hold nodes; spans and types never do."""
-    names = _OPERAND_FIELDS.get(cls)
-    if names is None:
-        names = tuple(f.name for f in dataclasses.fields(cls) if f.name not in ("span", "type"))
-        _OPERAND_FIELDS[cls] = names
-    return names
+def _operands(cls: type[Node]) -> tuple[tuple[str, bool], ...]:
+    """The fields of a class that hold nodes, the last first, each with whether it holds any number of them."""
+    found = _OPERANDS.get(cls)
+    if found is None:
+        fields = [f for f in dataclasses.fields(cls) if any(name in str(f.type) for name in _HOLDERS)]
+        found = tuple((f.name, str(f.type) == "Block" or str(f.type).startswith("tuple")) for f in reversed(fields))
+        _OPERANDS[cls] = found
+    return found
 
 
-def children(node: Node) -> Iterator[Node]:
+def children(node: Node) -> list[Node]:
     """The direct operands and nested statements of a node, in evaluation order."""
-    for name in _operand_fields(type(node)):
+    found: list[Node] = []
+    _push(node, found)
+    found.reverse()
+    return found
+
+
+def _push(node: Node, left: list[Node]) -> None:
+    """Adds the children of a node, the last first."""
+    for name, several in _operands(type(node)):
         value = getattr(node, name)
-        if isinstance(value, Node):
-            yield value
-        elif isinstance(value, tuple):
-            for part in value:
-                if isinstance(part, Node):
-                    yield part
+        if several:
+            left.extend(value[::-1])
+        elif value is not None:
+            left.append(value)
 
 
-def walk(node: Node) -> Iterator[Node]:
-    """The node and everything under it, parents first."""
-    left = [node]
+def walk(*nodes: Node) -> Iterator[Node]:
+    """The nodes and everything under them, parents first."""
+    left = list(nodes[::-1])
     while left:
         found = left.pop()
         yield found
-        left.extend(reversed(tuple(children(found))))
+        _push(found, left)
 
 
 def blocks(statement: Stmt) -> tuple[Block, ...]:
@@ -663,18 +672,16 @@ def root_of(place: Place) -> Local | BufferElement:
 def transform(node: Node, change: Callable[[Node], Node]) -> Node:
     """A copy with ``change`` applied to every node, children first; unchanged parts are shared."""
     updates: dict[str, object] = {}
-    for item in dataclasses.fields(node):
-        value = getattr(node, item.name)
-        if isinstance(value, Node):
-            new: object = transform(value, change)
-        elif isinstance(value, tuple) and any(isinstance(v, Node) for v in value):
-            new = tuple(transform(v, change) if isinstance(v, Node) else v for v in value)
-            if all(a is b for a, b in zip(new, value, strict=True)):
-                new = value
-        else:
-            continue
-        if new is not value:
-            updates[item.name] = new
+    for name, several in reversed(_operands(type(node))):
+        value = getattr(node, name)
+        if several:
+            new = [transform(each, change) for each in value]
+            if any(a is not b for a, b in zip(new, value, strict=True)):
+                updates[name] = tuple(new)
+        elif value is not None:
+            one = transform(value, change)
+            if one is not value:
+                updates[name] = one
     if updates:
         node = dataclasses.replace(node, **updates)  # type: ignore[arg-type]
     return change(node)
