@@ -55,6 +55,21 @@ def test_names_that_glsl_cannot_spell(python: str, expected: str) -> None:
     assert Namer().give(python) == expected
 
 
+def test_the_types_of_glsl_are_no_names() -> None:
+    """glslang refuses a variable that is called like one of them."""
+    numbers = ("2", "3", "4", "2x2", "2x3", "2x4", "3x2", "3x3", "3x4", "4x2", "4x3", "4x4")
+    words = [f"{kind}vec{n}" for kind in ("", "i", "u", "b", "d") for n in (2, 3, 4)]
+    words += [f"{kind}mat{n}" for kind in ("", "d") for n in numbers]
+    shapes = ("1D", "2D", "3D", "Cube", "2DRect", "1DArray", "2DArray", "Buffer", "2DMS", "2DMSArray", "CubeArray")
+    words += [f"{kind}{form}{shape}" for kind in ("", "i", "u") for form in ("sampler", "image") for shape in shapes]
+    words += [f"sampler{shape}Shadow" for shape in ("1D", "2D", "Cube", "2DRect", "1DArray", "2DArray", "CubeArray")]
+    names = Namer()
+    given = [names.give(word) for word in words]
+    assert not set(given) & set(words)
+    declared = "\n".join(f"    float {name} = 0.0;" for name in given)
+    spirv.compile(f"#version 450\nlayout(local_size_x = 1) in;\nvoid main() {{\n{declared}\n}}\n")
+
+
 def test_a_taken_name_gets_a_number() -> None:
     outer = Namer()
     assert outer.give("x") == "x"
