@@ -15,11 +15,11 @@ from vkamp import front, sim
 from vkamp.check.uniformity import check_uniformity
 from vkamp.errors import CheckError, CompileError, Span
 from vkamp.front import ArgType, BufferType, Request, ScalarType
-from vkamp.ir.nodes import Barrier, Block, For, If, Kernel, Stmt, While, walk_statements
+from vkamp.ir.nodes import Barrier, Block, For, If, Kernel, Stmt, Subgroup, While, walk_statements
 from vkamp.ir.types import INT32
 from vkamp.ir.verify import verify
 
-__all__ = ["accepted_part", "barriers", "lowered", "run", "source_of"]
+__all__ = ["accepted_part", "barriers", "lowered", "meetings", "run", "source_of"]
 
 TILE, TILES = 4, 2
 UNIFORM = ("a", "b", "c")
@@ -211,9 +211,49 @@ class _Program:
         return "\n".join(self.lines) + "\n"
 
 
-def source_of(seed: int, *, divergent: bool = True) -> str:
+class _Subgroups(_Program):
+    """With functions of subgroups, and the values that they give, between the barriers."""
+
+    def leaf(self) -> str:
+        if self.random.random() < 0.25:
+            return self.random.choice(["u", "v", "u", "v", "amp.subgroup.id()"])
+        return super().leaf()
+
+    def wait(self, indent: int) -> None:
+        r = self.random
+        if r.random() < 0.35:
+            super().wait(indent)
+            return
+        if r.random() < 0.7:
+            tests = [
+                *UNIFORM,
+                "u",
+                "u",
+                "v",
+                "v",
+                "k0",
+                "amp.subgroup.id()",
+                *(DIVERGENT[:1] if self.divergent else ()),
+            ]
+            self.add(indent, f"if {r.choice(tests)} {r.choice('<>')} {r.randint(0, 3)}:")
+            indent += 1
+        function = r.choice(["max", "min", "broadcast_first"])
+        self.add(indent, f"{r.choice('uv')} = amp.subgroup.{function}({self.value()})")
+
+    def assign(self, indent: int) -> None:
+        if self.random.random() < 0.1:
+            self.add(indent, f"{self.random.choice('uv')} = {self.value()}")
+        else:
+            super().assign(indent)
+
+    def start(self, a: str, b: str, x: str) -> None:
+        super().start(a, b, x)
+        self.add(1, f"u, v = {a} + 0, {b} + 0")
+
+
+def source_of(seed: int, *, divergent: bool = True, subgroups: bool = False) -> str:
     """The source; without ``divergent`` no condition and no barrier depends on the thread."""
-    return _Program(seed, divergent=divergent).run()
+    return (_Subgroups if subgroups else _Program)(seed, divergent=divergent).run()
 
 
 def lowered(source: str, name: str) -> Kernel:
@@ -235,18 +275,18 @@ def lowered(source: str, name: str) -> Kernel:
 
 
 def accepted_part(kernel: Kernel) -> Kernel:
-    """The kernel without the barriers that are refused, one after the other."""
+    """The kernel without the barriers and the functions of subgroups that are refused, one after the other."""
     while True:
         refused = _refused(kernel)
         if refused is None:
             return kernel
-        before = barriers(kernel)
+        before = barriers(kernel) + meetings(kernel)
         kernel = _without(kernel, refused.line)
-        assert barriers(kernel) < before, refused
+        assert barriers(kernel) + meetings(kernel) < before, refused
 
 
 def _refused(kernel: Kernel) -> Span | None:
-    """The barrier that the analysis refuses."""
+    """What the analysis refuses."""
     try:
         check_uniformity(kernel)
     except CompileError as error:
@@ -256,7 +296,7 @@ def _refused(kernel: Kernel) -> Span | None:
 
 def _without(kernel: Kernel, line: int) -> Kernel:
     def block(statements: Block) -> Block:
-        kept = [s for s in statements if not (isinstance(s, Barrier) and s.span.line == line)]
+        kept = [s for s in statements if not (isinstance(s, (Barrier, Subgroup)) and s.span.line == line)]
         return tuple(map(inner, kept))
 
     def inner(statement: Stmt) -> Stmt:
@@ -273,6 +313,11 @@ def barriers(kernel: Kernel) -> int:
     return sum(isinstance(s, Barrier) for f in (*kernel.functions, kernel.body) for s in walk_statements(f.body))
 
 
+def meetings(kernel: Kernel) -> int:
+    """How many functions of subgroups the kernel calls."""
+    return sum(isinstance(s, Subgroup) for f in (*kernel.functions, kernel.body) for s in walk_statements(f.body))
+
+
 def run(kernel: Kernel, seed: int) -> str:
     """The kind of what the reference accelerator finds in a run with random inputs; ``""``: nothing."""
     rng = np.random.default_rng(seed)
@@ -280,7 +325,7 @@ def run(kernel: Kernel, seed: int) -> str:
     out = np.zeros(TILE * TILES, np.int32)
     n, m = (int(v) for v in rng.integers(0, 5, 2))
     try:
-        sim.run(kernel, (TILE * TILES,), {"data": data, "out": out}, {"n": n, "m": m}, seed=seed)
+        sim.run(kernel, (TILE * TILES,), {"data": data, "out": out}, {"n": n, "m": m}, seed=seed, subgroup_size=2)
     except CheckError as error:
         return str(error.error_code)
     return ""
