@@ -377,6 +377,77 @@ def test_loops_that_a_subgroup_leaves(accelerator_view):
 
 
 @amp.kernel
+def wanders(t_idx, a, out):
+    """Each thread goes its own way before all of a subgroup meet, twice."""
+    x = a[t_idx]
+    n = 0
+    for i in range(x % 17):
+        if (x >> i) & 1 == 1:
+            if i > 5:
+                continue
+            n += i
+        elif n > 9:
+            break
+        n += 1
+    total = amp.subgroup.add(n)
+    m = n
+    while m % 7 != 0:
+        m += 1
+        if m > total:
+            break
+    out[t_idx] = total * 1000 + amp.subgroup.max(m)
+
+
+def test_threads_meet_again(accelerator_view):
+    a = np.random.default_rng(5).integers(0, 2**20, N).astype(I32)
+    groups, _ = subgroups_of(accelerator_view)
+    out = amp.array_view(np.zeros(N, I32))
+    amp.parallel_for_each(accelerator_view, amp.extent(N).tile(TILE), wanders, amp.array_view(a), out)
+    for group in groups:
+        own = []
+        for x in a[group].tolist():
+            n = 0
+            for i in range(x % 17):
+                if x >> i & 1:
+                    if i > 5:
+                        continue
+                    n += i
+                elif n > 9:
+                    break
+                n += 1
+            own.append(n)
+        total = sum(own)
+        last = []
+        for m in own:
+            while m % 7:
+                m += 1
+                if m > total:
+                    break
+            last.append(m)
+        assert set(np.asarray(out)[group].tolist()) == {total * 1000 + max(last)}
+
+
+@amp.func
+def combined(x, combine):
+    return combine(x)
+
+
+def test_other_names_and_functions_as_arguments(accelerator_view):
+    from vkamp import subgroup
+
+    largest = amp.subgroup.max
+
+    @amp.kernel
+    def k(t_idx, out):
+        x = t_idx.local[0]
+        out[t_idx] = combined(x, amp.subgroup.add) * 100 + subgroup.min(x) + largest(x)
+
+    out = amp.array_view(np.zeros(4, I32))
+    amp.parallel_for_each(accelerator_view, amp.extent(4).tile(4), k, out)
+    assert np.asarray(out).tolist() == [603] * 4
+
+
+@amp.kernel
 def in_planes(t_idx, a, out):
     total = amp.subgroup.add(a[t_idx])
     if amp.subgroup.elect():
