@@ -349,7 +349,8 @@ def test_a_tile_ends_at_a_subgroup_that_is_not_complete() -> None:
         report = sim.check(made, (12,), {"a": a, "b": b}, {}, schedule=schedule, subgroup_size=2)[0]
         (found,) = report.findings
         assert found.kind == "divergence"
-        assert [thread.global_ for thread in found.threads] == [(3,), (2,)]
+        # In whichever tile comes first.
+        assert [thread.local for thread in found.threads] == [(3,), (2,)]
         assert "not all threads of the subgroup call amp.subgroup.add together" in str(found)
         assert a.reshape(2, 6).tolist() == [[2, 2, 0, 0, 2, 2]] * 2
         assert not b.any()
