@@ -16,7 +16,7 @@ from vkamp import pipeline
 from vkamp.artifacts import Executable, Target
 from vkamp.edit.active import active_folder, generation
 from vkamp.edit.compare import code_of
-from vkamp.edit.loading import load
+from vkamp.edit.loading import is_stale, load
 from vkamp.edit.store import OUTSIDE, Form, Kept, Record, Store
 from vkamp.errors import InvalidComputeDomainError, ShaderEditWarning, Span, edit_diagnostic
 from vkamp.run.module import read_module
@@ -115,7 +115,8 @@ def choose(
 
     Raises ShaderEditError for one that must not run.
     """
-    store = active_folder()
+    # While a program's shaders are exported, it runs as it is written.
+    store = None if exporting() else active_folder()
     if store is None:
         return None
     info = view._queue.info
@@ -273,7 +274,7 @@ def export_launches(folder: Path | None, lowering: str = "threads") -> None:
 
 
 def exported() -> dict[str, str]:
-    """What was written since, or was there: name, and ``written``, ``is there`` or ``edited``."""
+    """What was written since, or was there: name, and ``written``, ``current``, ``edited`` or ``stale``."""
     return dict(_export.names)
 
 
@@ -287,8 +288,11 @@ def export(entry: Entry, request: pipeline.Request, form: Target) -> None:
     if name in _export.names:
         return
     known = next((kept for kept in store.kept if kept.name == name), None)
+    glsl = pipeline.executable(entry.compiled.kernel, target).shader.glsl
     if known is not None and known.is_touched:
-        _export.names[name] = "edited"
+        # What is generated now is noted, for a merge: of a closure nobody else knows it.
+        store.note(name, glsl)
+        _export.names[name] = "stale" if is_stale(known, glsl) else "edited"
         return
-    store.write(record, glsl := pipeline.executable(entry.compiled.kernel, target).shader.glsl, glsl)
-    _export.names[name] = "written" if known is None or known.text != glsl else "is there"
+    store.write(record, glsl, glsl)
+    _export.names[name] = "written" if known is None or known.text != glsl else "current"

@@ -28,6 +28,8 @@ OUTSIDE = "?/"
 _SUFFIX = ".comp"
 #: What a merge or revert replaced, kept until the next one.
 _BEFORE = ".before"
+#: What a program's run generated for a shader that is edited.
+_NOW = ".now"
 _PROJECT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 _FORMAT = 1
 
@@ -229,15 +231,24 @@ class Store:
         _write(self.folder / f"{name}{_SUFFIX}", edited)
         _write(self.base / f"{name}{_SUFFIX}", generated)
         _write(self.base / f"{name}.json", _json(record))
+        (self.base / f"{name}{_NOW}").unlink(missing_ok=True)
         ignored = self.base / ".gitignore"
         if not ignored.exists():
-            _write(ignored, f"*{_BEFORE}\n")
+            _write(ignored, f"*{_BEFORE}\n*{_NOW}\n")
         return Kept(Store(self.folder), name, record)
 
-    def keep_before(self, kept: Kept) -> None:
-        """Keeps an edited file and its base as they are, for :meth:`undo`."""
+    def keep_before(self, kept: Kept, name: str) -> None:
+        """Keeps an edited file and its base as they are, for :meth:`undo` of what gets ``name`` now."""
         before = {"text": kept.text, "base": kept.base_text, "record": json.loads(_json(kept.record))}
-        _write(self.base / f"{kept.name}{_BEFORE}", json.dumps(before))
+        _write(self.base / f"{name}{_BEFORE}", json.dumps(before))
+
+    def note(self, name: str, generated: str) -> None:
+        """Notes what is generated now for a shader that is edited, for a merge."""
+        _write(self.base / f"{name}{_NOW}", generated)
+
+    def noted(self, name: str) -> str | None:
+        """What :meth:`note` noted, if anything."""
+        return _read(self.base / f"{name}{_NOW}")
 
     def undo(self, name: str) -> Kept:
         """Puts back what the last merge or revert replaced under a name. AmpError if there was none."""
@@ -258,6 +269,7 @@ class Store:
             self.folder / f"{name}{_SUFFIX}",
             self.base / f"{name}{_SUFFIX}",
             self.base / f"{name}.json",
+            self.base / f"{name}{_NOW}",
         ):
             path.unlink(missing_ok=True)
         for root in (self.folder, self.base):
