@@ -74,7 +74,7 @@ def test_no_driver(script):
 
 def test_no_driver_and_no_browser(script, tmp_path):
     # A file that is no manifest hides the installed drivers from the loader.
-    before = f"{NO_BROWSER}\ndevices._restricted = lambda: None".replace("\n", "\n    ")
+    before = f"{NO_BROWSER}\ndevices.restricting_variable = lambda: None".replace("\n", "\n    ")
     output = show(script, before, VK_ADD_DRIVER_FILES=None, VK_DRIVER_FILES="/nonexistent")
     assert "the Vulkan loader finds no driver" in output
     assert "('SwiftShader of a browser', False)" in output
@@ -140,7 +140,7 @@ def empty_machine(script, tmp_path, swiftshader_folder):
         before = f"""
             import os
             from vkamp.run import devices
-            devices._restricted = lambda: None
+            devices.restricting_variable = lambda: None
             def variables():
                 added = devices._state.added
                 return {{"VK_DRIVER_FILES": str(added)}} if added else {{}}

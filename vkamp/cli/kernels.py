@@ -6,6 +6,7 @@ import ast
 import contextlib
 import importlib
 import importlib.util
+import linecache
 import os
 import sys
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from vkamp.edit.store import OUTSIDE, Record
 from vkamp.errors import AmpError
 from vkamp.lang.kernel import KernelFunction
 
-__all__ = ["Place", "find_kernel", "kernel_of", "kernels_in", "load_module", "project_root"]
+__all__ = ["Place", "find_kernel", "forget_changed", "kernel_of", "kernels_in", "load_module", "project_root"]
 
 _SKIPPED = {"node_modules", "__pycache__", "build", "dist", "site-packages"}
 
@@ -30,6 +31,24 @@ class Place:
     module: str
     file: str
     kernel: str
+
+
+#: The modules that were loaded from a project's files, with the time and size of each.
+_loaded: dict[str, tuple[Path, tuple[int, int]]] = {}
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
+
+
+def forget_changed() -> None:
+    """Has modules whose file is another one by now loaded anew; for a command that stays."""
+    for name, (path, stamp) in list(_loaded.items()):
+        if not path.is_file() or _stamp(path) != stamp:
+            del _loaded[name]
+            sys.modules.pop(name, None)
+    linecache.checkcache()
 
 
 def project_root(start: Path) -> Path:
@@ -50,6 +69,7 @@ def load_module(name: str, root: Path, file: str = "") -> ModuleType:
         return known
     path = root / file
     if file and not file.startswith(OUTSIDE) and path.is_file():
+        _loaded[name] = path, _stamp(path)
         return _load_file(name, path)
     try:
         return importlib.import_module(name)

@@ -46,6 +46,7 @@ __all__ = [
     "placed_again",
     "plain_target",
     "prepare",
+    "program_names",
     "run",
     "used",
 ]
@@ -348,6 +349,21 @@ def check_subgroups(compiled: pipeline.Compiled, limits: Limits, view: accelerat
             supported = ", ".join(o for o in SUBGROUP_OPERATIONS if o in limits.subgroup_operations) or "none"
             device = view.accelerator.description
             raise diagnostic("VKA503", span, name=name, operation=operation, device=device, supported=supported)
+
+
+def program_names() -> dict[str, str]:
+    """The kernels' names of the programs made so far, by the programs' keys."""
+    with _cache_lock:
+        entries = [entry for found in _cache.values() for entry in found]
+    names = {}
+    for entry in entries:
+        name = entry.compiled.kernel.name
+        names.update({made.key: name for made in entry.executables.values()})
+        names.update({made.key: f"{name} (checked)" for made in entry.checked_executables.values()})
+        for _, chosen in entry.edited.values():
+            if chosen is not None:
+                names[chosen.executable.key] = f"{name} (edited)"
+    return names
 
 
 # -- submission ----------------------------------------------------------------------------------------------------

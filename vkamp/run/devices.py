@@ -32,10 +32,13 @@ __all__ = [
     "find_swiftshader",
     "free_memory",
     "heap_budgets",
+    "installed_manifests",
     "load_binding",
     "loader_version",
+    "manifest_problem",
     "physical_devices",
     "rank",
+    "restricting_variable",
     "steps",
     "vulkan_devices",
 ]
@@ -189,7 +192,7 @@ def _driver_variables() -> dict[str, str]:
     return {"VK_ICD_FILENAMES": added[0]}
 
 
-def _restricted() -> str | None:
+def restricting_variable() -> str | None:
     """The variable by which the user fixed the list of drivers, if any."""
     return next((n for n in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES") if os.environ.get(n)), None)
 
@@ -204,7 +207,7 @@ def _discover() -> list[DeviceInfo]:
         devices, reason = _ask_loader(binding)
     if devices:
         return devices
-    restricted = _restricted()
+    restricted = restricting_variable()
     if restricted is not None:
         reason = f"{restricted}={os.environ[restricted]} names no driver that works"
         _record("SwiftShader of a browser", f"not looked for: {restricted} is set")
@@ -217,7 +220,7 @@ def _discover() -> list[DeviceInfo]:
 
 def _add_swiftshader(before: list[DeviceInfo]) -> list[DeviceInfo] | None:
     """The devices with a browser's SwiftShader among them; None if there is none that loads."""
-    if _restricted() is not None:
+    if restricting_variable() is not None:
         return None
     if before and _state.loader_version < _ADD_DRIVER_FILES_SINCE:
         _record("SwiftShader of a browser", "not added: this loader can't add to its drivers", ok=False)
@@ -236,7 +239,7 @@ def _add_swiftshader(before: list[DeviceInfo]) -> list[DeviceInfo] | None:
 
 def _leave_out_broken_manifests() -> bool:
     """Keeps the loader from driver manifests that are no JSON: some fail as a whole over one. True if there are any."""
-    manifests = _installed_manifests()
+    manifests = installed_manifests()
     broken = {path: problem for path in manifests if (problem := _json_problem(path))}
     sound = [path for path in manifests if path not in broken]
     for path, problem in broken.items():
@@ -253,11 +256,11 @@ def _json_problem(path: Path) -> str | None:
     return None
 
 
-def _installed_manifests() -> list[Path]:
+def installed_manifests() -> list[Path]:
     """The driver manifests that the loader reads; none on Windows, where the registry names them."""
     if sys.platform == "win32":
         return []
-    restricted = _restricted()
+    restricted = restricting_variable()
     named = os.environ.get(restricted, "") if restricted else os.environ.get("VK_ADD_DRIVER_FILES", "")
     places = [Path(name) for name in named.split(os.pathsep) if name]
     if restricted is None:
@@ -289,7 +292,7 @@ def find_swiftshader() -> list[Path]:
     for pattern in patterns:
         for name in sorted(glob.glob(os.path.join(pattern, _MANIFEST))):
             path = Path(name)
-            problem = _manifest_problem(path)
+            problem = manifest_problem(path)
             if problem:
                 _record("SwiftShader of a browser", f"{path}: {problem}", ok=False)
             elif path.resolve() not in (p.resolve() for p in found):
@@ -303,7 +306,7 @@ def find_swiftshader() -> list[Path]:
     return found
 
 
-def _manifest_problem(manifest: Path) -> str | None:
+def manifest_problem(manifest: Path) -> str | None:
     """Why a driver manifest can't be used, or None."""
     try:
         library = json.loads(manifest.read_text(encoding="utf-8"))["ICD"]["library_path"]

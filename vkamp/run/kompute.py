@@ -76,8 +76,16 @@ def _import_kp() -> Any:
         for handler in root.handlers[:]:
             if handler not in handlers:
                 root.removeHandler(handler)
+    if not hasattr(kp, "Manager") or not hasattr(kp, "OpAlgoDispatch"):
+        where = getattr(kp, "__file__", None) or "?"
+        raise AmpError(_NO_KP.format(reason=f"the module kp at {where} is not Kompute"))
     logging.getLogger("kp").addHandler(logging.NullHandler())
     return kp
+
+
+def library_file() -> str:
+    """The file of the module ``kp``. AmpError if it does not load, or is another module of that name."""
+    return str(_library.load().__file__)
 
 
 _library = _Library()

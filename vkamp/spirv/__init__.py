@@ -15,7 +15,16 @@ from vkamp.spirv.glslang import OPTIONS, Compiler, GlslError, GlslMessage, find_
 from vkamp.spirv.reflection import reflect, source_line
 from vkamp.spirv.validator import find_validator, validator_messages
 
-__all__ = ["GlslError", "GlslMessage", "compile", "compile_many", "reflect", "validate"]
+__all__ = [
+    "GlslError",
+    "GlslMessage",
+    "compile",
+    "compile_many",
+    "find_compiler",
+    "reflect",
+    "try_compiler",
+    "validate",
+]
 
 #: Increase when the same text, compiler and options are to give something else.
 _FORMAT = 1
@@ -106,3 +115,24 @@ def validate(glsl: str, *, name: str = "kernel") -> list[GlslMessage]:
     lined = run(find_compiler(), glsl, name, ("-g",))
     found = validator_messages(validator, lined)
     return [GlslMessage(None if at is None else source_line(lined, at), text) for at, text in found]
+
+
+#: What generated shaders use beyond GLSL 4.50.
+_PROBE = """#version 450
+#extension GL_KHR_shader_subgroup_basic : require
+layout(local_size_x = 64) in;
+layout(std430, set = 0, binding = 0) restrict buffer numbers_buffer {
+    float numbers[];
+};
+shared float tile[64];
+void main() {
+    tile[gl_LocalInvocationID.x] = numbers[gl_GlobalInvocationID.x];
+    subgroupMemoryBarrierShared(); memoryBarrierShared(); barrier();
+    numbers[gl_GlobalInvocationID.x] = tile[63 - gl_LocalInvocationID.x];
+}
+"""
+
+
+def try_compiler(compiler: Compiler) -> None:
+    """Compiles a small shader, uncached; AmpError if that fails."""
+    run(compiler, _PROBE, "a small shader")

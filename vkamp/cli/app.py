@@ -1,0 +1,80 @@
+"""The commands, and how their errors leave."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+from rich.text import Text
+
+import vkamp
+from vkamp.cli import caching, doctor, explain, info, programs, shaders, tiling
+from vkamp.cli.console import ERRORS, OUT
+from vkamp.errors import AmpError
+
+__all__ = ["command", "run"]
+
+_SHELLS = ("bash", "zsh", "fish")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(vkamp.__version__, prog_name="vkamp")
+def command() -> None:
+    """C++ AMP's tile programs in Python, on any Vulkan device."""
+
+
+@command.command()
+@click.argument("shell", type=click.Choice(_SHELLS))
+def completion(shell: str) -> None:
+    """Print the script that completes vkamp's commands in a SHELL.
+
+    \b
+    bash:  eval "$(vkamp completion bash)"     in ~/.bashrc
+    zsh:   eval "$(vkamp completion zsh)"      in ~/.zshrc
+    fish:  vkamp completion fish > ~/.config/fish/completions/vkamp.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    made = get_completion_class(shell)
+    assert made is not None
+    click.echo(made(command, {}, "vkamp", "_VKAMP_COMPLETE").source())
+
+
+for _each in (
+    info.info,
+    doctor.doctor,
+    programs.run,
+    programs.check,
+    shaders.shaders,
+    caching.cache,
+    explain.explain,
+    tiling.tile,
+):
+    command.add_command(_each)
+
+
+def run(argv: list[str]) -> int:
+    """Runs a command line: a user's mistake is one message and a status, never a traceback."""
+    try:
+        done = command.main(argv, prog_name="vkamp", standalone_mode=False)
+        return done if isinstance(done, int) else 0
+    except click.exceptions.Exit as ending:
+        return ending.exit_code
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except click.Abort:
+        return 130
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever read the output has gone; nothing is left to say, at the interpreter's end neither.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (AmpError, FileNotFoundError, NotADirectoryError, PermissionError) as error:
+        if os.environ.get("VKAMP_TRACEBACK") == "1":
+            raise
+        OUT.file.flush()
+        ERRORS.print(Text("error: ", style="bold red").append(str(error), style="not bold default"))
+        return 1

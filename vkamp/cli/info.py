@@ -1,0 +1,190 @@
+"""``vkamp info``: what there is to run on."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import sys
+from typing import Any
+
+import click
+
+import vkamp as amp
+from vkamp import spirv
+from vkamp.cache import default_cache
+from vkamp.cli.console import OUT, print_json, print_table, say
+from vkamp.edit.active import active_folder
+from vkamp.errors import AmpError
+from vkamp.run import devices
+from vkamp.run.engine import DeviceInfo
+
+__all__ = ["collect", "info"]
+
+_ENGINES = ("kompute", "vulkan")
+_VARIABLES = ("VKAMP_", "VK_")
+
+
+def collect() -> dict[str, Any]:
+    """Everything that is shown, as data."""
+    found: list[DeviceInfo] = []
+    problem = None
+    try:
+        found = devices.vulkan_devices()
+    except AmpError as error:
+        problem = str(error)
+    return {
+        "vkamp": amp.__version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "default": _default(),
+        "problem": problem,
+        "devices": [_device(each) for each in found],
+        "engines": {"kompute": _version("kp"), "vulkan": _version("vulkan")},
+        "compiler": _compiler(),
+        "cache": str(default_cache().folder),
+        "shaders": _shaders(),
+        "environment": {n: v for n, v in sorted(os.environ.items()) if n.startswith(_VARIABLES)},
+    }
+
+
+def _device(info: DeviceInfo) -> dict[str, Any]:
+    limits = info.limits
+    return {
+        "path": f"vulkan:{info.index}",
+        "name": info.name,
+        "kind": info.kind,
+        "driver": info.driver,
+        "api_version": ".".join(map(str, info.api_version)),
+        "uuid": info.uuid,
+        "memory_bytes": info.memory_bytes,
+        "limits": {
+            "tile_threads": limits.tile_threads,
+            "tile_size": limits.tile_size,
+            "tile_count": limits.tile_count,
+            "shared_bytes": limits.shared_bytes,
+            "buffer_bytes": limits.buffer_bytes,
+            "push_bytes": limits.push_bytes,
+            "buffers": limits.buffers,
+            "subgroup_size": limits.subgroup_size,
+        },
+        "features": sorted(info.features),
+        "engine_features": {name: _usable(name, info) for name in _ENGINES},
+    }
+
+
+def _usable(engine: str, info: DeviceInfo) -> list[str]:
+    """What a kernel's shader may use there by an engine."""
+    try:
+        made = amp.accelerator(f"vulkan:{info.index}", engine=engine)
+    except AmpError:
+        return []
+    return sorted(made._info.usable_features) if made._info is not None else []
+
+
+def _default() -> str:
+    try:
+        made = amp.accelerator()
+    except AmpError as error:
+        return f"none: {error}"
+    return f"{made.device_path} ({made.description})"
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _compiler() -> str:
+    try:
+        found = spirv.find_compiler()
+        return f"{found.path} ({_first_version(found.version())})"
+    except AmpError as error:
+        return f"none: {error}"
+
+
+def _first_version(text: str) -> str:
+    return text.splitlines()[0].removeprefix("Glslang Version:").strip() if text else "?"
+
+
+def _shaders() -> str | None:
+    try:
+        store = active_folder()
+    except AmpError as error:
+        return str(error)
+    return None if store is None else str(store.folder)
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def info(as_json: bool) -> int:
+    """Show devices, limits, features, drivers and engines. Exits with 1 if there is no Vulkan device."""
+    data = collect()
+    if as_json:
+        print_json(data)
+        return 0 if data["devices"] else 1
+    say(f"vkamp {data['vkamp']}, Python {data['python']}, {data['platform']}")
+    say("")
+    if data["devices"]:
+        columns = ("device", "kind", "driver", "Vulkan", "memory", "threads", "shared", "lanes", "largest buffer")
+        print_table(columns, [_row(each) for each in data["devices"]])
+        say("")
+        print_table(
+            ("device", "features", "of them by Kompute", "by the direct engine"),
+            [
+                (
+                    each["path"],
+                    ", ".join(each["features"]) or "none",
+                    ", ".join(each["engine_features"]["kompute"]) or "none",
+                    ", ".join(each["engine_features"]["vulkan"]) or "none",
+                )
+                for each in data["devices"]
+            ],
+        )
+    else:
+        say(data["problem"], "red")
+        say("`vkamp doctor` looks for the cause")
+    say("")
+    engines = data["engines"]
+    print_table(
+        ("", ""),
+        [
+            ("default", data["default"]),
+            ("without a driver", 'accelerator("reference"), accelerator("cpu")'),
+            (
+                "engines",
+                f"kompute (kp {engines['kompute'] or 'missing'}), vulkan (vulkan {engines['vulkan'] or 'missing'})",
+            ),
+            ("compiler", data["compiler"]),
+            ("cache", data["cache"]),
+            ("edited shaders", data["shaders"] or "no folder is in force"),
+            *data["environment"].items(),
+        ],
+    )
+    OUT.file.flush()
+    sys.stdout.flush()
+    return 0 if data["devices"] else 1
+
+
+def _row(device: dict[str, Any]) -> tuple[str, ...]:
+    limits = device["limits"]
+    return (
+        f"{device['path']} {device['name']}",
+        device["kind"],
+        device["driver"],
+        device["api_version"],
+        _size(device["memory_bytes"]),
+        str(limits["tile_threads"]),
+        _size(limits["shared_bytes"]),
+        str(limits["subgroup_size"]),
+        _size(limits["buffer_bytes"]),
+    )
+
+
+def _size(count: int) -> str:
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if count >= unit:
+            return f"{count / unit:.4g} {name}"
+    return f"{count} B"

@@ -1,0 +1,74 @@
+"""What ``vkamp doctor`` does in processes of their own, since a driver that is broken may end the one that asks it.
+
+``python -m vkamp.cli.probe WHAT [ARGUMENT]`` prints its answer as a line of JSON behind a mark: drivers print, too.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+__all__ = ["MARK", "main"]
+
+MARK = "vkamp-probe: "
+
+
+def _loader(_: str) -> dict[str, Any]:
+    from vkamp.run import devices
+
+    devices.load_binding()
+    return {"version": list(devices.loader_version())}
+
+
+def _devices(_: str) -> dict[str, Any]:
+    from vkamp.run import devices
+
+    found = devices.vulkan_devices()
+    return {
+        "devices": [
+            {"index": each.index, "name": each.name, "kind": each.kind, "driver": each.driver} for each in found
+        ],
+        "steps": [[step.what, step.result, step.ok, step.details] for step in devices.steps()],
+    }
+
+
+def _engine(name: str) -> dict[str, Any]:
+    from vkamp.run import kompute, module
+
+    if name == "kompute":
+        return {"file": kompute.library_file()}
+    return {"file": module.__file__}
+
+
+def _run(path: str) -> dict[str, Any]:
+    """A tile program with a barrier; whether its result is right."""
+    import numpy as np
+
+    import vkamp as amp
+    from vkamp.cli.probe_kernel import reverse
+
+    view = amp.accelerator(path).default_view
+    numbers = amp.array_view(np.arange(256, dtype=np.int32))
+    amp.parallel_for_each(view, numbers.extent.tile(64), reverse, numbers)
+    right = np.arange(256, dtype=np.int32).reshape(4, 64)[:, ::-1].reshape(-1)
+    return {"right": bool(np.array_equal(np.asarray(numbers), right))}
+
+
+_PROBES = {"loader": _loader, "devices": _devices, "engine": _engine, "run": _run}
+
+
+def main(argv: list[str]) -> int:
+    """Answers one question; an error is an answer."""
+    what, argument = argv[0], "".join(argv[1:2])
+    try:
+        answer = _PROBES[what](argument)
+    except Exception as error:
+        # Whatever it is, the doctor has to hear of it.
+        answer = {"error": str(error), "kind": type(error).__name__}
+    print(f"\n{MARK}{json.dumps(answer)}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,14 @@
+"""The tile program that ``vkamp doctor`` tries each device with."""
+
+import vkamp as amp
+
+__all__ = ["reverse"]
+
+
+@amp.kernel
+def reverse(t_idx, numbers):  # type: ignore[no-untyped-def]
+    """Turns each tile of 64 numbers round."""
+    tile = amp.tile_static(64, amp.int32)
+    tile[t_idx.local] = numbers[t_idx]
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    numbers[t_idx] = tile[63 - t_idx.local[0]]

@@ -1,0 +1,276 @@
+"""``vkamp shaders``: the folder of hand-edited shaders."""
+
+from __future__ import annotations
+
+import difflib
+import time
+from pathlib import Path
+
+import click
+from rich.text import Text
+
+from vkamp.cli.console import ERRORS, OUT, print_json, say
+from vkamp.cli.kernels import find_kernel, forget_changed, project_root
+from vkamp.cli.signatures import constants_of, parse_arguments, parse_sizes, signature_of
+from vkamp.cli.workflow import State, check_one, export_kernel, look, merge_one, revert_one
+from vkamp.edit.store import Form, Store, find_folder
+from vkamp.errors import AmpError
+
+__all__ = ["shaders"]
+
+_STYLES = {
+    "edited": "green",
+    "stale": "yellow",
+    "moved": "yellow",
+    "conflict": "red",
+    "gone": "red",
+    "no base": "red",
+    "wrong": "red",
+    "unknown": "yellow",
+}
+_HOW = (
+    "which shader of {kernel}? Say what it is launched with:\n"
+    '  vkamp shaders export {kernel} --tile 16x16 --args "float32[:,:], int32"\n'
+    "or let a program launch it:\n"
+    "  vkamp run --export PROGRAM.py"
+)
+_FOLDER = click.option(
+    "--folder", type=click.Path(file_okay=False, path_type=Path), help="The folder (default: the project's shaders/)."
+)
+_NAMES = click.argument("names", nargs=-1, metavar="[NAME]...")
+
+
+@click.group()
+def shaders() -> None:
+    """Shaders to edit by hand: a file of shaders/ runs in place of the one that it was edited from.
+
+    A NAME is a file, a name as `status` shows it, a part of one, or MODULE:KERNEL; none stands for all.
+    """
+
+
+def _store(folder: Path | None, *, new: bool = False) -> Store:
+    """The folder of a command; AmpError if there is none."""
+    found = folder or find_folder(Path.cwd())
+    if found is None and new:
+        found = project_root(Path.cwd()) / "shaders"
+    if found is None or (not new and not found.is_dir()):
+        raise AmpError(
+            f"there is no folder of shaders at {folder or Path.cwd()}: `vkamp shaders export` or "
+            "`vkamp run --export PROGRAM.py` makes it"
+        )
+    return Store(found)
+
+
+def _word(word: str) -> Text:
+    return Text(word, style=_STYLES.get(word, ""))
+
+
+@shaders.command()
+@click.argument("kernel", metavar="MODULE:KERNEL")
+@click.option("--args", "types", metavar="TYPES", help='For example "float32[:,:], float32[:,:]:strided, int32".')
+@click.option("--tile", metavar="16x16", help="The tile; without it the domain is untiled.")
+@click.option("--rank", type=click.IntRange(1), help="The rank of an untiled domain.")
+@click.option("--set", "constants", multiple=True, metavar="NAME=VALUE", help="A compile-time constant.")
+@click.option("--lanes", type=click.IntRange(1), help="The form for CPU devices: loops over the threads of a tile.")
+@_FOLDER
+def export(
+    kernel: str,
+    types: str | None,
+    tile: str | None,
+    rank: int | None,
+    constants: tuple[str, ...],
+    lanes: int | None,
+    folder: Path | None,
+) -> None:
+    """Write the shader that a kernel has for argument types to the folder, to be edited.
+
+    \b
+    vkamp shaders export examples.tile_average:tile_average --tile 16x16 --args "float32[:,:], float32[:,:]"
+    """
+    found = find_kernel(kernel, project_root(Path.cwd()))
+    if types is None:
+        raise AmpError(_HOW.format(kernel=kernel))
+    sizes = None if tile is None else parse_sizes(tile)
+    arguments = parse_arguments(types)
+    signature = signature_of(arguments, sizes, rank, found.precise, constants_of(constants))
+    group = (256, 1, 1) if signature["rank"] == 1 else (32, 8, 1)
+    form = Form("threads" if lanes is None else "loops", lanes or 1, False, (64, 1, 1) if tile else group)
+    kept = export_kernel(_store(folder, new=True), found, signature, form)
+    say(f"wrote {kept.path}")
+
+
+@shaders.command()
+@_NAMES
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@_FOLDER
+def status(names: tuple[str, ...], as_json: bool, folder: Path | None) -> int:
+    """Show which shaders are edited, and which their kernels have left behind. Exits with 1 if one needs you.
+
+    Imports the kernels' modules.
+    """
+    store = _store(folder)
+    states = [look(kept) for kept in store.select(names)]
+    if as_json:
+        print_json([_row(state) for state in states])
+    elif states:
+        _print_states(states)
+    else:
+        say(f"{store.folder} holds no shaders")
+    strays = [] if names else list(store.strays)
+    for name in strays:
+        ERRORS.print(f"{name}.comp has no base in {store.base}: nothing says what kernel it is for, and it never runs")
+    return 1 if strays or any(state.needs_attention for state in states) else 0
+
+
+def _row(state: State) -> dict[str, object]:
+    record = state.kept.record
+    return {
+        "name": state.kept.name,
+        "state": state.word,
+        "edited": state.is_edited,
+        "text": state.text,
+        "kernel": record.kernel_path,
+        "signature": record.signature_text,
+        "file": str(state.kept.path),
+    }
+
+
+def _print_states(states: list[State]) -> None:
+    words = {
+        id(state): state.word + (" (edited)" if state.is_edited and state.word != "edited" else "") for state in states
+    }
+    width = max(len(word) for word in words.values())
+    for state in sorted(states, key=lambda state: (not state.needs_attention, state.kept.name)):
+        word = words[id(state)]
+        line = Text(f"{word:<{width}}", style=_STYLES.get(state.word, "") if state.is_edited else "dim")
+        line.append(f"  {state.kept.name}", style="default")
+        if state.text:
+            line.append(f"  {state.text}", style="dim")
+        OUT.print(line)
+
+
+@shaders.command()
+@_NAMES
+@click.option("--kernel", "of_kernel", is_flag=True, help="What the kernel's change did to the shader, not the edit.")
+@_FOLDER
+def diff(names: tuple[str, ...], of_kernel: bool, folder: Path | None) -> int:
+    """Show what was edited. Exits with 1 if there is a difference."""
+    differ = False
+    for kept in _store(folder).select(names):
+        before, after = kept.base_text or "", kept.text or ""
+        labels = (f"generated/{kept.name}.comp", f"edited/{kept.name}.comp")
+        if of_kernel:
+            state = look(kept)
+            if state.shader is None:
+                raise AmpError(f"{kept.shown}: {state.word}, {state.text}")
+            after, labels = state.shader.glsl, (labels[0], f"generated-now/{kept.name}.comp")
+        lines = difflib.unified_diff(before.splitlines(), after.splitlines(), *labels, lineterm="", n=3)
+        for line in lines:
+            differ = True
+            style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
+            say(line, style)
+    return 1 if differ else 0
+
+
+@shaders.command()
+@_NAMES
+@click.option("--onto", metavar="NAME", help="Merge the edit of one shader onto another one, which is unedited.")
+@click.option("--undo", is_flag=True, help="Take the last merge or revert of the shaders back.")
+@_FOLDER
+def merge(names: tuple[str, ...], onto: str | None, undo: bool, folder: Path | None) -> int:
+    """Put the edits onto the shaders that are generated now: base, edited, generated, three ways.
+
+    Conflicts are marked in the file, which runs again when they are decided; then this exits with 1.
+    """
+    store = _store(folder)
+    if undo:
+        for name in names or [kept.name for kept in store.kept]:
+            made = store.undo(name.removesuffix(".comp"))
+            say(f"put back {made.name}")
+        return 0
+    chosen = store.select(names)
+    target = None
+    if onto is not None:
+        targets = [kept for kept in store.select([onto]) if kept.name not in {each.name for each in chosen}]
+        if len(chosen) != 1 or len(targets) != 1:
+            raise click.UsageError("--onto takes one shader's NAME, and one other")
+        target = targets[0]
+    status = 0
+    for kept in chosen:
+        try:
+            done = merge_one(kept, target)
+        except AmpError as error:
+            if len(chosen) == 1:
+                raise
+            ERRORS.print(f"error: {error}")
+            status = 1
+            continue
+        line = Text.assemble(_word(done.word), f"  {done.name}")
+        if done.name != kept.name:
+            line.append(f"  (was {kept.name})", style="dim")
+        if done.conflicts:
+            line.append(f"  {done.conflicts} conflict{'s' * (done.conflicts > 1)} to decide", style="red")
+            status = 1
+        OUT.print(line)
+    return status
+
+
+@shaders.command()
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option("--remove", is_flag=True, help="Remove the file, too: the kernel has no shader in the folder then.")
+@_FOLDER
+def revert(names: tuple[str, ...], remove: bool, folder: Path | None) -> None:
+    """Take the generated shader back in place of the edited one; `merge --undo NAME` takes that back."""
+    for kept in _store(folder).select(names):
+        done = revert_one(kept, remove=remove)
+        say(f"{done.word} {done.name}")
+
+
+@shaders.command()
+@_NAMES
+@_FOLDER
+def check(names: tuple[str, ...], folder: Path | None) -> int:
+    """Check that the edited shaders compile and fit their kernels. Exits with 1 if one does not."""
+    status = 0
+    for kept in _store(folder).select(names):
+        word, error = check_one(kept)
+        status = status or (1 if error is not None else 0)
+        OUT.print(Text.assemble(_word(word if error is None else "wrong"), f"  {kept.name}"))
+        if error is not None:
+            say(str(error))
+    return status
+
+
+@shaders.command()
+@_NAMES
+@click.option("--period", type=click.FloatRange(0.05), default=0.3, show_default=True, help="Seconds between looks.")
+@click.option("--times", type=click.IntRange(1), help="End after so many changes.")
+@_FOLDER
+def watch(names: tuple[str, ...], period: float, times: int | None, folder: Path | None) -> int:
+    """Check each shader as it is saved, and show the compiler's errors at once; Ctrl-C ends it."""
+    store = _store(folder)
+    say(f"watching {store.folder}")
+    before = store.snapshot()
+    seen = 0
+    while times is None or seen < times:
+        time.sleep(period)
+        now = store.snapshot()
+        changed = {path for path in now if now[path] != before.get(path)}
+        before = now
+        if not changed:
+            continue
+        store = Store(store.folder)
+        forget_changed()
+        for kept in store.select(names):
+            if {str(kept.path), str(kept.base_path)} & changed:
+                seen += 1
+                _print_checked(kept.name, *check_one(kept))
+    return 0
+
+
+def _print_checked(name: str, word: str, error: AmpError | None) -> None:
+    stamp = time.strftime("%H:%M:%S")
+    OUT.print(Text.assemble((stamp, "dim"), "  ", _word(word if error is None else "wrong"), f"  {name}"))
+    if error is not None:
+        say(str(error))
+    OUT.file.flush()
