@@ -128,21 +128,7 @@ def info(as_json: bool) -> int:
     say(f"vkamp {data['vkamp']}, Python {data['python']}, {data['platform']}")
     say("")
     if data["devices"]:
-        columns = ("device", "kind", "driver", "Vulkan", "memory", "threads", "shared", "lanes", "largest buffer")
-        print_table(columns, [_row(each) for each in data["devices"]])
-        say("")
-        print_table(
-            ("device", "features", "of them by Kompute", "by the direct engine"),
-            [
-                (
-                    each["path"],
-                    ", ".join(each["features"]) or "none",
-                    ", ".join(each["engine_features"]["kompute"]) or "none",
-                    ", ".join(each["engine_features"]["vulkan"]) or "none",
-                )
-                for each in data["devices"]
-            ],
-        )
+        _print_devices(data["devices"])
     else:
         say(data["problem"], "red")
         say("`vkamp doctor` looks for the cause")
@@ -168,19 +154,34 @@ def info(as_json: bool) -> int:
     return 0 if data["devices"] else 1
 
 
-def _row(device: dict[str, Any]) -> tuple[str, ...]:
-    limits = device["limits"]
-    return (
-        f"{device['path']} {device['name']}",
-        device["kind"],
-        device["driver"],
-        device["api_version"],
-        _size(device["memory_bytes"]),
-        str(limits["tile_threads"]),
-        _size(limits["shared_bytes"]),
-        str(limits["subgroup_size"]),
-        _size(limits["buffer_bytes"]),
-    )
+def _print_devices(found: list[dict[str, Any]]) -> None:
+    """A column for each device, a row for each property."""
+    rows: dict[str, list[str]] = {}
+    for device in found:
+        limits = device["limits"]
+        shown = {
+            "name": device["name"],
+            "kind": device["kind"],
+            "driver": device["driver"],
+            "Vulkan": device["api_version"],
+            "memory": _size(device["memory_bytes"]),
+            "threads of a tile": f"{limits['tile_threads']}, {_by(limits['tile_size'])} at most",
+            "tiles": f"{_by(limits['tile_count'])} at most",
+            "tile_static memory": _size(limits["shared_bytes"]),
+            "lanes of a subgroup": str(limits["subgroup_size"]),
+            "containers of a kernel": str(limits["buffers"]),
+            "largest container": _size(limits["buffer_bytes"]),
+            "features": ", ".join(device["features"]) or "none",
+            "by Kompute": ", ".join(device["engine_features"]["kompute"]) or "none",
+            "by the direct engine": ", ".join(device["engine_features"]["vulkan"]) or "none",
+        }
+        for name, text in shown.items():
+            rows.setdefault(name, []).append(text)
+    print_table(("", *(each["path"] for each in found)), [(name, *texts) for name, texts in rows.items()])
+
+
+def _by(sizes: tuple[int, ...]) -> str:
+    return " x ".join(map(str, sizes))
 
 
 def _size(count: int) -> str:

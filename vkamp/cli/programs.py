@@ -221,7 +221,8 @@ def _run_checked(
     for text in report.not_covered:
         say(f"not covered: {text}")
     where = view.accelerator.description
-    say(f"{len(report.findings)} findings on {where}" if report.findings else f"no findings on {where}")
+    count = len(report.findings)
+    say(f"{count or 'no'} finding{'' if count == 1 else 's'} on {where}")
     return 0 if report.ok else 1
 
 

@@ -115,4 +115,6 @@ def signature_of(
 def _constant(value: Any) -> dict[str, Any]:
     if isinstance(value, (bool, int, float)):
         return {"value": value}
+    if isinstance(value, np.dtype):
+        return {"element": value.name}
     return {"object": f"{value.__module__}:{value.__qualname__}"}

@@ -51,7 +51,7 @@ def _parts(signature: Mapping[str, Any]) -> list[str]:
 def _shown(constant: Mapping[str, Any]) -> str:
     if "object" in constant:
         return str(constant["object"]).rpartition(":")[2]
-    return str(constant["value"])
+    return str(constant["element"] if "element" in constant else constant["value"])
 
 
 def _token(row: Mapping[str, Any]) -> str:

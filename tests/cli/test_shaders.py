@@ -1,0 +1,238 @@
+"""``vkamp shaders``: what the commands write, say, and end with."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.cli.conftest import PACKAGE, Project
+
+EXPORT = ("shaders", "export", "prog:tile_sums", "--tile", "2x4", "--args", "float32[:,:], float32[:,:]")
+NAME = "prog/tile_sums.2x4.float32_2d-float32_2d"
+
+
+def edit(project: Project, old: str, new: str) -> None:
+    text = project.shader.read_text()
+    assert old in text
+    project.shader.write_text(text.replace(old, new))
+
+
+def change(project: Project, old: str, new: str) -> None:
+    text = project.program.read_text()
+    assert text.count(old) == 1
+    project.program.write_text(text.replace(old, new))
+
+
+def test_the_life_of_an_edit(project: Project) -> None:
+    done = project.vkamp(*EXPORT)
+    assert (done.status, done.out) == (0, f"wrote {project.shader}\n")
+    done = project.vkamp("shaders", "status")
+    assert (done.status, done.out) == (0, f"unedited  {NAME}\n")
+    assert project.vkamp("shaders", "diff").status == 0
+
+    edit(project, "float total = 0.0", "float total = 100.0")
+    done = project.vkamp("shaders", "status")
+    assert (done.status, done.out) == (0, f"edited  {NAME}\n")
+    done = project.vkamp("shaders", "diff", "tile_sums")
+    assert done.status == 1
+    assert "-        float total = 0.0;\n+        float total = 100.0;\n" in done.out
+    assert project.vkamp("run", "prog.py").out.endswith(" 108.0\n")
+    done = project.vkamp("shaders", "check")
+    assert (done.status, done.out) == (0, f"edited  {NAME}\n")
+
+    change(project, "total += values", "total -= values")
+    done = project.vkamp("shaders", "status")
+    assert done.status == 1
+    assert done.out == f"stale (edited)  {NAME}  the kernel, or vkamp, has changed\n"
+    done = project.vkamp("run", "prog.py")
+    assert done.status == 1
+    assert f"vkamp shaders merge {NAME}" in done.err
+    done = project.vkamp("shaders", "diff", "--kernel")
+    assert done.status == 1
+    assert "\n+                total -= values[row][col];\n" in done.out
+    done = project.vkamp("shaders", "merge")
+    assert (done.status, done.out) == (0, f"merged  {NAME}\n")
+    assert project.vkamp("run", "prog.py").out.endswith(" 92.0\n")
+
+    change(project, "total = 0.0", "total = 1.0")
+    done = project.vkamp("shaders", "merge", NAME)
+    assert (done.status, done.out) == (1, f"conflict  {NAME}  1 conflict to decide\n")
+    done = project.vkamp("shaders", "status")
+    assert done.status == 1
+    assert done.out.startswith(f"conflict (edited)  {NAME}  line ")
+    done = project.vkamp("shaders", "check")
+    assert done.status == 1
+    assert "VKA704" in done.out
+    done = project.vkamp("shaders", "merge", "--undo", NAME)
+    assert (done.status, done.out) == (0, f"put back {NAME}\n")
+    done = project.vkamp("shaders", "revert", NAME)
+    assert (done.status, done.out) == (0, f"reverted {NAME}\n")
+    # It was reverted to what was generated for the kernel before; unedited, it is in nobody's way.
+    done = project.vkamp("shaders", "status")
+    assert (done.status, done.out) == (
+        0,
+        f"stale  {NAME}  the kernel, or vkamp, has changed; the generated shader runs\n",
+    )
+    assert project.vkamp("run", "prog.py").out.endswith(" -7.0\n")
+    assert project.vkamp("shaders", "merge").out == f"updated  {NAME}\n"
+    assert project.vkamp("shaders", "revert", "--remove", "prog").out == f"removed {NAME}\n"
+    assert not project.shader.exists()
+
+
+def test_status_as_data(project: Project) -> None:
+    project.vkamp(*EXPORT)
+    edit(project, "float total = 0.0", "float total = 100.0")
+    (row,) = json.loads(project.vkamp("shaders", "status", "--json").out)
+    assert row == {
+        "name": NAME,
+        "state": "edited",
+        "edited": True,
+        "text": "",
+        "kernel": "prog:tile_sums",
+        "signature": "2x4 float32_2d-float32_2d",
+        "file": str(project.shader),
+    }
+
+
+def test_exporting_what_a_program_launches(project: Project) -> None:
+    done = project.vkamp("run", "--export", "prog.py")
+    assert done.status == 0
+    assert NAME in done.out and "written" in done.out
+    edit(project, "float total = 0.0", "float total = 100.0")
+    done = project.vkamp("run", "--export", "prog.py")
+    assert "edited" in done.out
+    assert "total = 100.0" in project.shader.read_text()
+    change(project, "total += values", "total -= values")
+    done = project.vkamp("run", "--export", "prog.py")
+    assert done.status == 0
+    assert "stale" in done.out
+    loops = project.vkamp("run", "--export", "--lowering", "loops", "--shaders", "other", "prog.py")
+    assert "loops4" in loops.out
+    assert [p.name for p in (project.folder / "other" / "prog").iterdir()] == [
+        "tile_sums.2x4.float32_2d-float32_2d.loops4.comp"
+    ]
+
+
+def test_both_ways_to_export_agree(project: Project) -> None:
+    project.vkamp(*EXPORT)
+    written = project.shader.read_text()
+    done = project.vkamp("run", "--export", "prog.py")
+    assert "current" in done.out
+    assert project.shader.read_text() == written
+
+
+def test_exports_of_every_type(project: Project) -> None:
+    text = (
+        "import vkamp as amp\n@amp.kernel\n"
+        "def k(idx, a, b, c, v, n, x, i, *, f: amp.constant, t: amp.constant):\n"
+        "    y = amp.tdiv(b[idx], 2)\n"
+        "    a[idx] = x * f + v.y + i[1] + c[idx].x + n + t(y)\n"
+    )
+    (project.folder / "types.py").write_text("")
+    (project.folder / "kernels.py").write_text(text)
+    types = "float32[:], int32[:]:strided, float3[:], float2, int32, float32, index(2)"
+    done = project.vkamp("shaders", "export", "kernels.py:k", "--args", types, "--set", "f=2.5", "--set", "t=float32")
+    assert done.status == 0, done.err
+    name = "k.untiled1d.float32_1d-int32_1d_strided-float3_1d-float2-int32-float32-index2.f=2.5.t=float32.comp"
+    assert done.out == f"wrote {project.folder / 'shaders' / 'kernels' / name}\n"
+    assert project.vkamp("shaders", "status").out.startswith("unedited")
+
+
+def test_mistakes_are_one_message(project: Project) -> None:
+    for args, status, said in [
+        (("shaders", "status"), 1, "there is no folder of shaders"),
+        (("shaders", "export", "prog:tile_sums"), 1, "Say what it is launched with"),
+        (("shaders", "export", "prog:nothing", "--args", ""), 1, "its kernels are: tile_sums, scaled, wrong, too_far"),
+        (("shaders", "export", "prog:main", "--args", ""), 1, "is no kernel"),
+        (("shaders", "export", "nowhere:kernel", "--args", ""), 1, "nowhere cannot be imported: ModuleNotFoundError"),
+        (("shaders", "export", "nowhere.py:kernel", "--args", ""), 1, "there is no file nowhere.py"),
+        (("shaders", "export", "prog", "--args", ""), 1, "write MODULE:KERNEL"),
+        ((*EXPORT[:5], "--args", "float32[:,:]"), 1, "the kernel takes 2 arguments now, and took 1"),
+        ((*EXPORT[:5], "--args", "flaot32[:,:], float32"), 2, "flaot32 is no element type"),
+        ((*EXPORT[:5], "--args", "float32[:,0], float32"), 2, "the sizes are colons, or numbers from 1 on"),
+        (("shaders", "export", "prog:tile_sums", "--tile", "2x", "--args", ""), 2, "'2x' is no size"),
+        (("shaders", "export", "prog:scaled", "--args", "float32[:]"), 1, "the kernel has the constant factor now"),
+        (("shaders", "export", "prog:scaled", "--args", "float32[:]", "--set", "factor"), 2, "write NAME=VALUE"),
+        (("shaders", "export", "prog:wrong", "--tile", "4", "--args", "float32[:]"), 1, "VKA601"),
+        (("shaders", "nothing"), 2, "No such command"),
+    ]:
+        done = project.vkamp(*args)
+        assert (done.status, said in done.err) == (status, True), (args, done)
+        assert "Traceback" not in done.err
+    assert not (project.folder / "shaders").exists()
+    project.vkamp(*EXPORT)
+    done = project.vkamp("shaders", "diff", "nothing")
+    assert done.status == 1
+    assert f"is called nothing; there are:\n  {NAME}" in done.err
+    stray = project.shader.with_name("stray.comp")
+    stray.write_text("#version 450\n")
+    done = project.vkamp("shaders", "status")
+    assert done.status == 1
+    assert "prog/stray.comp has no base" in done.err
+
+
+def test_a_module_that_fails_is_said_in_its_row(project: Project) -> None:
+    project.vkamp(*EXPORT)
+    project.program.write_text("raise OSError('no data')\n")
+    done = project.vkamp("shaders", "status")
+    assert (done.status, done.err) == (0, "")
+    assert done.out == f"unknown  {NAME}  {project.program} cannot be imported: OSError: no data\n"
+
+
+def test_check_finds_what_does_not_compile(project: Project) -> None:
+    project.vkamp(*EXPORT)
+    edit(project, "float total = 0.0", "float total = nothing")
+    done = project.vkamp("shaders", "check")
+    assert done.status == 1
+    assert done.out.startswith(f"wrong  {NAME}\nVKA701: ")
+    assert "total = 0.0" in done.out
+
+
+def test_watch_shows_errors_as_they_are_saved(project: Project) -> None:
+    project.vkamp(*EXPORT)
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-m", "vkamp", "shaders", "watch", "--period", "0.1", "--times", "3"]
+    output = project.folder / "output.txt"
+    with output.open("w") as stream:
+        watching = subprocess.Popen(command, cwd=project.folder, env=environment, stdout=stream, stderr=stream)
+
+    def wait_for(count: int) -> str:
+        deadline = time.monotonic() + 60
+        while output.read_text().count(f"  {NAME}\n") < count:
+            assert watching.poll() is None or output.read_text().count(f"  {NAME}\n") >= count, output.read_text()
+            assert time.monotonic() < deadline, output.read_text()
+            time.sleep(0.05)
+        return output.read_text()
+
+    try:
+        deadline = time.monotonic() + 60
+        while "watching" not in output.read_text():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        edit(project, "float total = 0.0", "float total = nothing")
+        assert f"wrong  {NAME}\nVKA701: glslang refuses" in wait_for(1)
+        edit(project, "total = nothing", "total = 5.0")
+        assert f"edited  {NAME}\n" in wait_for(2)
+        change(project, "total += values", "total -= values")
+        edit(project, "total = 5.0", "total = 6.0")
+        assert "VKA703" in wait_for(3)
+        assert watching.wait(30) == 0
+    finally:
+        watching.kill()
+        watching.wait()
+
+
+def test_onto_another_signature(project: Project) -> None:
+    project.vkamp(*EXPORT)
+    edit(project, "float total = 0.0", "float total = 100.0")
+    project.vkamp(*EXPORT[:3], "--tile", "2x4", "--args", "int32[:,:], float32[:,:]")
+    done = project.vkamp("shaders", "merge", NAME, "--onto", "int32")
+    assert (done.status, done.out.split()[0]) == (0, "merged"), done
+    other = Path(str(project.shader).replace("float32_2d-", "int32_2d-"))
+    assert "total = 100.0" in other.read_text()
+    done = project.vkamp("shaders", "merge", "--onto", "int32")
+    assert done.status == 2 or "edited itself" in done.err
