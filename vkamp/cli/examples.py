@@ -15,4 +15,25 @@ class Example:
     right: str
 
 
-EXAMPLES: dict[str, Example] = {}
+EXAMPLES: dict[str, Example] = {
+    "VKA601": Example(
+        """
+@amp.kernel
+def kernel(t_idx, a):
+    tile = amp.tile_static(16, amp.float32)
+    if t_idx.local[0] < 8:
+        tile[t_idx.local] = a[t_idx]
+        t_idx.barrier.wait()
+    a[t_idx] = tile[0]
+""",
+        """
+@amp.kernel
+def kernel(t_idx, a):
+    tile = amp.tile_static(16, amp.float32)
+    if t_idx.local[0] < 8:
+        tile[t_idx.local] = a[t_idx]
+    t_idx.barrier.wait()
+    a[t_idx] = tile[0]
+""",
+    ),
+}
