@@ -24,7 +24,7 @@ from vkamp.dispatch.launch import program_names
 from vkamp.errors import AmpError
 from vkamp.ir.types import SCALARS, VECTORS
 from vkamp.lang.kernel import LOWERINGS, KernelFunction
-from vkamp.run.engine import Timing
+from vkamp.run.engine import Timing, Transfer
 
 __all__ = ["check", "run"]
 
@@ -114,7 +114,11 @@ class _Times:
         self.default = default
         self.taken: list[Timing] = []
         self.view = default.default_view
-        self.view._queue.profile(self.taken.append)
+        self.view._queue.profile(self._note)
+
+    def _note(self, taken: Timing | Transfer) -> None:
+        if isinstance(taken, Timing):
+            self.taken.append(taken)
 
     def show(self) -> None:
         self.view.wait()
