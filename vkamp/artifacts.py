@@ -38,6 +38,8 @@ class Target:
     ``fences_wait``: the driver makes a ``barrier()`` of a memory barrier.
     ``most_unrolled``: the statements that unrolled loops may come to, where the driver takes long for more, and leaves
     loops as they are around others that it can't unroll; ``None``: it unrolls what it is asked to.
+    ``aligned``: for loops, the containers whose last dimension is a multiple of four elements; ``sizes``: with
+    ``most_turns``, what is known of extents.
     """
 
     push_words: int = 32
@@ -49,6 +51,8 @@ class Target:
     most_turns: int | None = None
     fences_wait: bool = False
     most_unrolled: int | None = None
+    aligned: frozenset[str] = frozenset()
+    sizes: tuple[tuple[str, int, int], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,7 @@ __all__ = [
     "make_request",
     "read_report",
     "request_of",
+    "sizes_in_loops",
     "tile_counts",
 ]
 
@@ -139,11 +140,11 @@ def _lowered(kernel: Kernel, target: Target) -> tuple[Kernel, str]:
     try:
         if target.lowering == "auto" and not lower.waits(kernel):
             raise lower.KeepsThreads("it has no barrier")
-        form = lower.loops(kernel, target.lanes)
+        form = lower.loops(kernel, target.lanes, target.aligned)
         if target.lowering == "auto" and lower.is_long(form):
             raise lower.KeepsThreads("it has so many phases that the driver would take long to compile them")
         if target.lowering == "auto" and target.most_turns is not None:
-            count = lower.turns(form)
+            count = lower.turns(form, {(name, dim): size for name, dim, size in target.sizes})
             if count is None or count > target.most_turns:
                 # Those over the threads of a tile are the more likely to be too many.
                 raise lower.KeepsThreads(
@@ -164,6 +165,11 @@ def _subgroup_needs(kernel: Kernel) -> tuple[tuple[str, str, Span], ...]:
         for operation in ("basic",) if isinstance(node, SubgroupIndex) else SUBGROUPS[node.name].needs:
             found.setdefault(operation, (name, operation, node.span))
     return tuple(found.values())
+
+
+def sizes_in_loops(compiled: Compiled) -> frozenset[tuple[str, int]]:
+    """The components of containers' extents that decide how often the loops of a kernel run."""
+    return lower.sizes_in_loops(compiled.kernel)
 
 
 def ir_text(program: Executable) -> str:

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.lower import copies
+from tests.lower import copies, together
 from tests.lower.programs import PROGRAMS, Program
 from vkamp.lower import lanes_for
 
 GOLDEN = Path(__file__).with_name("golden")
 SHOWN = ("product", "scan", "kept_array", "uniform_exits", "divergent_exits", "guarded", "barrier_in_function")
+SHOWN += ("wide_product", "wide_stencil")
 
 
 @pytest.fixture(autouse=True)
@@ -76,6 +77,14 @@ def test_copies(name: str, accelerator_view: amp.accelerator_view) -> None:
     glsl = _inspect(PROGRAMS[name](), "loops", accelerator_view).glsl
     assert ("shared " in glsl) == (name in copies.KEPT)
     assert ("subgroupBarrier" in glsl) == (name in copies.KEPT or name in copies.ORDERED)
+
+
+@pytest.mark.accelerators("drivers")
+@pytest.mark.parametrize("name", together.WIDE)
+def test_neighbours(name: str, accelerator_view: amp.accelerator_view) -> None:
+    """Four neighbouring elements are one access where they are certain to be neighbours."""
+    glsl = _inspect(PROGRAMS[name](), "loops", accelerator_view).glsl
+    assert ("vec4" in glsl) == together.WIDE[name]
 
 
 @pytest.mark.accelerators("swiftshader")
@@ -146,7 +155,7 @@ def test_automatic_choice(accelerator: amp.accelerator) -> None:
     def long(t_idx, out):
         slots = amp.tile_static(64, amp.int32)
         total = 0
-        for i in range(1000):
+        for i in range(4000):
             slots[t_idx.local[0]] = i
             t_idx.barrier.wait()
             for j in range(20):
@@ -163,7 +172,7 @@ def test_automatic_choice(accelerator: amp.accelerator) -> None:
         out[t_idx] = slots[63 - t_idx.local[0]]
 
     @amp.kernel
-    def unknown(t_idx, out):
+    def known(t_idx, out):
         slots = amp.tile_static(64, amp.int32)
         total = 0
         for _ in range(out.extent[0]):
@@ -173,13 +182,32 @@ def test_automatic_choice(accelerator: amp.accelerator) -> None:
             t_idx.barrier.wait()
         out[t_idx] = total
 
+    count = 3
+
+    @amp.kernel
+    def unknown(t_idx, out):
+        slots = amp.tile_static(64, amp.int32)
+        total = 0
+        for _ in range(count):
+            slots[t_idx.local[0]] = total
+            t_idx.barrier.wait()
+            total += slots[63 - t_idx.local[0]] + 1
+            t_idx.barrier.wait()
+        out[t_idx] = total
+
     ends = "threads: the driver ends all loops after 65535 iterations, and there may be more"
     early = ends if "llvmpipe" in accelerator.description else "loops"
     many = "threads: it has so many phases that the driver would take long to compile them"
-    expected = {no_barrier: "threads: it has no barrier", short: "loops", long: early, unknown: early, wide: many}
+    expected = {no_barrier: "threads: it has no barrier", short: "loops", long: early, wide: many}
+    expected |= {known: "loops", unknown: early}
     if not accelerator.is_emulated or accelerator.device_path == "reference":
         expected = dict.fromkeys(expected, "threads")
     out = amp.array_view(np.zeros(128, np.int32))
     view = accelerator.default_view
     found = {kernel: kernel.inspect(view, out.extent.tile(64), out).lowering for kernel in expected}
+    assert found == expected
+    # Of the same kernel with more to do, there may be too many.
+    expected = {known: early if expected[known] == "loops" else "threads"}
+    out = amp.array_view(np.zeros(64 * 500, np.int32))
+    found = {known: known.inspect(view, out.extent.tile(64), out).lowering}
     assert found == expected

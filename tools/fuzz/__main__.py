@@ -39,6 +39,12 @@ def _arguments(given: list[str] | None) -> argparse.Namespace:
         default="reference,swiftshader,llvmpipe",
         help="where to run; the first one's results are what the others must give (default: %(default)s)",
     )
+    parser.add_argument(
+        "--lowerings",
+        default="",
+        metavar="A,B",
+        help="run each kernel in these forms on every device: threads, loops, auto (default: as VKAMP_LOWERING says)",
+    )
     parser.add_argument("--shrink", action=argparse.BooleanOptionalAction, default=True, help="make failures smaller")
     parser.add_argument("--shrink-seconds", type=float, default=120.0, help="time for each (default: %(default)s)")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="write each failure's report and test there")
@@ -56,12 +62,20 @@ def main(given: list[str] | None = None) -> int:
         return _Campaign(options).run()
 
 
+def _forms(accelerators: list[str], lowerings: list[str]) -> list[str]:
+    """Each device once for each lowering; the reference accelerator runs kernels as they were written."""
+    forms: list[str] = []
+    for name in accelerators:
+        forms += [f"{name}+{form}" for form in lowerings if name != "reference"] or [name]
+    return forms
+
+
 class _Campaign:
     """A run over many seeds."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
-        self.accelerators = options.accelerators.split(",")
+        self.accelerators = _forms(options.accelerators.split(","), [x for x in options.lowerings.split(",") if x])
         self.failures: list[tuple[int, Failure]] = []
         self.kinds: Counter[tuple[str, str, str]] = Counter()
         self.spent: Counter[str] = Counter()

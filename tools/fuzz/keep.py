@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tools.fuzz.run import Failure, Loaded, load, quietly, run
+from tools.fuzz.run import Failure, Loaded, load, lowered, quietly, run
 from tools.fuzz.tree import Program
 
 __all__ = ["report", "test_of"]
@@ -98,9 +98,9 @@ def _glsl(loaded: Loaded, accelerator: str) -> str:
     import vkamp as amp
 
     try:
-        view = amp.accelerator(accelerator).default_view
-        arguments = [*loaded.containers(view), *loaded.scalars()]
-        with quietly():
+        with quietly(), lowered(accelerator) as name:
+            view = amp.accelerator(name).default_view
+            arguments = [*loaded.containers(view), *loaded.scalars()]
             shader = loaded.kernel.inspect(view, loaded.domain(), *arguments, **loaded.program.constants)
     except Exception as error:
         return f"// no shader: {type(error).__name__}: {error}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import linecache
+import os
 import warnings
 import zlib
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ import vkamp as amp
 from tools.fuzz.inputs import contents
 from tools.fuzz.tree import Container, Program, source_of
 
-__all__ = ["Failure", "Loaded", "compare", "forget", "load", "quietly", "run"]
+__all__ = ["Failure", "Loaded", "compare", "forget", "load", "lowered", "quietly", "run"]
 
 _numbers = itertools.count()
 
@@ -73,6 +74,22 @@ def quietly() -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def lowered(accelerator: str) -> Iterator[str]:
+    """The name of an accelerator, of one with a lowering behind it (``swiftshader+loops``), which holds meanwhile."""
+    name, _, lowering = accelerator.partition("+")
+    before = os.environ.get("VKAMP_LOWERING")
+    if lowering:
+        os.environ["VKAMP_LOWERING"] = lowering
+    try:
+        yield name
+    finally:
+        if before is not None:
+            os.environ["VKAMP_LOWERING"] = before
+        elif lowering:
+            del os.environ["VKAMP_LOWERING"]
+
+
 def load(program: Program) -> Loaded:
     """Compiles the program's text as a module."""
     source = source_of(program)
@@ -100,9 +117,9 @@ def run(loaded: Loaded, accelerator: str) -> dict[str, Any] | Failure:
     """The written containers after a launch."""
     program = loaded.program
     try:
-        view = amp.accelerator(accelerator).default_view
-        containers = loaded.containers(view)
-        with quietly():
+        with quietly(), lowered(accelerator) as name:
+            view = amp.accelerator(name).default_view
+            containers = loaded.containers(view)
             amp.parallel_for_each(
                 view, loaded.domain(), loaded.kernel, *containers, *loaded.scalars(), **program.constants
             )

@@ -17,7 +17,7 @@ from typing import Any
 
 from tools.fuzz import coverage
 from tools.fuzz.programs import program as program_of
-from tools.fuzz.run import Failure, Loaded, compare, forget, load, quietly, run
+from tools.fuzz.run import Failure, Loaded, compare, forget, load, lowered, quietly, run
 from tools.fuzz.tree import Program
 
 __all__ = ["MARKER", "check", "decode", "encode", "main"]
@@ -48,8 +48,8 @@ def _warm(loaded: list[Loaded], drivers: list[str]) -> None:
     texts = []
     for each in loaded:
         for name in drivers:
-            view = amp.accelerator(name).default_view
-            with contextlib.suppress(Exception), quietly():
+            with contextlib.suppress(Exception), quietly(), lowered(name) as plain:
+                view = amp.accelerator(plain).default_view
                 arguments = [*each.containers(view), *each.scalars()]
                 shader = each.kernel.inspect(view, each.domain(), *arguments, **each.program.constants)
                 texts.append(shader.glsl)

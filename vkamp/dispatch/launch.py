@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from vkamp import pipeline
-from vkamp.artifacts import Executable, PushWord, Target
+from vkamp.artifacts import Executable, Lowering, PushWord, Target
 from vkamp.dispatch import edits, forms, memo
 from vkamp.dispatch.domain import Domain, check_tile, domain_of
 from vkamp.dispatch.targets import target_view
@@ -196,7 +196,7 @@ def _compiled(
     """The launch with its program."""
     limits, name = target._queue.info.limits, request.function.__name__
     entry = _compile(request, request.function, arguments)
-    form = _with_lowering(plain_target(domain, limits, target), kernel, domain.tile, target)
+    form = _with_lowering(plain_target(domain, limits, target), kernel, domain.tile, target, arguments, entry.compiled)
     if edits.exporting():
         edits.export(entry, request, form)
     generation = edits.generation()
@@ -231,7 +231,14 @@ def plain_target(domain: Domain, limits: Limits, view: accelerator_view) -> Targ
     )
 
 
-def _with_lowering(form: Target, kernel: Any, tile: tuple[int, ...] | None, view: accelerator_view) -> Target:
+def _with_lowering(
+    form: Target,
+    kernel: Any,
+    tile: tuple[int, ...] | None,
+    view: accelerator_view,
+    arguments: pipeline.Arguments,
+    compiled: pipeline.Compiled,
+) -> Target:
     """The target with how the threads of a tile are to run: as the kernel says, or for all by VKAMP_LOWERING."""
     accelerator = view.accelerator
     if accelerator.device_path == "reference":
@@ -245,7 +252,14 @@ def _with_lowering(form: Target, kernel: Any, tile: tuple[int, ...] | None, view
     # Elsewhere a workgroup of one subgroup is not certain, and loops of one lane need none.
     lanes = device.limits.subgroup_size if device.kind == "cpu" else 1
     most_turns = _MESA_TURNS if "llvmpipe" in device.name else None
-    return replace(form, lowering="loops" if asked == "loops" else "auto", lanes=lanes, most_turns=most_turns)
+    containers = arguments.containers
+    aligned = frozenset(n for n, c in containers.items() if c.rank > 1 and c.extent[c.rank - 1] % 4 == 0)
+    sizes: tuple[tuple[str, int, int], ...] = ()
+    if most_turns is not None and asked == "auto":
+        wanted = sorted(pipeline.sizes_in_loops(compiled))
+        sizes = tuple((name, dim, containers[name].extent[dim]) for name, dim in wanted)
+    lowering: Lowering = "loops" if asked == "loops" else "auto"
+    return replace(form, lowering=lowering, lanes=lanes, most_turns=most_turns, aligned=aligned, sizes=sizes)
 
 
 def _lowering_of(kernel: Any) -> str:

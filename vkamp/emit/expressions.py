@@ -211,6 +211,9 @@ def _scaled(number: Expr, old: int, new: int) -> Expr:
     """``number`` elements of ``old`` bytes, counted in elements of ``new`` bytes; the front end saw that it fits."""
     if isinstance(number, Const):
         return Const(number.span, INT32, int(number.value) * old // new)
+    if new > old:
+        # Only powers of two, at places that are multiples of them.
+        return Binary(number.span, INT32, "shr", number, Const(number.span, INT32, (new // old).bit_length() - 1))
     assert old % new == 0
     factor = Const(number.span, INT32, old // new)
     return number if old == new else Binary(number.span, INT32, "mul", number, factor)

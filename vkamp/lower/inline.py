@@ -15,6 +15,7 @@ from vkamp.ir.nodes import (
     Binary,
     Block,
     Call,
+    Const,
     Expr,
     For,
     Function,
@@ -192,6 +193,8 @@ def thread_arguments(kernel: Kernel) -> Kernel:
 def global_index(index: ThreadIndex, local: Expr) -> Expr:
     """A component of the global index, of the tile's origin and the local one."""
     origin = ThreadIndex(index.span, INT32, "tile_origin", index.dim)
+    if isinstance(local, Binary) and local.op == "add" and isinstance(local.right, Const):
+        return dataclasses.replace(local, left=Binary(index.span, INT32, "add", origin, local.left))
     return Binary(index.span, INT32, "add", origin, local)
 
 

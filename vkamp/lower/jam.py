@@ -1,8 +1,8 @@
 """Several threads of a lane at once, where they load the same elements: unroll and jam of a phase's loops.
 
 Threads of one phase may run in any order, so each statement is done for a few of them before the next statement is;
-what they load in common is loaded once.  Memory is what costs on CPU devices: a load of one element for each lane is 10
-to 30 times an operation.
+what they load in common is loaded once, and four neighbouring elements by one access.  Fewer turns of the loops over
+threads are a gain besides.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from vkamp.ir.access import own_nodes
 from vkamp.ir.flow import assigned, exposed
@@ -25,7 +25,6 @@ from vkamp.ir.nodes import (
     BufferElement,
     Builtin,
     Call,
-    Cast,
     Const,
     Continue,
     Expr,
@@ -40,105 +39,141 @@ from vkamp.ir.nodes import (
     Select,
     Stmt,
     ThreadIndex,
-    Unary,
     Variable,
     While,
     blocks,
-    children,
     map_block,
-    root_of,
     transform,
     walk,
     walk_statements,
 )
-from vkamp.ir.types import INT32, Array
+from vkamp.ir.types import INT32, Vector
 from vkamp.lower.bounds import linear, values
-from vkamp.lower.rewrite import Names, contains, filtered, with_variables
+from vkamp.lower.common import WIDE, Group, Memory, certain_loads, is_memory, shared
+from vkamp.lower.rewrite import Names, contains, filtered, value_of, with_variables
+from vkamp.lower.shape import Shape
 
-__all__ = ["Jam", "jammed"]
+__all__ = ["TURN", "Around", "Jam", "accesses", "cost", "jammed"]
 
-#: Threads that go together, at most, and memory operations of a phase: the drivers compile too long otherwise.
-_MOST_THREADS, _MOST_MEMORY, _MOST_STATEMENTS = 16, 100, 200
-#: Loads that have to be left, of those without the jam, to make it worth its text.
-_WORTH = 0.8
-#: How often a loop's body is taken to run, in counting loads.
+#: Threads that go together, at most, and statements of a phase: the drivers compile too long otherwise.
+_MOST_THREADS, _MOST_STATEMENTS = 32, 200
+#: What a jam may cost, of the threads alone, to be worth its text, and how much less twice the text has to cost.
+_WORTH, _DOUBLE = 0.8, 1.08
+#: What accesses cost, a branch, and the turn of a loop, in statements of arithmetic.
+_ELEMENT, _WIDE, _BRANCH, TURN = 4, 8, 3, 5
+#: How often a loop's body is taken to run.
 _TURNS = 16
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Jam:
-    """A phase for ``counts`` threads of each lane per dimension at once, and the variables that are new in it."""
+    """A phase for ``counts`` threads of each lane per dimension at once, the variables that are new in it, and what
+    it costs for each thread."""
 
     block: Block
     counts: tuple[int, ...]
     variables: tuple[Variable, ...]
+    cost: float
 
 
-def jammed(
-    block: Block,
-    tile: tuple[int, ...],
-    lanes: tuple[int, ...],
-    fresh: Callable[[], Names],
-    private: frozenset[str],
-    arrays: frozenset[str],
-) -> Jam | None:
-    """The best jam of a phase, if one is worth it.
+@dataclass(frozen=True)
+class Around:
+    """What is around a phase.
 
     ``fresh`` gives a new set of free names; ``private`` are the variables that no other phase uses, ``arrays`` those
-    that hold the values of all threads of a lane.
+    that hold the values of all threads of a lane; ``single``: dimensions in which each lane has one thread here;
+    ``accesses``: how many memory accesses the phase may have.
     """
+
+    shape: Shape
+    memory: Memory
+    fresh: Callable[[], Names]
+    private: frozenset[str]
+    arrays: frozenset[str]
+    single: frozenset[int]
+    accesses: int
+
+
+def jammed(block: Block, around: Around) -> Jam | None:
+    """The best jam of a phase, if one is worth it."""
     if contains(block, lambda s: isinstance(s, (Return, Atomic, Call))):
         return None
-    block = _without_index_values(block, private)
-    before = _loads(block)
-    if before == 0:
-        return None
+    block = _without_index_values(block, around.private)
+    most = _WORTH * (cost(block) + TURN)
     best: tuple[float, Jam] | None = None
-    for counts in _choices(tile, lanes):
-        jam = _Jammer(block, lanes, counts, fresh(), arrays).run()
-        if _memory(jam.block) > _MOST_MEMORY or sum(1 for _ in walk_statements(jam.block)) > _MOST_STATEMENTS:
+    for counts, unrolled in _choices(block, around):
+        jam = _Jammer(block, counts, around, unrolled=unrolled).run()
+        too_long = sum(1 for _ in walk_statements(jam.block)) > _MOST_STATEMENTS
+        if too_long or accesses(jam.block) > around.accesses or jam.cost > most:
             continue
-        share = _loads(jam.block) / (before * math.prod(counts))
-        if share <= _WORTH and (best is None or share < best[0]):
-            best = share, jam
+        score = jam.cost * _DOUBLE ** math.log2(math.prod(counts))
+        if best is None or score < best[0]:
+            best = score, jam
     return best[1] if best is not None else None
 
 
-def _choices(tile: tuple[int, ...], lanes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Threads of a lane per dimension that go evenly into the tile, in the last two dimensions."""
-    rank = len(tile)
-    options = [(1, 2, 4, 8) if d >= rank - 2 else (1,) for d in range(rank)]
+def _choices(block: Block, around: Around) -> Iterator[tuple[tuple[int, ...], bool]]:
+    """Threads of a lane per dimension that go evenly into the tile, in the last two dimensions; and whether to unroll
+    loops that load neighbours."""
+    shape = around.shape
+    rank = len(shape.tile)
+    options: list[tuple[int, ...]] = []
+    has_loops = contains(block, lambda s: isinstance(s, For))
+    for d in range(rank):
+        if d in around.single or d < rank - 2:
+            options.append((1,))
+        elif shape.runs[d] > 1:
+            options.append((1, shape.runs[d]))
+        else:
+            options.append(tuple(n for n in (1, 2, 4, 8) if shape.tile[d] % (shape.lanes[d] * n) == 0) or (1,))
     for counts in itertools.product(*options):
-        fits = all(size % (n * count) == 0 for size, n, count in zip(tile, lanes, counts, strict=True))
-        if fits and 1 < math.prod(counts) <= _MOST_THREADS:
-            yield counts
+        if math.prod(counts) <= _MOST_THREADS:
+            yield counts, False
+            if has_loops:
+                yield counts, True
 
 
 # -- counting ------------------------------------------------------------------------------------------------------
 
 
-def _is_memory(place: Place) -> bool:
-    return not isinstance(place, Local) and (
-        isinstance(root_of(place), BufferElement) or isinstance(root_of(place).type, Array)
-    )
-
-
-def _loads(block: Block, turns: int = 1) -> int:
-    """The loads of a block, those in loops counted many times."""
-    count = 0
+def cost(block: Block) -> float:
+    """What a block costs, in statements of arithmetic."""
+    total = 0.0
     for statement in block:
-        count += turns * sum(1 for n in own_nodes(statement) if isinstance(n, Load) and _is_memory(n.place))
-        inner = turns * _TURNS if isinstance(statement, (For, While)) else turns
-        count += sum(_loads(b, inner) for b in blocks(statement))
-    return count
+        total += _own_cost(statement) + sum(_cost(n.place) for n in own_nodes(statement) if isinstance(n, Load))
+        if isinstance(statement, Assign):
+            total += _cost(statement.place)
+        inner = sum(map(cost, blocks(statement)))
+        total += _turns(statement) * (TURN + inner) if isinstance(statement, (For, While)) else inner
+    return total
 
 
-def _memory(block: Block) -> int:
+def _own_cost(statement: Stmt) -> int:
+    """Of a statement itself; a condition costs lanes that go both ways."""
+    return _BRANCH if isinstance(statement, If) else 1
+
+
+def _cost(place: Place) -> int:
+    if not is_memory(place):
+        return 0
+    return _WIDE if isinstance(place.type, Vector) else _ELEMENT
+
+
+def _turns(loop: For | While) -> int:
+    if isinstance(loop, For):
+        bounds = (loop.start, loop.stop, loop.step)
+        if all(isinstance(b, Const) for b in bounds):
+            start, stop, step = (int(b.value) for b in bounds if isinstance(b, Const))
+            return len(range(start, stop, step)) if step else 0
+    return _TURNS
+
+
+def accesses(block: Block) -> int:
     """The loads and stores in the text of a block."""
     count = 0
     for statement in walk_statements(block):
-        count += sum(1 for n in own_nodes(statement) if isinstance(n, Load) and _is_memory(n.place))
-        count += isinstance(statement, Assign) and _is_memory(statement.place)
+        count += sum(1 for n in own_nodes(statement) if isinstance(n, Load) and is_memory(n.place))
+        count += isinstance(statement, Assign) and is_memory(statement.place)
     return count
 
 
@@ -190,40 +225,99 @@ def _variables(expr: Node) -> set[str]:
 
 
 class _Jammer:
-    def __init__(
-        self, block: Block, lanes: tuple[int, ...], counts: tuple[int, ...], names: Names, arrays: frozenset[str]
-    ) -> None:
+    def __init__(self, block: Block, counts: tuple[int, ...], around: Around, *, unrolled: bool) -> None:
         self.source = block
-        self.names = names
+        self.unrolled = unrolled
+        self.names = around.fresh()
+        self.memory = around.memory
         self.counts = counts
+        shape = around.shape
         turns = list(itertools.product(*(range(count) for count in counts)))
-        self.offsets = [tuple(t * n for t, n in zip(turn, lanes, strict=True)) for turn in turns]
-        self.varying = assigned(block) - arrays
+        # Lanes that take single threads have their next one behind those of the others.
+        strides = [n if run == 1 else 1 for n, run in zip(shape.lanes, shape.runs, strict=True)]
+        self.offsets = [tuple(t * n for t, n in zip(turn, strides, strict=True)) for turn in turns]
+        #: What the first thread's index is a multiple of.
+        self.whole = [n if stride == 1 else 1 for n, stride in zip(counts, strides, strict=True)]
+        self.varying = assigned(block) - around.arrays
         self.variables: list[Variable] = []
         self.own: list[dict[str, Variable]] = [{} for _ in self.offsets]
 
     def run(self) -> Jam:
-        return Jam(self.block(self.source), self.counts, tuple(self.variables))
+        block = self.block(self.source)
+        each = (cost(block) + TURN) / math.prod(self.counts)
+        return Jam(block, self.counts, tuple(self.variables), each)
 
     def block(self, block: Block) -> Block:
-        out: list[Stmt] = []
+        return self.together(self.groups(block))
+
+    def together(self, groups: list[Group]) -> Block:
+        threads = frozenset(d for d, whole in enumerate(self.whole) if whole % WIDE == 0)
+        return shared(groups, self.memory, threads, self.variable)
+
+    def groups(self, block: Block) -> list[Group]:
+        """Each statement for all threads that go together."""
+        groups: list[Group] = []
         for statement in block:
-            if isinstance(statement, If) and self.uniform(statement.condition):
+            if isinstance(statement, If) and self.decide_alike(statement):
                 then, orelse = self.block(statement.then), self.block(statement.orelse)
-                out.append(dataclasses.replace(statement, then=then, orelse=orelse))
+                groups.append([dataclasses.replace(statement, then=then, orelse=orelse)])
             elif isinstance(statement, For) and self.goes_together(statement):
                 self.varying.discard(statement.variable.name)
-                out.append(dataclasses.replace(statement, body=self.block(statement.body)))
+                groups.append([self.loop(statement)])
                 self.varying.add(statement.variable.name)
             else:
-                out += self.each(statement)
-        return tuple(out)
+                groups.append([self.copy(statement, number) for number in range(len(self.offsets))])
+        return groups
+
+    def loop(self, loop: For) -> For:
+        """A loop that all threads go through together; one over neighbours in memory takes four steps at once."""
+        if not self.unrolled or not self.counts_neighbours(loop):
+            return dataclasses.replace(loop, body=self.block(loop.body))
+        name, before = loop.variable.name, self.memory
+        self.memory = dataclasses.replace(before, multiples=before.multiples | {name})
+        groups: list[Group] = []
+        for step in range(WIDE):
+
+            def change(node: Node, step: int = step) -> Node:
+                is_it = isinstance(node, Load) and isinstance(node.place, Local) and node.place.variable.name == name
+                return Binary(node.span, INT32, "add", node, Const(node.span, INT32, step)) if is_it and step else node  # type: ignore[arg-type]
+
+            groups += self.groups(map_block(loop.body, change))
+        body = self.together(groups)
+        self.memory = before
+        return dataclasses.replace(loop, step=Const(loop.span, INT32, WIDE), body=body)
+
+    def counts_neighbours(self, loop: For) -> bool:
+        """Whether a loop counts by one between multiples of four, and loads elements that are neighbours."""
+        if loop.variable.type != INT32 or not isinstance(loop.step, Const) or loop.step.value != 1:
+            return False
+        if not all(self.memory.is_multiple(e, frozenset()) for e in (loop.start, loop.stop)):
+            return False
+        if contains(loop.body, lambda s: isinstance(s, (For, While))):
+            return False
+        variable = value_of(loop.variable, loop)
+        for statement in loop.body:
+            for load in certain_loads(statement.value) if isinstance(statement, Assign) else ():
+                last = load.place.indices[-1] if isinstance(load.place, BufferElement) else None
+                if last is not None and last.type == INT32 and linear(last)[0].get(variable) == 1:
+                    return True
+        return False
 
     def uniform(self, expr: Expr) -> bool:
         """Whether an expression is the same for all threads that go together, whenever it is evaluated."""
         if _variables(expr) & self.varying:
             return False
         return not any(isinstance(n, (ThreadIndex, ArrayElement, BufferElement)) for n in walk(expr))
+
+    def decide_alike(self, statement: If) -> bool:
+        """Whether the condition is the same for all threads that go together: what it depends on, or its value."""
+        if self.uniform(statement.condition):
+            return True
+        if _variables(statement.condition) & self.varying:
+            return False
+        bare = dataclasses.replace(statement, then=(), orelse=())
+        first, *others = (self.copy(bare, number) for number in range(len(self.offsets)))
+        return all(first == other for other in others)
 
     def goes_together(self, loop: For) -> bool:
         if not all(map(self.uniform, (loop.start, loop.stop, loop.step))) or loop.variable.name in assigned(loop.body):
@@ -232,44 +326,9 @@ class _Jammer:
         jumps = contains(loop.body, lambda s: isinstance(s, (Break, Continue)))
         return others == 1 and not jumps and not _used_outside(self.source, loop)
 
-    def each(self, statement: Stmt) -> list[Stmt]:
-        """A statement for each of the threads, what they load in common first."""
-        copies = [self.copy(statement, number) for number in range(len(self.offsets))]
-        if not isinstance(statement, Assign):
-            return copies
-        counts: Counter[object] = Counter()
-        for copy in copies:
-            assert isinstance(copy, Assign)
-            counts.update({_key(load.place) for load in _certain_loads(copy.value)})
-        common: dict[object, Variable] = {}
-        first: list[Stmt] = []
-
-        def change(node: Node) -> Node:
-            if not isinstance(node, Load) or not _is_memory(node.place) or _key(node.place) not in common:
-                return node
-            variable = common[_key(node.place)]
-            return Load(node.span, node.type, Local(node.span, node.type, variable))
-
-        for copy in copies:
-            assert isinstance(copy, Assign)
-            for load in _certain_loads(copy.value):
-                key = _key(load.place)
-                if counts[key] > 1 and key not in common:
-                    variable = self.variable(f"{_name(load.place)}_value", load, copy)
-                    common[key] = variable
-                    first.append(Assign(copy.span, Local(copy.span, load.type, variable), load))
-        if not common:
-            return copies
-        changed: list[Stmt] = []
-        for copy in copies:
-            assert isinstance(copy, Assign)
-            value = transform(copy.value, change)
-            assert isinstance(value, Expr)
-            changed.append(dataclasses.replace(copy, value=value))
-        return [*first, *changed]
-
-    def variable(self, name: str, load: Load, like: Stmt) -> Variable:
-        variable = Variable(self.names.give(name), load.type, "local", like.span, temporary=True)
+    def variable(self, name: str, load: Load, kind: Vector | None) -> Variable:
+        """A variable for what several threads load."""
+        variable = Variable(self.names.give(name), kind or load.type, "local", load.span, temporary=True)
         self.variables.append(variable)
         return variable
 
@@ -280,11 +339,29 @@ class _Jammer:
         def change(node: Node) -> Node:
             if isinstance(node, ThreadIndex) and node.kind in ("local", "global") and offsets[node.dim]:
                 return Binary(node.span, INT32, "add", node, Const(node.span, INT32, offsets[node.dim]))
-            return node
+            return self.quotient(node) if isinstance(node, Binary) else node
 
         (copy,) = with_variables((statement,), self.renamed(statement, number))
         (copy,) = map_block((copy,), change)
         return copy
+
+    def quotient(self, node: Binary) -> Expr:
+        """The quotient and remainder of a thread's index by how many threads go together."""
+        index: Expr = node.left
+        by = node.right
+        if node.op not in ("floordiv", "floormod") or not isinstance(by, Const) or by.value <= 0:
+            return node
+        offset = 0
+        if isinstance(index, Binary) and index.op == "add" and isinstance(index.right, Const):
+            offset, index = int(index.right.value), index.left
+        if not isinstance(index, ThreadIndex) or index.kind != "local":
+            return node
+        whole, size = self.whole[index.dim], int(by.value)
+        if node.op == "floormod" and whole % size == 0:
+            return Const(node.span, INT32, offset % size)
+        if node.op == "floordiv" and size % whole == 0 and 0 <= offset < whole:
+            return dataclasses.replace(node, left=index)
+        return node
 
     def renamed(self, statement: Stmt, number: int) -> Mapping[str, Variable]:
         """The variables of a thread: the first one keeps the names."""
@@ -322,49 +399,3 @@ def _used_outside(block: Block, loop: For) -> bool:
         )
 
     return count(block) != count(loop.body)
-
-
-def _certain_loads(expr: Node) -> Iterator[Load]:
-    """The loads that an expression does in any case."""
-    if isinstance(expr, Load):
-        if _is_memory(expr.place):
-            yield expr
-        return
-    if isinstance(expr, Select):
-        yield from _certain_loads(expr.condition)
-        return
-    if isinstance(expr, Logical):
-        yield from _certain_loads(expr.left)
-        return
-    for child in children(expr):
-        yield from _certain_loads(child)
-
-
-def _name(place: Place) -> str:
-    root = root_of(place)
-    return root.buffer if isinstance(root, BufferElement) else root.variable.name
-
-
-def _key(place: Node) -> object:
-    """What places of one element have in common."""
-    if isinstance(place, Local):
-        return "local", place.variable.storage, place.variable.name
-    parts: list[object] = [type(place).__name__]
-    for item in dataclasses.fields(place):
-        value = getattr(place, item.name)
-        if item.name == "span":
-            continue
-        if isinstance(value, Node):
-            parts.append(_key(value))
-        elif isinstance(value, tuple) and value and all(isinstance(v, Expr) for v in value):
-            parts.append(tuple(map(_index_key, value)))
-        else:
-            parts.append(value)
-    return tuple(parts)
-
-
-def _index_key(index: Expr) -> object:
-    if index.type != INT32 or isinstance(index, (Cast, Unary)):
-        return index
-    terms, constant = linear(index)
-    return frozenset(terms.items()), constant

@@ -50,34 +50,26 @@ from vkamp.ir.nodes import (
 from vkamp.ir.types import BOOL, INT32, Array
 from vkamp.ir.uses import uses_subgroups
 from vkamp.lower.bounds import Bound, flattened, folded, guards, split_guarded
+from vkamp.lower.common import Memory, memory_of
 from vkamp.lower.errors import KeepsThreads
 from vkamp.lower.forward import forwarded
 from vkamp.lower.inline import global_index, inline_barriers, is_wait, thread_arguments
-from vkamp.lower.jam import jammed
+from vkamp.lower.jam import TURN, Around, accesses, cost, jammed
 from vkamp.lower.phases import Branch, Item, Phase, Repeat, Single, Sync, phases_of
 from vkamp.lower.rewrite import Names, changed, contains, filtered, value_of
+from vkamp.lower.shape import Shape, shapes_for
 from vkamp.lower.values import Places, computable, hoist, places
 
-__all__ = ["lanes_for", "loops", "waits"]
+__all__ = ["loops", "waits"]
 
 #: Bytes that each lane may keep for its threads.
 _KEPT_BYTES = 16384
-#: Tiles that waste more lanes than this are better off with fewer.
-_LEAST_USE = 0.75
-
-
-def lanes_for(tile: tuple[int, ...], most: int) -> tuple[int, ...]:
-    """The lanes per dimension for a tile, at most ``most`` in all: powers of two, the last dimension first."""
-    out: list[int] = []
-    for size in reversed(tile):
-        count = 1
-        while count * 2 <= min(size, most):
-            count *= 2
-        while size < _LEAST_USE * count * -(-size // count):
-            count //= 2
-        out.append(count)
-        most //= count
-    return tuple(reversed(out))
+#: Memory accesses that phases for several threads at once may have: the drivers compile too long otherwise.
+_PHASE_ACCESSES, _ACCESSES = 100, 250
+#: What rows of neighbours for each lane may cost, of single threads, to be taken.
+_WORTH = 0.95
+#: How often a loop around phases is taken to run.
+_TURNS = 16
 
 
 def waits(kernel: Kernel) -> bool:
@@ -85,23 +77,34 @@ def waits(kernel: Kernel) -> bool:
     return any(contains(f.body, is_wait) for f in (*kernel.functions, kernel.body))
 
 
-def loops(kernel: Kernel, most: int) -> Kernel:
-    """The kernel with its threads as loops of at most ``most`` lanes; KeepsThreads says why that cannot be."""
-    if kernel.tile is None:
+def loops(kernel: Kernel, most: int, aligned: frozenset[str] = frozenset()) -> Kernel:
+    """The kernel with its threads as loops of at most ``most`` lanes; KeepsThreads says why that cannot be.
+
+    ``aligned``: containers whose last dimension is a multiple of four.
+    """
+    tile = kernel.tile
+    if tile is None:
         raise KeepsThreads("its domain has no tiles")
     if uses_subgroups(kernel):
         raise KeepsThreads("it has functions of subgroups, whose threads run together")
-    lanes = lanes_for(kernel.tile, most)
     kernel = forwarded(thread_arguments(inline_barriers(kernel)))
     names = Names(kernel.body, (v.name for v in kernel.tile_statics))
     variables = list(kernel.body.variables)
     items, once = hoist(kernel, phases_of(kernel.body.body), names, variables)
     items = split_guarded(items, once, computable(kernel, items, once))
-    lowering = _Lowering(kernel, lanes, places(kernel, items, once, variables), names, variables)
-    body = lowering.body(items)
+    where = places(kernel, items, once, variables)
+    memory = memory_of(kernel, aligned)
+    best: tuple[_Lowering, Block] | None = None
+    for shape in shapes_for(tile, most):
+        lowering = _Lowering(kernel, shape, where, memory, names.copy(), list(variables))
+        body = lowering.body(items)
+        if best is None or lowering.cost < _WORTH * best[0].cost:
+            best = lowering, body
+    assert best is not None
+    lowering, body = best
     own = [v for v in lowering.variables if v.name not in lowering.kept or v.name in named(body)]
     function = dataclasses.replace(kernel.body, body=body, variables=tuple(own))
-    return dataclasses.replace(kernel, body=function, lanes=lowering.lanes)
+    return dataclasses.replace(kernel, body=function, lanes=lowering.shape.lanes)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,23 +117,28 @@ class _Kept:
 
 class _Lowering:
     def __init__(
-        self, kernel: Kernel, lanes: tuple[int, ...], where: Places, names: Names, variables: list[Variable]
+        self, kernel: Kernel, shape: Shape, where: Places, memory: Memory, names: Names, variables: list[Variable]
     ) -> None:
-        assert kernel.tile is not None
         self.kernel = kernel
-        self.tile = kernel.tile
-        self.lanes = lanes
+        self.shape = shape
+        self.tile, self.lanes, self.runs = shape.tile, shape.lanes, shape.runs
         self.where = where
+        self.memory = memory
         self.names = names
         self.variables = variables
         self.phases = 0
+        #: What the phases cost, about, and how often those run that come next.
+        self.cost = 0.0
+        self.times = 1
+        self.accesses = _ACCESSES
         dims = range(len(self.tile))
         self.one_each = tuple(1 for _ in dims)
-        #: Threads of each lane per dimension.
-        self.trips = tuple(-(-self.tile[d] // lanes[d]) for d in dims)
+        #: Rows of each lane per dimension.
+        self.trips = shape.trips
         self.local = {d: self.new(f"{kernel.index_name}_local_{d}", INT32) for d in dims}
         self.global_ = {d: self.new(f"{kernel.index_name}_global_{d}", INT32) for d in dims}
-        self.kept = {v.name: _Kept(v, self.array_of(v)) for v in where.kept} if math.prod(self.trips) > 1 else {}
+        self.first_of = {d: self.new(f"{kernel.index_name}_first_{d}", INT32) for d in dims if shape.runs[d] > 1}
+        self.kept = {v.name: _Kept(v, self.array_of(v)) for v in where.kept} if math.prod(shape.counts) > 1 else {}
         size = sum(k.array.type.size for k in self.kept.values())
         if size > _KEPT_BYTES:
             raise KeepsThreads(
@@ -144,7 +152,7 @@ class _Lowering:
         return variable
 
     def array_of(self, variable: Variable) -> Variable:
-        shape = tuple(n for n in self.trips if n > 1)
+        shape = tuple(n for pair in zip(self.trips, self.runs, strict=True) for n in pair if n > 1)
         kind = variable.type
         whole = Array(kind.element, (*shape, *kind.shape)) if isinstance(kind, Array) else Array(kind, shape)
         array = dataclasses.replace(
@@ -186,14 +194,17 @@ class _Lowering:
             statement = dataclasses.replace(statement, start=start, stop=stop, step=step)
         else:
             statement = dataclasses.replace(statement, condition=self.first(statement.condition))
-        return dataclasses.replace(statement, body=self.items(item.body))
+        self.times *= _TURNS
+        body = self.items(item.body)
+        self.times //= _TURNS
+        return dataclasses.replace(statement, body=body)
 
     def first(self, expr: Expr) -> Expr:
         """A uniform expression as each lane's first thread sees it."""
 
         def change(node: Node) -> Node:
             if isinstance(node, ThreadIndex) and node.kind in ("local", "global"):
-                lane = self.lane(node.dim, node.span)
+                lane = self.row(node.dim, node.span)
                 return lane if node.kind == "local" else global_index(node, lane)
             if isinstance(node, Load) and isinstance(node.place, (Local, ComponentsOf)):
                 place = node.place
@@ -203,7 +214,7 @@ class _Lowering:
                     if isinstance(place, ComponentsOf):
                         return Swizzle(node.span, node.type, value, place.letters)
                     return value
-            return self.element(node, [Const(node.span, INT32, 0) for n in self.trips if n > 1])
+            return self.element(node, [Const(node.span, INT32, 0) for n in (*self.trips, *self.runs) if n > 1])
 
         return changed(expr, change)
 
@@ -211,6 +222,13 @@ class _Lowering:
         if self.lanes[dim] == 1:
             return Const(span, INT32, 0)
         return ThreadIndex(span, INT32, "lane", dim)
+
+    def row(self, dim: int, span: Span) -> Expr:
+        """The first thread of a lane in a dimension."""
+        lane = self.lane(dim, span)
+        if self.runs[dim] == 1 or isinstance(lane, Const):
+            return lane
+        return Binary(span, INT32, "mul", lane, Const(span, INT32, self.runs[dim]))
 
     def element(self, node: Node, slot: list[Expr]) -> Node:
         """A kept variable, or an element of a kept array, as the element of the array of all of them."""
@@ -238,13 +256,19 @@ class _Lowering:
         self.phases += 1
         span = _unsaid(block[0].span)
         block = self.with_arrays(block)
-        looped = any(n > 1 for n in self.trips)
+        looped = any(n > 1 for n in self.shape.counts)
         bounds = {bound.dim: bound for bound in reversed(guards(block, self.where.once))}
         if phase.exits and looped:
             block = self.without_returns(block)
             bounds = {}
-        fixed = {d: self.fixed(d, bounds.get(d), span) for d in range(len(self.tile))}
-        block, counts = (block, self.one_each) if bounds or phase.exits or not looped else self.jammed(block)
+        only = {d: self.only(d, bounds.get(d), span) for d in range(len(self.tile))}
+        counts = self.one_each
+        if looped and not phase.exits:
+            # Where a condition ends the loops, more threads at once would only test it more often.
+            single = {d for d, index in only.items() if index is not None or d in bounds}
+            block, counts = self.jammed(block, frozenset(single))
+        self.count(block, counts, only)
+        fixed = {d: only[d] or self.fixed(d, counts[d], span) for d in only}
         block = self.indexed(block, fixed)
         if not block:
             return []
@@ -258,45 +282,65 @@ class _Lowering:
                 block = (self.loop(dim, bounds.get(dim), counts[dim], block, span),)
         return [Remark(span, f"Phase {self.phases}"), *block]
 
-    def fixed(self, dim: int, bound: Bound | None, span: Span) -> Expr | None:
+    def only(self, dim: int, bound: Bound | None, span: Span) -> Expr | None:
         """The only index that a lane has to go through in a dimension, if it is known."""
-        if self.trips[dim] == 1:
+        if self.shape.counts[dim] == 1:
             return self.lane(dim, span)
         if bound is None or bound.equal is None or not 0 <= bound.equal < self.tile[dim]:
             return None
-        lanes = self.lanes[dim]
-        first = bound.equal // lanes * lanes
-        if first + lanes > self.tile[dim]:
+        step = self.shape.steps[dim]
+        first = bound.equal // step * step
+        if first + step > self.tile[dim]:
             return None
-        if lanes == 1:
-            return Const(span, INT32, first)
-        lane = self.lane(dim, span)
-        return lane if first == 0 else Binary(span, INT32, "add", lane, Const(span, INT32, first))
+        row = self.row(dim, span)
+        number = first + bound.equal % self.runs[dim]
+        return changed(Binary(span, INT32, "add", row, Const(span, INT32, number)), folded)
 
-    def jammed(self, block: Block) -> tuple[Block, tuple[int, ...]]:
-        """The phase for several threads of each lane at once, where that saves loads; how many, per dimension."""
+    def fixed(self, dim: int, count: int, span: Span) -> Expr | None:
+        """The index of the first thread of a lane, where all its threads of a dimension go together."""
+        return self.row(dim, span) if count == self.shape.counts[dim] else None
+
+    def count(self, block: Block, counts: tuple[int, ...], only: Mapping[int, Expr | None]) -> None:
+        """Adds what a phase costs."""
+        looped = [d for d in only if only[d] is None]
+        turns = math.prod(self.shape.counts[d] // counts[d] for d in looped)
+        # Where not all of a row go together, there is a loop over rows, and one over those of a row.
+        rows = sum(self.runs[d] > 1 and counts[d] == 1 for d in looped)
+        self.cost += self.times * turns * (cost(block) + TURN * (1 + rows / 4))
+
+    def jammed(self, block: Block, single: frozenset[int]) -> tuple[Block, tuple[int, ...]]:
+        """The phase for several threads of each lane at once, where that saves accesses; how many, per dimension."""
         arrays = frozenset(kept.array.name for kept in self.kept.values())
         private = frozenset({v.name for v in self.variables} - self.kept.keys() - self.where.once - arrays)
-        jam = jammed(block, self.tile, self.lanes, self.names.copy, private, arrays)
+        most = min(self.accesses, _PHASE_ACCESSES)
+        around = Around(self.shape, self.memory, self.names.copy, private, arrays, single, most)
+        jam = jammed(block, around)
         if jam is None:
             return block, self.one_each
         for variable in jam.variables:
             self.names.give(variable.name)
         self.variables += jam.variables
+        self.accesses -= accesses(jam.block)
         return jam.block, jam.counts
 
     def loop(self, dim: int, bound: Bound | None, count: int, block: Block, span: Span) -> For:
         """The loop over the threads of a dimension, or over those alone that a condition lets do something."""
-        size, lanes = self.tile[dim], self.lanes[dim]
-        start: Expr = self.lane(dim, span)
+        size, step, run = self.tile[dim], self.shape.steps[dim], self.runs[dim]
+        start: Expr = self.row(dim, span)
         stop: Expr = Const(span, INT32, size)
         if bound is not None and bound.equal is not None and 0 <= bound.equal < size:
-            start = Binary(span, INT32, "add", start, Const(span, INT32, bound.equal // lanes * lanes))
+            start = Binary(span, INT32, "add", start, Const(span, INT32, bound.equal // step * step))
         elif bound is not None and isinstance(bound.stop, Const):
             stop = Const(span, INT32, max(0, min(size, int(bound.stop.value))))
         elif bound is not None and bound.stop is not None:
             stop = Builtin(span, INT32, "min", (bound.stop, stop))
-        return For(span, self.local[dim], start, stop, Const(span, INT32, lanes * count), block)
+        if run == 1 or count == run:
+            return For(span, self.local[dim], start, stop, Const(span, INT32, step * max(1, count // run)), block)
+        row = self.first_of[dim]
+        first = Load(span, INT32, _place(row, span))
+        end = Binary(span, INT32, "add", first, Const(span, INT32, run))
+        inner = For(span, self.local[dim], first, end, Const(span, INT32, 1), block)
+        return For(span, row, start, stop, Const(span, INT32, step), (inner,))
 
     def with_values(self, block: Block) -> Block:
         """The phase with the values that it computes again."""
@@ -357,11 +401,12 @@ class _Lowering:
         """Where a thread's values lie in the arrays of its lane."""
         out: list[Expr] = []
         for dim, trips in enumerate(self.trips):
+            index: Expr = ThreadIndex(span, INT32, "local", dim)
+            step, run = self.shape.steps[dim], self.runs[dim]
             if trips > 1:
-                index: Expr = ThreadIndex(span, INT32, "local", dim)
-                if self.lanes[dim] > 1:
-                    index = Binary(span, INT32, "floordiv", index, Const(span, INT32, self.lanes[dim]))
-                out.append(index)
+                out.append(index if step == 1 else Binary(span, INT32, "floordiv", index, Const(span, INT32, step)))
+            if run > 1:
+                out.append(Binary(span, INT32, "floormod", index, Const(span, INT32, run)))
         return out
 
     def with_copies(self, block: Block, slot: list[Expr]) -> Block:
@@ -424,9 +469,22 @@ class _Lowering:
                     return known if node.kind == "local" else folded(global_index(node, known))
                 variables = self.local if node.kind == "local" else self.global_
                 return value_of(variables[node.dim], node)
-            return folded(node)
+            return self.folded(node)
 
         return flattened(map_block(block, change))
+
+    def folded(self, node: Node) -> Node:
+        """As ``folded`` does, and without quotients of lanes by how many there are."""
+        if isinstance(node, Binary) and node.op == "floordiv" and isinstance(node.right, Const):
+            left, by = node.left, int(node.right.value)
+            offset = 0
+            if isinstance(left, Binary) and left.op == "add" and isinstance(left.right, Const):
+                offset, left = int(left.right.value), left.left
+            if isinstance(left, ThreadIndex) and left.kind == "lane" and by > 0 and offset >= 0:
+                low, high = offset // by, (offset + self.lanes[left.dim] - 1) // by
+                if low == high:
+                    return Const(node.span, INT32, low)
+        return folded(node)
 
     # -- threads that return -----------------------------------------------------------------------------------
 

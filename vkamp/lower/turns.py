@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from vkamp.ir.access import own_nodes
 from vkamp.ir.flow import targets
@@ -12,6 +13,7 @@ from vkamp.ir.nodes import (
     Binary,
     Block,
     BufferElement,
+    BufferExtent,
     Builtin,
     Call,
     Compare,
@@ -30,9 +32,13 @@ from vkamp.ir.nodes import (
     walk_statements,
 )
 from vkamp.ir.types import INT32
+from vkamp.lower.bounds import linear
 from vkamp.lower.rewrite import contains
 
-__all__ = ["is_long", "turns"]
+__all__ = ["Sizes", "is_long", "sizes_in_loops", "turns"]
+
+#: Components of containers' extents, by container and dimension.
+Sizes = Mapping[tuple[str, int], int]
 
 _MOST_LOOPS, _MOST_ACCESSES = 80, 400
 #: More iterations of one loop are not counted.
@@ -63,53 +69,96 @@ def is_long(kernel: Kernel) -> bool:
     return count > _MOST_LOOPS or accesses > _MOST_ACCESSES
 
 
-def turns(kernel: Kernel) -> int | None:
-    """The most iterations that all loops of an invocation have together, ``None`` if that cannot be told."""
+def turns(kernel: Kernel, sizes: Sizes = MappingProxyType({})) -> int | None:
+    """The most iterations that all loops of an invocation have together, ``None`` if that cannot be told.
+
+    ``sizes``: what is known of the containers' extents.
+    """
     counts: dict[str, int] = {}
     for function in (*kernel.functions, kernel.body):
-        count = _block(function.body, function, counts)
+        count = _Counter(function, counts, sizes).block(function.body)
         if count is None:
             return None
         counts[function.name] = count
     return counts[kernel.body.name]
 
 
-def _block(block: Block, function: Function, counts: Mapping[str, int]) -> int | None:
-    total = 0
-    for statement in block:
-        times = _times(statement, function)
-        if times is None:
-            return None
-        inner = 0
-        for nested in blocks(statement):
-            count = _block(nested, function, counts)
-            if count is None:
+def sizes_in_loops(kernel: Kernel) -> frozenset[tuple[str, int]]:
+    """The components of extents that decide how often a kernel's loops may run."""
+    found: set[tuple[str, int]] = set()
+    for function in (*kernel.functions, kernel.body):
+        for statement in walk_statements(function.body):
+            if isinstance(statement, (For, While)) or (isinstance(statement, Assign) and statement.value.type == INT32):
+                found |= {(n.buffer, n.dim) for n in own_nodes(statement) if isinstance(n, BufferExtent)}
+    return frozenset(found)
+
+
+class _Counter:
+    """Counts the iterations in a function whose callees are counted."""
+
+    def __init__(self, function: Function, counts: Mapping[str, int], sizes: Sizes) -> None:
+        self.function = function
+        self.counts = counts
+        self.sizes = sizes
+        self.values: dict[str, list[Expr | None]] = {}
+        for statement in walk_statements(function.body):
+            value = statement.value if isinstance(statement, Assign) and isinstance(statement.place, Local) else None
+            for variable in targets(statement):
+                self.values.setdefault(variable.name, []).append(value)
+
+    def block(self, block: Block) -> int | None:
+        total = 0
+        for statement in block:
+            times = self.times(statement)
+            if times is None:
                 return None
-            inner += count
-        is_loop = isinstance(statement, (For, While))
-        total += times * (1 + inner) if is_loop else inner
-        if isinstance(statement, Call):
-            total += counts[statement.function]
-    return total
+            inner = 0
+            for nested in blocks(statement):
+                count = self.block(nested)
+                if count is None:
+                    return None
+                inner += count
+            is_loop = isinstance(statement, (For, While))
+            total += times * (1 + inner) if is_loop else inner
+            if isinstance(statement, Call):
+                total += self.counts[statement.function]
+        return total
 
+    def times(self, statement: Stmt) -> int | None:
+        """The iterations of a loop, at most; of other statements none."""
+        if isinstance(statement, While):
+            return _times_of_while(statement, self.function)
+        if not isinstance(statement, For):
+            return 0
+        start, stop, step = statement.start, statement.stop, self.value(statement.step)
+        if step is None or step == 0:
+            return None
+        # From a lane's first thread to the end of its row, say.
+        (first, low), (last, high) = linear(start), linear(stop)
+        if first == last:
+            return len(range(low, high, step))
+        begin, end = self.value(start), self.value(stop)
+        return None if begin is None or end is None else len(range(begin, end, step))
 
-def _times(statement: Stmt, function: Function) -> int | None:
-    """The iterations of a loop, at most; of other statements none."""
-    if isinstance(statement, While):
-        return _times_of_while(statement, function)
-    if not isinstance(statement, For):
-        return 0
-    start, stop, step = statement.start, statement.stop, statement.step
-    if isinstance(stop, Builtin) and stop.name == "min":
-        # The threads that a condition lets act are not more than there are.
-        stop = next((a for a in stop.args if isinstance(a, Const)), stop)
-    if isinstance(start, Binary) and isinstance(start.left, ThreadIndex) and start.op == "add":
-        start = start.right
-    if isinstance(start, ThreadIndex) and start.kind == "lane":
-        start = Const(start.span, INT32, 0)
-    if not (isinstance(start, Const) and isinstance(stop, Const) and isinstance(step, Const)) or step.value == 0:
+    def value(self, expr: Expr) -> int | None:
+        """What an expression is, or is at most for the lane with most to do."""
+        if isinstance(expr, Const):
+            return int(expr.value)
+        if isinstance(expr, ThreadIndex) and expr.kind == "lane":
+            return 0
+        if isinstance(expr, BufferExtent):
+            return self.sizes.get((expr.buffer, expr.dim))
+        if isinstance(expr, Load) and isinstance(expr.place, Local):
+            given = self.values.get(expr.place.variable.name, [])
+            return self.value(given[0]) if len(given) == 1 and given[0] is not None else None
+        if isinstance(expr, Builtin) and expr.name == "min":
+            # The threads that a condition lets act are not more than there are.
+            known = [v for v in map(self.value, expr.args) if v is not None]
+            return min(known, default=None)
+        if isinstance(expr, Binary) and expr.op in _STEPS and expr.type == INT32:
+            left, right = self.value(expr.left), self.value(expr.right)
+            return None if left is None or right is None else _STEPS[expr.op](left, right)
         return None
-    return len(range(int(start.value), int(stop.value), int(step.value)))
 
 
 def _times_of_while(loop: While, function: Function) -> int | None:

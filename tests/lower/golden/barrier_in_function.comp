@@ -57,17 +57,19 @@ void main() {
     subgroupMemoryBarrierShared(); subgroupMemoryBarrierBuffer(); subgroupBarrier();
 
     // Phase 2
-    for (int t_idx_local_0 = lane_0; t_idx_local_0 < 4; t_idx_local_0 += 2) {
-        for (int t_idx_local_1 = lane_1; t_idx_local_1 < 3; t_idx_local_1 += 2) {
-            // total = 0
-            int total_of_total = 0;
-            // for i in range(4):
-            for (int total_of_i = 0; total_of_i < 4; ++total_of_i) {
-                // total += slots[i, t_idx.local[1]]
-                total_of_total += slots[total_of_i][t_idx_local_1];
-            }
-            total_of_total_kept[t_idx_local_0 >> 1][t_idx_local_1 >> 1] = total_of_total;
+    for (int t_idx_local_1 = lane_1; t_idx_local_1 < 3; t_idx_local_1 += 2) {
+        // total = 0
+        int total_of_total = 0;
+        int total_of_total_1_1 = 0;
+        // for i in range(4):
+        for (int total_of_i = 0; total_of_i < 4; ++total_of_i) {
+            // total += slots[i, t_idx.local[1]]
+            int slots_value = slots[total_of_i][t_idx_local_1];
+            total_of_total += slots_value;
+            total_of_total_1_1 += slots_value;
         }
+        total_of_total_kept[0][t_idx_local_1 >> 1] = total_of_total;
+        total_of_total_kept[1][t_idx_local_1 >> 1] = total_of_total_1_1;
     }
     // t_idx.barrier.wait()
     subgroupMemoryBarrierShared(); subgroupMemoryBarrierBuffer(); subgroupBarrier();
@@ -110,17 +112,19 @@ void main() {
     subgroupMemoryBarrierShared(); subgroupMemoryBarrierBuffer(); subgroupBarrier();
 
     // Phase 4
-    for (int t_idx_local_0 = lane_0; t_idx_local_0 < 4; t_idx_local_0 += 2) {
-        for (int t_idx_local_1 = lane_1; t_idx_local_1 < 3; t_idx_local_1 += 2) {
-            // total = 0
-            int total_of_total_1 = 0;
-            // for i in range(4):
-            for (int total_of_i_1 = 0; total_of_i_1 < 4; ++total_of_i_1) {
-                // total += slots[i, t_idx.local[1]]
-                total_of_total_1 += slots[total_of_i_1][t_idx_local_1];
-            }
-            total_of_total_1_kept[t_idx_local_0 >> 1][t_idx_local_1 >> 1] = total_of_total_1;
+    for (int t_idx_local_1 = lane_1; t_idx_local_1 < 3; t_idx_local_1 += 2) {
+        // total = 0
+        int total_of_total_1 = 0;
+        int total_of_total_1_1_1 = 0;
+        // for i in range(4):
+        for (int total_of_i_1 = 0; total_of_i_1 < 4; ++total_of_i_1) {
+            // total += slots[i, t_idx.local[1]]
+            int slots_value_1 = slots[total_of_i_1][t_idx_local_1];
+            total_of_total_1 += slots_value_1;
+            total_of_total_1_1_1 += slots_value_1;
         }
+        total_of_total_1_kept[0][t_idx_local_1 >> 1] = total_of_total_1;
+        total_of_total_1_kept[1][t_idx_local_1 >> 1] = total_of_total_1_1_1;
     }
     // t_idx.barrier.wait()
     subgroupMemoryBarrierShared(); subgroupMemoryBarrierBuffer(); subgroupBarrier();

@@ -37,12 +37,16 @@ void main() {
     float total_kept[4][2];
 
     // Phase 1
-    for (int t_idx_local_0 = 0; t_idx_local_0 < 4; ++t_idx_local_0) {
-        for (int t_idx_local_1 = lane_1; t_idx_local_1 < 6; t_idx_local_1 += 4) {
-            // total = 0.0
-            float total = 0.0;
-            total_kept[t_idx_local_0][t_idx_local_1 >> 2] = total;
-        }
+    for (int t_idx_local_1 = lane_1; t_idx_local_1 < 6; t_idx_local_1 += 4) {
+        // total = 0.0
+        float total = 0.0;
+        float total_1 = 0.0;
+        float total_2 = 0.0;
+        float total_3 = 0.0;
+        total_kept[0][t_idx_local_1 >> 2] = total;
+        total_kept[1][t_idx_local_1 >> 2] = total_1;
+        total_kept[2][t_idx_local_1 >> 2] = total_2;
+        total_kept[3][t_idx_local_1 >> 2] = total_3;
     }
     // for k in range(0, a.extent[1], 6):
     for (int k = 0; k < a_extent_1; k += 6) {
@@ -64,32 +68,40 @@ void main() {
         subgroupMemoryBarrierShared(); subgroupBarrier();
 
         // Phase 3
-        for (int t_idx_local_0 = 0; t_idx_local_0 < 4; ++t_idx_local_0) {
-            int t_idx_global_0 = t_idx_tile_origin_0 + t_idx_local_0;
-            for (int t_idx_local_1 = lane_1; t_idx_local_1 < 6; t_idx_local_1 += 4) {
-                float total = total_kept[t_idx_local_0][t_idx_local_1 >> 2];
-                // row, col = t_idx.local[0], t_idx.local[1]
-                int col = t_idx_local_1;
-                // for i in range(6):
-                for (int i = 0; i < 6; ++i) {
-                    // total += rows[row, i] * cols[i, col]
-                    total += a[t_idx_global_0 * a_extent_1 + k + i] * cols[i][col];
-                }
-                total_kept[t_idx_local_0][t_idx_local_1 >> 2] = total;
+        for (int t_idx_local_1 = lane_1; t_idx_local_1 < 6; t_idx_local_1 += 4) {
+            float total = total_kept[0][t_idx_local_1 >> 2];
+            float total_1_1 = total_kept[1][t_idx_local_1 >> 2];
+            float total_2_1 = total_kept[2][t_idx_local_1 >> 2];
+            float total_3_1 = total_kept[3][t_idx_local_1 >> 2];
+            // for i in range(6):
+            for (int i = 0; i < 6; ++i) {
+                // total += rows[row, i] * cols[i, col]
+                float cols_value = cols[i][t_idx_local_1];
+                total += a[t_idx_tile_origin_0 * a_extent_1 + k + i] * cols_value;
+                total_1_1 += a[(t_idx_tile_origin_0 + 1) * a_extent_1 + k + i] * cols_value;
+                total_2_1 += a[(t_idx_tile_origin_0 + 2) * a_extent_1 + k + i] * cols_value;
+                total_3_1 += a[(t_idx_tile_origin_0 + 3) * a_extent_1 + k + i] * cols_value;
             }
+            total_kept[0][t_idx_local_1 >> 2] = total;
+            total_kept[1][t_idx_local_1 >> 2] = total_1_1;
+            total_kept[2][t_idx_local_1 >> 2] = total_2_1;
+            total_kept[3][t_idx_local_1 >> 2] = total_3_1;
         }
         // t_idx.barrier.wait_with_tile_static_memory_fence()
         subgroupMemoryBarrierShared(); subgroupBarrier();
     }
 
     // Phase 4
-    for (int t_idx_local_0 = 0; t_idx_local_0 < 4; ++t_idx_local_0) {
-        int t_idx_global_0 = t_idx_tile_origin_0 + t_idx_local_0;
-        for (int t_idx_local_1 = lane_1; t_idx_local_1 < 6; t_idx_local_1 += 4) {
-            int t_idx_global_1 = t_idx_tile_origin_1 + t_idx_local_1;
-            float total = total_kept[t_idx_local_0][t_idx_local_1 >> 2];
-            // c[t_idx] = total
-            c[t_idx_global_0 * c_extent_1 + t_idx_global_1] = total;
-        }
+    for (int t_idx_local_1 = lane_1; t_idx_local_1 < 6; t_idx_local_1 += 4) {
+        int t_idx_global_1 = t_idx_tile_origin_1 + t_idx_local_1;
+        float total = total_kept[0][t_idx_local_1 >> 2];
+        float total_1_2 = total_kept[1][t_idx_local_1 >> 2];
+        float total_2_2 = total_kept[2][t_idx_local_1 >> 2];
+        float total_3_2 = total_kept[3][t_idx_local_1 >> 2];
+        // c[t_idx] = total
+        c[t_idx_tile_origin_0 * c_extent_1 + t_idx_global_1] = total;
+        c[(t_idx_tile_origin_0 + 1) * c_extent_1 + t_idx_global_1] = total_1_2;
+        c[(t_idx_tile_origin_0 + 2) * c_extent_1 + t_idx_global_1] = total_2_2;
+        c[(t_idx_tile_origin_0 + 3) * c_extent_1 + t_idx_global_1] = total_3_2;
     }
 }

@@ -1,0 +1,417 @@
+"""Elements that statements of a phase load or store together: each is loaded once, four neighbours by one access.
+
+Memory is what costs on CPU devices: an access of one element for each lane is 10 to 30 times an operation, and four
+neighbouring elements at once cost little more than one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from vkamp.ir.access import Access, access
+from vkamp.ir.flow import assigned, targets
+from vkamp.ir.nodes import (
+    Assign,
+    Atomic,
+    Barrier,
+    Binary,
+    Block,
+    BufferElement,
+    BufferExtent,
+    BufferParam,
+    Call,
+    Cast,
+    Const,
+    Construct,
+    Expr,
+    For,
+    Kernel,
+    Load,
+    Local,
+    Logical,
+    Node,
+    Place,
+    Reinterpreted,
+    Select,
+    Stmt,
+    Swizzle,
+    ThreadIndex,
+    Unary,
+    Variable,
+    children,
+    root_of,
+    transform,
+    walk,
+    walk_statements,
+)
+from vkamp.ir.types import INT32, VECTOR_LETTERS, Array, Scalar, Vector
+from vkamp.lower.bounds import linear
+from vkamp.lower.values import constant_buffers
+
+__all__ = ["WIDE", "Group", "Memory", "certain_loads", "is_memory", "memory_of", "shared"]
+
+#: Elements of a wide access.
+WIDE = 4
+
+Group = list[Stmt]
+_Key = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What is known of a kernel's containers and indices.
+
+    ``buffers`` by name; ``fixed``: those that the kernel does not change; ``written``: those that it only writes, each
+    alone on its memory; ``aligned``: those whose rows begin at multiples of four elements; ``multiples``: variables
+    that are always multiples of four; ``dims``: dimensions in which the tile is one; ``precise``: the kernel is.
+    """
+
+    buffers: Mapping[str, BufferParam]
+    fixed: frozenset[str] = frozenset()
+    written: frozenset[str] = frozenset()
+    aligned: frozenset[str] = frozenset()
+    multiples: frozenset[str] = frozenset()
+    dims: frozenset[int] = frozenset()
+    precise: bool = False
+
+    def is_multiple(self, expr: Expr, threads: frozenset[int]) -> bool:
+        """Whether an index is a multiple of four; ``threads``: dimensions in which the thread's index is one."""
+        if isinstance(expr, Const):
+            return int(expr.value) % WIDE == 0
+        if isinstance(expr, ThreadIndex):
+            whole = expr.dim in self.dims
+            return (whole and (expr.kind == "tile_origin" or (expr.kind == "global" and expr.dim in threads))) or (
+                expr.kind == "local" and expr.dim in threads
+            )
+        if isinstance(expr, BufferExtent):
+            return expr.buffer in self.aligned and expr.dim == self.buffers[expr.buffer].rank - 1
+        if isinstance(expr, Load) and isinstance(expr.place, Local):
+            return expr.place.variable.name in self.multiples
+        if isinstance(expr, Binary):
+            sides = [self.is_multiple(side, threads) for side in (expr.left, expr.right)]
+            return any(sides) if expr.op == "mul" else expr.op in ("add", "sub") and all(sides)
+        return False
+
+    def position(self, place: Node, threads: frozenset[int]) -> tuple[_Key, int] | None:
+        """Which four elements a place is one of, and which one it is; ``None`` if that is not known."""
+        if not isinstance(place, BufferElement) or place.buffer not in self.buffers:
+            return None
+        buffer = self.buffers[place.buffer]
+        if not isinstance(buffer.element, Scalar) or buffer.element.size != 4 or not buffer.dense:
+            return None
+        if buffer.rank > 1 and place.buffer not in self.aligned:
+            return None
+        if any(i.type != INT32 for i in place.indices):
+            return None
+        terms, constant = linear(place.indices[-1])
+        if not all(factor % WIDE == 0 or self.is_multiple(term, threads) for term, factor in terms.items()):
+            return None
+        number = constant % WIDE
+        rows = tuple(map(index_key, place.indices[:-1]))
+        return ("wide", place.buffer, rows, frozenset(terms.items()), constant - number), number
+
+
+def memory_of(kernel: Kernel, aligned: frozenset[str]) -> Memory:
+    """What is known of a kernel, of which ``aligned`` containers have rows of a multiple of four elements."""
+    assert kernel.tile is not None
+    table = access(kernel)
+    alone = Counter(b.storage for b in kernel.buffers if table[b.name])
+    memory = Memory(
+        buffers={b.name: b for b in kernel.buffers},
+        fixed=constant_buffers(kernel),
+        written=frozenset(
+            b.name for b in kernel.buffers if table[b.name] == Access(writes=True) and alone[b.storage] == 1
+        ),
+        aligned=aligned,
+        dims=frozenset(d for d, size in enumerate(kernel.tile) if size % WIDE == 0),
+        precise=kernel.precise,
+    )
+    return dataclasses.replace(memory, multiples=_multiples(kernel, memory))
+
+
+def _multiples(kernel: Kernel, memory: Memory) -> frozenset[str]:
+    """The variables that are multiples of four wherever they are used: all that they are ever given are."""
+    given: dict[str, list[Expr]] = {}
+    unknown: set[str] = set()
+    for statement in walk_statements(kernel.body.body):
+        if isinstance(statement, For):
+            given.setdefault(statement.variable.name, []).extend((statement.start, statement.step))
+        elif isinstance(statement, Assign) and isinstance(statement.place, Local):
+            given.setdefault(statement.place.variable.name, []).append(statement.value)
+        else:
+            unknown |= {v.name for v in targets(statement)}
+    found = frozenset(given.keys() - unknown)
+    while True:
+        trial = dataclasses.replace(memory, multiples=found)
+        left = frozenset(
+            n for n in found if all(e.type == INT32 and trial.is_multiple(e, frozenset()) for e in given[n])
+        )
+        if left == found:
+            return found
+        found = left
+
+
+# -- places that are one -------------------------------------------------------------------------------------------
+
+
+def is_memory(place: Place) -> bool:
+    """Whether a place is an element in memory, not a variable of one thread."""
+    return not isinstance(place, Local) and (
+        isinstance(root_of(place), BufferElement) or isinstance(root_of(place).type, Array)
+    )
+
+
+def key_of(place: Node) -> _Key:
+    """What places of one element have in common."""
+    if isinstance(place, Local):
+        return "local", place.variable.storage, place.variable.name
+    parts: list[object] = [type(place).__name__]
+    for item in dataclasses.fields(place):
+        value = getattr(place, item.name)
+        if item.name == "span":
+            continue
+        if isinstance(value, Node):
+            parts.append(key_of(value))
+        elif isinstance(value, tuple) and value and all(isinstance(v, Expr) for v in value):
+            parts.append(tuple(map(index_key, value)))
+        else:
+            parts.append(value)
+    return tuple(parts)
+
+
+def index_key(index: Expr) -> object:
+    """What equal indices have in common."""
+    if index.type != INT32 or isinstance(index, (Cast, Unary)):
+        return index
+    terms, constant = linear(index)
+    return frozenset(terms.items()), constant
+
+
+def _root_key(place: Place) -> _Key:
+    root = root_of(place)
+    if isinstance(root, BufferElement):
+        return ("buffer",)
+    return "variable", root.variable.storage, root.variable.name
+
+
+def certain_loads(expr: Node) -> Iterator[Load]:
+    """The loads from memory that an expression does in any case."""
+    if isinstance(expr, Load):
+        if is_memory(expr.place):
+            yield expr
+        return
+    if isinstance(expr, Select):
+        yield from certain_loads(expr.condition)
+        return
+    if isinstance(expr, Logical):
+        yield from certain_loads(expr.left)
+        return
+    for child in children(expr):
+        yield from certain_loads(child)
+
+
+# -- the statements of a block -------------------------------------------------------------------------------------
+
+
+_EVERYTHING: _Key = ("everything",)
+
+
+@dataclass
+class _Versions:
+    """How often what an element depends on has changed so far."""
+
+    variables: Counter[str] = field(default_factory=Counter)
+    memory: Counter[_Key] = field(default_factory=Counter)
+
+    def of(self, load: Load, fixed: frozenset[str]) -> _Key:
+        """The element that a load reads, and the state that it reads."""
+        names = sorted({n.variable.name for n in walk(load.place) if isinstance(n, Local)})
+        root = root_of(load.place)
+        is_fixed = isinstance(root, BufferElement) and root.buffer in fixed
+        state = tuple((name, self.variables[name]) for name in names if self.variables[name])
+        times = 0 if is_fixed else self.memory[_root_key(load.place)] + self.memory[_EVERYTHING]
+        return key_of(load.place), state, times, load.type
+
+    def pass_by(self, statement: Stmt) -> None:
+        """What a statement changes has another version behind it."""
+        self.variables.update(assigned((statement,)))
+        for key in _changed_memory(statement):
+            self.memory[key] += 1
+
+
+def _changed_memory(statement: Stmt) -> set[_Key]:
+    found: set[_Key] = set()
+    for inner in walk_statements((statement,)):
+        if isinstance(inner, (Assign, Atomic)) and is_memory(inner.place):
+            found.add(_root_key(inner.place))
+        elif isinstance(inner, (Barrier, Call)):
+            found.add(_EVERYTHING)
+    return found
+
+
+def shared(
+    groups: list[Group],
+    memory: Memory,
+    threads: frozenset[int],
+    fresh: Callable[[str, Load, Vector | None], Variable],
+) -> Block:
+    """The statements of ``groups`` in a row, each element that several load loaded once, neighbours at once.
+
+    The statements of one group do the same for several threads, so that all their loads may come first.  ``threads``:
+    dimensions in which the thread's index is a multiple of four; ``fresh`` makes a variable for a load's value, or for
+    a vector that it is in.
+    """
+    return _Sharing(memory, threads, fresh).run(groups)
+
+
+class _Sharing:
+    def __init__(
+        self, memory: Memory, threads: frozenset[int], fresh: Callable[[str, Load, Vector | None], Variable]
+    ) -> None:
+        self.memory = memory
+        self.threads = threads
+        self.fresh = fresh
+        #: The values at hand, by what they are the value of.
+        self.values: dict[_Key, Callable[[Node], Expr]] = {}
+        #: How often each element is loaded in one state, and which of four neighbours are.
+        self.uses: Counter[_Key] = Counter()
+        self.rows: dict[_Key, dict[int, tuple[_Key, Load]]] = {}
+
+    def run(self, groups: list[Group]) -> Block:
+        self.count(groups)
+        versions = _Versions()
+        out: list[Stmt] = []
+        for group in groups:
+            out += self.loaded(group, versions)
+            changed = [self.changed(statement, versions) for statement in group]
+            out += self.stored(changed)
+            for statement in group:
+                versions.pass_by(statement)
+        return tuple(out)
+
+    def count(self, groups: list[Group]) -> None:
+        """Looks through all statements beforehand."""
+        versions = _Versions()
+        for group in groups:
+            for statement in group:
+                for load in self.loads(statement):
+                    key = versions.of(load, self.memory.fixed)
+                    self.uses[key] += 1
+                    at = self.wide(load.place, self.memory.fixed)
+                    if at is not None:
+                        self.rows.setdefault((at[0], key[1]), {})[at[1]] = key, load
+            for statement in group:
+                versions.pass_by(statement)
+
+    @staticmethod
+    def loads(statement: Stmt) -> Iterable[Load]:
+        return certain_loads(statement.value) if isinstance(statement, Assign) else ()
+
+    def loaded(self, group: Group, versions: _Versions) -> Iterator[Stmt]:
+        """The loads that come before a group."""
+        for statement in group:
+            for load in self.loads(statement):
+                key = versions.of(load, self.memory.fixed)
+                if key in self.values:
+                    continue
+                at = self.wide(load.place, self.memory.fixed)
+                row = self.rows[at[0], key[1]] if at is not None else {}
+                if len(row) == WIDE:
+                    yield self.vector(group[0], row)
+                elif self.uses[key] > 1:
+                    variable = self.fresh(f"{_name(load.place)}_value", load, None)
+                    self.values[key] = _value_of(variable, None)
+                    yield Assign(group[0].span, Local(load.span, load.type, variable), load)
+
+    def wide(self, place: Place, allowed: frozenset[str]) -> tuple[_Key, int] | None:
+        if not isinstance(place, BufferElement) or place.buffer not in allowed:
+            return None
+        return self.memory.position(place, self.threads)
+
+    def vector(self, before: Stmt, row: Mapping[int, tuple[_Key, Load]]) -> Stmt:
+        """Four neighbours in one load."""
+        _, first = row[0]
+        assert isinstance(first.place, BufferElement) and isinstance(first.type, Scalar)
+        kind = Vector(first.type, WIDE)
+        variable = self.fresh(f"{_name(first.place)}_values", first, kind)
+        for number, (key, _) in row.items():
+            self.values[key] = _value_of(variable, VECTOR_LETTERS[number])
+        value = Load(first.span, kind, _as_vector(first.place, kind))
+        return Assign(before.span, Local(first.span, kind, variable), value)
+
+    def changed(self, statement: Stmt, versions: _Versions) -> Stmt:
+        """A statement with the values at hand in the place of its loads."""
+        nested = not isinstance(statement, Assign)
+        names = assigned((statement,)) if nested else set()
+        stored = _changed_memory(statement) if nested else set()
+
+        def change(node: Node) -> Node:
+            if not isinstance(node, Load) or not is_memory(node.place):
+                return node
+            value = self.values.get(versions.of(node, self.memory.fixed))
+            if value is None:
+                return node
+            if nested and ({_root_key(node.place), _EVERYTHING} & stored or names & _names(node.place)):
+                return node
+            return value(node)
+
+        if not nested:
+            assert isinstance(statement, Assign)
+            value = transform(statement.value, change)
+            assert isinstance(value, Expr)
+            return dataclasses.replace(statement, value=value)
+        new = transform(statement, change)
+        assert isinstance(new, Stmt)
+        return new
+
+    def stored(self, group: Group) -> Iterator[Stmt]:
+        """The statements of a group, four stores to neighbours as one."""
+        rows: dict[_Key, dict[int, Assign]] = {}
+        if not self.memory.precise and all(isinstance(s, Assign) for s in group):
+            for statement in group:
+                assert isinstance(statement, Assign)
+                at = self.wide(statement.place, self.memory.written)
+                if at is not None:
+                    rows.setdefault(at[0], {})[at[1]] = statement
+        whole = {id(s): row for row in rows.values() if len(row) == WIDE for s in row.values()}
+        for statement in group:
+            row = whole.get(id(statement))
+            if row is None:
+                yield statement
+            elif statement is row[0]:
+                yield _vector_store(row)
+
+
+def _vector_store(row: Mapping[int, Assign]) -> Stmt:
+    first = row[0]
+    assert isinstance(first.place, BufferElement) and isinstance(first.place.type, Scalar)
+    kind = Vector(first.place.type, WIDE)
+    parts = tuple(row[number].value for number in range(WIDE))
+    return Assign(first.span, _as_vector(first.place, kind), Construct(first.span, kind, parts))
+
+
+def _as_vector(place: BufferElement, kind: Vector) -> Place:
+    return Reinterpreted(place.span, kind, place, Const(place.span, INT32, 0))
+
+
+def _value_of(variable: Variable, letter: str | None) -> Callable[[Node], Expr]:
+    def value(node: Node) -> Expr:
+        whole = Load(node.span, variable.type, Local(node.span, variable.type, variable))
+        if letter is None:
+            return whole
+        assert isinstance(variable.type, Vector)
+        return Swizzle(node.span, variable.type.element, whole, letter)
+
+    return value
+
+
+def _names(place: Node) -> set[str]:
+    return {n.variable.name for n in walk(place) if isinstance(n, Local)}
+
+
+def _name(place: Place) -> str:
+    root = root_of(place)
+    return root.buffer if isinstance(root, BufferElement) else root.variable.name
