@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import vkamp as amp
-from tools.bench import checking, compiling, engines, example, launching, lowering, startup, subgroups, throughput
+from tools.bench import checking, compiling, engines, example, forms, launching, lowering, startup, subgroups, throughput
 from tools.bench.measure import ROOT, Measurement, Options
 from vkamp.run.devices import vulkan_devices
 
 GROUPS: dict[str, Callable[[Options], Iterator[Measurement]]] = {
     module.GROUP: module.measure
-    for module in (startup, compiling, launching, engines, example, throughput, checking, lowering, subgroups)
+    for module in (startup, compiling, launching, engines, example, throughput, checking, lowering, forms, subgroups)
 }
 HEADER = ("", "median", "least", "greatest", "target", "")
 
