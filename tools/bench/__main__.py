@@ -16,7 +16,18 @@ from pathlib import Path
 from typing import Any
 
 import vkamp as amp
-from tools.bench import checking, compiling, engines, example, forms, launching, lowering, startup, subgroups, throughput
+from tools.bench import (
+    checking,
+    compiling,
+    engines,
+    example,
+    forms,
+    launching,
+    lowering,
+    startup,
+    subgroups,
+    throughput,
+)
 from tools.bench.measure import ROOT, Measurement, Options
 from vkamp.run.devices import vulkan_devices
 
