@@ -75,10 +75,12 @@ def test_the_longer_launch_takes_longer(accelerator_view):
         amp.parallel_for_each(accelerator_view, a.extent.tile(2), spin, a, rounds)
     accelerator_view.wait()
     with amp.profile() as p:
-        for rounds in (1, 20_000, 1):
-            amp.parallel_for_each(accelerator_view, a.extent.tile(2), spin, a, rounds)
-    first, long, last = p.launches
-    assert long.seconds > max(first.seconds, last.seconds)
+        for _ in range(5):
+            for rounds in (1, 20_000):
+                amp.parallel_for_each(accelerator_view, a.extent.tile(2), spin, a, rounds)
+    # The machine may be busy with something else now and then.
+    short, long = (min(each.seconds for each in p.launches[k::2]) for k in range(2))
+    assert short < long
 
 
 def test_gaps(accelerator_view):
