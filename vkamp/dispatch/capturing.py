@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from vkamp.dispatch.uses import Use, acquire, tell_written
 from vkamp.errors import AmpError
 from vkamp.lang import capturing
 from vkamp.lang.container import Container, Descriptor
-from vkamp.lang.home import Home, epoch
+from vkamp.lang.home import epoch
 from vkamp.run.accelerators import accelerator, accelerator_view
 from vkamp.run.engine import Recording
 
@@ -21,25 +22,15 @@ if TYPE_CHECKING:
 __all__ = ["Graph", "capture"]
 
 
-class _Use:
-    """A container that the launches of a graph use, all together."""
+class _Use(Use):
+    """A container that the launches of a graph use, all together. ``discards``: what it holds before is worthless."""
 
-    __slots__ = ("container", "descriptor", "discards", "home", "reads", "version", "writes")
+    __slots__ = ("container", "discards")
 
     def __init__(self, container: Container, *, discards: bool) -> None:
+        super().__init__()
         self.container = container
-        self.reads = self.writes = False
-        #: Whether what it holds before is of no interest.
         self.discards = discards
-        self.descriptor: Descriptor | None = None
-        #: Where its data were when the graph was last bound, and the version then.
-        self.home: Home | None = None
-        self.version = -1
-
-    @property
-    def is_current(self) -> bool:
-        """Whether nobody but the graph has changed anything since its last replay."""
-        return self.home is not None and self.home.version == self.version
 
 
 class Graph:
@@ -172,38 +163,40 @@ class Graph:
     __call__ = replay
 
     def _run(self) -> None:
+        view = self._view
+        assert view is not None
         seen = epoch.now
         # Where nothing has moved since the last replay, nothing has to move for this one, or to be told of it.
-        changed = [] if seen == self._epoch else [use for use in self._uses.values() if not use.is_current]
+        changed = [] if seen == self._epoch else self._changed()
         if changed or self._recording is None:
             self._bind(changed)
         assert self._recording is not None
         self._recording.replay()
         if changed:
-            for use, home, version in self._tell_written(changed):
+            for use, home, version in tell_written(view, changed):
                 use.home, use.version = home, version
         elif epoch.now == seen:
             self._epoch = seen
         else:
-            # Somebody looked or wrote meanwhile: what the graph writes is newer, and the next replay looks again.
-            self._tell_written([use for use in self._uses.values() if not use.is_current])
+            tell_written(view, self._changed())  # the next replay looks again
 
-    def _bind(self, uses: list[_Use]) -> None:
+    def _changed(self) -> list[tuple[Use, Container]]:
+        """The containers that somebody else has used since the last replay, or may have."""
+        return [(use, use.container) for use in self._uses.values() if not use.is_current]
+
+    def _bind(self, uses: list[tuple[Use, Container]]) -> None:
         """Makes these containers current on the device, and a new recording if they lie elsewhere now."""
         from vkamp.dispatch.launch import placed_again
 
         view = self._view
         assert view is not None
-        for use in uses:
-            if use.discards:
-                use.container._discard()
-        for use in uses:
-            if not (use.reads or use.writes):
-                continue
-            found = use.container._acquire(view, read=use.reads, write=use.writes, why="a graph uses them")
-            if found is not use.descriptor:
-                use.descriptor = found
-                self._recording = None
+        for use, container in uses:
+            if isinstance(use, _Use) and use.discards:
+                container._discard()
+        # None until it is certain that all of it still fits.
+        recording, self._recording = self._recording, None
+        if acquire(view, [(use, each) for use, each in uses if use.reads or use.writes], "a graph uses them"):
+            self._recording = recording
         if self._recording is None:
             steps = [placed_again(step) for step in self._steps]
             self._recording = view._queue.record([self._dispatch(step) for step in steps])
@@ -219,23 +212,6 @@ class Graph:
             descriptors[name] = found
         check_bound(step, descriptors)
         return dispatch_of(step, descriptors).dispatch
-
-    def _tell_written(self, uses: list[_Use]) -> list[tuple[_Use, Home, int]]:
-        """Tells the containers that the graph, which is enqueued, writes them; the homes and their versions then."""
-        view = self._view
-        assert view is not None
-        by_home: dict[int, list[_Use]] = {}
-        for use in uses:
-            by_home.setdefault(id(use.container._lease.home), []).append(use)
-        out = []
-        for group in by_home.values():
-            # One lock over all of a home, so that nobody's change comes between and is taken for the graph's.
-            with group[0].container._lease as home:
-                for use in group:
-                    if use.writes:
-                        use.container._written(view)
-                out += [(use, home, home.version) for use in group]
-        return out
 
     def _run_checked(self) -> None:
         from vkamp.dispatch import checking

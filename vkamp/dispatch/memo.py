@@ -10,8 +10,8 @@ from __future__ import annotations
 import struct
 import threading
 import weakref
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +20,14 @@ import numpy as np
 from vkamp import pipeline
 from vkamp.dispatch.edits import generation
 from vkamp.dispatch.targets import default_for
+from vkamp.dispatch.uses import Use, tell_written
 from vkamp.lang.arrays import array
-from vkamp.lang.container import Container, Descriptor
+from vkamp.lang.container import Container
+from vkamp.lang.home import epoch
 from vkamp.lang.index_space import extent, tiled_extent
 from vkamp.lang.kernel import KernelFunction
-from vkamp.lang.region import Footprint
 from vkamp.run.accelerators import accelerator_view
-from vkamp.run.engine import Dispatch, Launch, Program, Queue
+from vkamp.run.engine import Dispatch, Ready
 
 if TYPE_CHECKING:
     from vkamp.dispatch.launch import Bound, Prepared
@@ -42,27 +43,14 @@ _PYTHON_NUMBERS = frozenset([bool, int, float])
 _lock = threading.Lock()
 
 
-@dataclass(frozen=True)
-class _Use:
-    """A container that travels: its position among the arguments, its name, and where it was.
-
-    The descriptor is known weakly, since it keeps device memory.
-    """
-
-    position: int
-    name: str
-    descriptor: weakref.ref[Descriptor]
-    reads: bool
-    changes: bool
-
-
-@dataclass(frozen=True)
+@dataclass
 class _Repeat:
-    """A launch as it ran once; it keeps neither containers nor their memory alive.
+    """A launch as it ran once. It keeps the memory of its containers, and goes with the first of them that goes.
 
     ``generation``: the state of the folder of edited shaders.  ``follows_default``: the view was chosen for want of
-    another.  ``bindings``: for each buffer the place of its container in ``uses``.  ``scalars``: numbers among the
-    arguments: position, name, and place in the launch words, or -1 for one that the kernel does not use.
+    another.  ``uses``: the containers that travel, by their positions among the arguments.  ``scalars``: numbers among
+    the arguments: position, name, and place in the launch words, or -1 for one that the kernel does not use.
+    ``epoch``: when all uses were last found current.
     """
 
     generation: int
@@ -70,35 +58,37 @@ class _Repeat:
     guards: tuple[pipeline.Guard, ...]
     view: accelerator_view
     follows_default: bool
-    queue: Queue
     containers: tuple[tuple[int, weakref.ref[Container]], ...]
-    uses: tuple[_Use, ...]
-    bindings: tuple[int, ...]
-    writes: tuple[bool, ...]
-    program: Program
-    groups: tuple[int, int, int]
+    uses: tuple[tuple[int, Use], ...]
     layout: struct.Struct
     words: tuple[int | float, ...]
     scalars: tuple[tuple[int, str, int], ...]
-    domain: tuple[int, ...]
-    tile: tuple[int, ...] | None
-    extents: Mapping[str, tuple[int, ...]]
-    regions: tuple[tuple[Footprint, ...] | None, ...]
+    dispatch: Dispatch
+    ready: Ready | None = None
+    epoch: int = field(default=-1)
 
 
 def key_of(
     view: accelerator_view | None, domain: Any, kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]
 ) -> Any:
     """What a repeated launch has in common with the first, or ``None`` for one that is never remembered."""
-    if type(kernel) is not KernelFunction or (type(domain) is not tiled_extent and type(domain) is not extent):
+    if type(kernel) is not KernelFunction:
         return None
-    parts: list[Any] = [view, domain._values, domain._tile if type(domain) is tiled_extent else None]
+    kind = type(domain)
+    if kind is extent:
+        tile = None
+    elif kind is tiled_extent:
+        tile = domain._tile
+    else:
+        return None
+    # A remembered launch keeps its view, so that the number stays the view's.
+    place = None if view is None or view._is_auto else id(view._view)
+    parts: list[Any] = [place, domain._values, tile]
     for value in args:
-        kind = type(value)
-        if kind in _NUMBERS:
-            parts.append(kind)
-        elif isinstance(value, Container):
+        if isinstance(value, Container):
             parts.append(id(value))
+        elif (kind := type(value)) in _NUMBERS:
+            parts.append(kind)
         else:
             return None
     for name, value in constants.items():
@@ -114,25 +104,36 @@ def recall(key: Any, kernel: KernelFunction, args: tuple[Any, ...]) -> bool:
     found: _Repeat | None = kernel.launches.get(key)
     if found is None or not _still_holds(found, kernel, args):
         return False
-    push = _push(found, args)
-    if push is None:
-        return False
-    view = found.view
-    descriptors: dict[str, Descriptor] = {}
-    for use in found.uses:
-        descriptor: Descriptor = args[use.position]._acquire(view, read=use.reads, write=use.changes)
-        if use.descriptor() is not descriptor:
+    push = found.dispatch.push
+    if found.scalars:
+        numbers = _push(found, args)
+        if numbers is None:
             return False
-        descriptors[use.name] = descriptor
-    storages: list[Any] = [descriptor.storage for descriptor in descriptors.values()]
-    scalars = {name: args[position] for position, name, _ in found.scalars}
-    launch = Launch(found.domain, descriptors, scalars, found.extents, kernel.__name__, found.tile)
-    buffers = tuple([storages[k] for k in found.bindings])
-    found.queue.enqueue(Dispatch(found.program, buffers, push, found.groups, found.writes, launch, found.regions))
-    for use in found.uses:
-        if use.changes:
-            args[use.position]._written(view)
+        push = numbers
+    view, seen = found.view, epoch.now
+    changed = [] if seen == found.epoch else _changed(found, args)
+    for use, container in changed:
+        if container._acquire(view, read=use.reads, write=use.writes) is not use.descriptor:
+            return False
+    if found.ready is None:
+        found.ready = view._queue.ready(found.dispatch)
+    if push == found.dispatch.push:
+        found.ready.enqueue()
+    else:
+        found.ready.enqueue_with(push, {name: args[position] for position, name, _ in found.scalars})
+    if changed:
+        for use, home, version in tell_written(view, changed):
+            use.home, use.version = home, version
+    elif epoch.now == seen:
+        found.epoch = seen
+    else:
+        tell_written(view, _changed(found, args))
     return True
+
+
+def _changed(found: _Repeat, args: tuple[Any, ...]) -> list[tuple[Use, Container]]:
+    """The containers that somebody else has used since the launch before, or may have."""
+    return [(use, args[position]) for position, use in found.uses if not use.is_current]
 
 
 def _still_holds(found: _Repeat, kernel: KernelFunction, args: tuple[Any, ...]) -> bool:
@@ -167,45 +168,47 @@ def _push(found: _Repeat, args: tuple[Any, ...]) -> bytes | None:
 def remember(key: Any, kernel: KernelFunction, args: tuple[Any, ...], prepared: Prepared, bound: Bound) -> None:
     """Keeps what a launch was made of, if the next one like it can be told by its key and a few looks."""
     arguments, shader = prepared.arguments, prepared.executable.shader
-    launch = bound.dispatch.launch
-    assert launch is not None
     plain = not arguments.captures and arguments.owner is None and len(args) == len(arguments.args)
     complete = not kernel.function.__kwdefaults__ and shader.push_binding is None
     if not (plain and complete) or any(found.packed for found in bound.descriptors.values()):
         return
-    names = [name for name, _ in arguments.args]
-    positions = {name: k for k, name in enumerate(names)}
+    positions = {name: k for k, (name, _) in enumerate(arguments.args)}
     places = {word.name: k for k, word in enumerate(shader.push) if word.kind == "scalar"}
-    order = {name: k for k, name in enumerate(bound.descriptors)}
     containers = [(k, value) for k, value in enumerate(args) if isinstance(value, Container)]
-    explicit = key[0] is not None and not key[0].is_auto_selection
     access = prepared.compiled.access
+    uses = []
+    for name, descriptor in bound.descriptors.items():
+        use = Use(reads=access[name].reads or access[name].atomics, writes=access[name].changes)
+        use.descriptor = descriptor
+        uses.append((positions[name], use))
+    forget = _forgetting(kernel, key)
     repeat = _Repeat(
         generation=prepared.generation,
         code=kernel.function.__code__,
         guards=prepared.compiled.guards,
         view=prepared.view,
-        follows_default=not explicit and not any(isinstance(value, array) for _, value in containers),
-        queue=prepared.view._queue,
-        containers=tuple((k, weakref.ref(value)) for k, value in containers),
-        uses=tuple(
-            _Use(positions[n], n, weakref.ref(d), access[n].reads or access[n].atomics, access[n].changes)
-            for n, d in bound.descriptors.items()
-        ),
-        bindings=tuple(order[binding.params[0]] for binding in shader.bindings),
-        writes=tuple(binding.writes for binding in shader.bindings),
-        program=bound.dispatch.program,
-        groups=bound.dispatch.groups,
+        follows_default=key[0] is None and not any(isinstance(value, array) for _, value in containers),
+        containers=tuple((k, weakref.ref(value, forget)) for k, value in containers),
+        uses=tuple(uses),
         layout=bound.layout,
         words=bound.words,
         scalars=tuple((positions[n], n, places.get(n, -1)) for n in arguments.scalars),
-        domain=prepared.domain.shape,
-        tile=prepared.domain.tile,
-        extents=launch.extents,
-        regions=bound.dispatch.regions,
+        dispatch=bound.dispatch,
     )
     with _lock:
         kernel.launches.pop(key, None)
         kernel.launches[key] = repeat
         while len(kernel.launches) > _KEEP:
-            del kernel.launches[next(iter(kernel.launches))]
+            kernel.launches.pop(next(iter(kernel.launches)), None)
+
+
+def _forgetting(kernel: KernelFunction, key: Any) -> Callable[[weakref.ref[Container]], None]:
+    """What gives up a remembered launch when one of its containers goes."""
+    known = weakref.ref(kernel)
+
+    def forget(_: weakref.ref[Container]) -> None:
+        owner = known()
+        if owner is not None:
+            owner.launches.pop(key, None)
+
+    return forget

@@ -210,6 +210,8 @@ class Home:
 
     def written_on(self, copy: DeviceCopy, region: ByteSet) -> None:
         """A launch or a copy has written ``region`` at ``copy``."""
+        if self._knows_written(copy, region):
+            return
         self.note_change()
         for other in self.copies.values():
             if other is copy:
@@ -219,6 +221,12 @@ class Home:
                 other.stale |= region
                 other.pending -= region
         self._define(region)
+
+    def _knows_written(self, copy: DeviceCopy, region: ByteSet) -> bool:
+        """Whether ``region`` is the newest at ``copy``, and there alone."""
+        if not copy.pending.covers(region) or copy.stale.overlaps(region) or self.undefined.overlaps(region):
+            return False
+        return all(other is copy or other.stale.covers(region) for other in self.copies.values())
 
     def written_by_host(self, region: ByteSet) -> None:
         """The host image is the newest for ``region``."""

@@ -8,6 +8,7 @@ imports an engine or a driver.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -286,6 +287,10 @@ class Ready(ABC):
     def enqueue(self) -> None:
         """Appends the dispatch to its queue, as :meth:`Queue.enqueue` does."""
 
+    @abstractmethod
+    def enqueue_with(self, push: bytes, scalars: Mapping[str, int | float | bool]) -> None:
+        """Appends it with other push constants, as long as its own; ``scalars`` are the launch's."""
+
 
 class Recording(ABC):
     """Dispatches that were checked and bound to their memory, which it keeps alive, to be run again and again."""
@@ -307,6 +312,11 @@ class _Enqueued(Ready, Recording):
             self._queue.enqueue(each)
 
     replay = enqueue
+
+    def enqueue_with(self, push: bytes, scalars: Mapping[str, int | float | bool]) -> None:
+        for each in self._dispatches:
+            launch = None if each.launch is None else dataclasses.replace(each.launch, scalars=scalars)
+            self._queue.enqueue(dataclasses.replace(each, push=push, launch=launch))
 
 
 class Queue(ABC):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import time
 import weakref
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ class _Pending:
     alive.
     """
 
-    __slots__ = ("access", "dispatch", "enqueued", "pipeline", "program", "slots")
+    __slots__ = ("access", "dispatch", "enqueued", "pipeline", "program", "push", "slots")
 
     def __init__(
         self,
@@ -56,12 +56,19 @@ class _Pending:
         regions: tuple[Regions, ...],
     ) -> None:
         self.dispatch = dispatch
+        self.push = dispatch.push
         self.program = program
         self.slots = slots
         self.pipeline = pipeline
         self.access = access_of([slot.id for slot in slots], dispatch.writes, regions)
         #: When, by the host's clock; known for those that are timed.
         self.enqueued = 0.0
+
+    def pushing(self, push: bytes) -> _Pending:
+        """The same with other push constants."""
+        made = copy.copy(self)
+        made.push = push
+        return made
 
     def timed(self) -> _Pending:
         """The same, enqueued now."""
@@ -152,6 +159,12 @@ class KomputeReady(Ready):
             self.queue.device.check()
         else:
             self.queue.append(self.pending)
+
+    def enqueue_with(self, push: bytes, scalars: Mapping[str, int | float | bool]) -> None:
+        if self.pending is None:
+            self.queue.device.check()
+        else:
+            self.queue.append(self.pending.pushing(push))
 
     def release(self) -> None:
         """Gives up everything of kp's: the device ends."""
@@ -473,7 +486,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         if submission.uploads:
             operations.append(kp.OpTensorSyncDevice([s.tensor for s in submission.uploads]))
         for each in submission.dispatches:
-            push = each.dispatch.push
+            push = each.push
             if push:
                 words = np.frombuffer(push, np.uint32).reshape(1, -1)
                 operations.append(kp.OpAlgoDispatch(each.pipeline.algorithm, words))
@@ -489,7 +502,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         canary = self._flag if device.needs_canary else None
         key = (
             tuple(s.id for s in submission.uploads),
-            tuple((d.pipeline.serial, d.dispatch.push) for d in submission.dispatches),
+            tuple((d.pipeline.serial, d.push) for d in submission.dispatches),
             tuple(s.id for s in submission.downloads),
             canary and canary.id,
         )

@@ -28,7 +28,7 @@ _HEAVY = 256 << 20
 class DispatchWork:
     """A checked dispatch. It keeps its buffers alive. ``number`` is its own if it may be enqueued more than once."""
 
-    __slots__ = ("access", "dispatch", "enqueued", "is_heavy", "number", "program", "sets", "slots")
+    __slots__ = ("access", "dispatch", "enqueued", "is_heavy", "number", "program", "push", "sets", "slots")
 
     def __init__(
         self,
@@ -44,10 +44,19 @@ class DispatchWork:
         #: When, by the host's clock; known for those that are timed.
         self.enqueued = 0.0
         self.is_heavy = sum([slot.nbytes for slot in slots]) > _HEAVY
+        self.push = dispatch.push
         self.slots = slots
         self.program = program
         self.sets = sets
         self.access = access_of([slot.id for slot in slots], dispatch.writes, regions)
+
+    def pushing(self, push: bytes) -> DispatchWork:
+        """The same with other push constants."""
+        made = DispatchWork.__new__(DispatchWork)
+        made.access, made.dispatch, made.program = self.access, self.dispatch, self.program
+        made.sets, made.slots, made.is_heavy = self.sets, self.slots, self.is_heavy
+        made.enqueued, made.number, made.push = 0.0, 0, push
+        return made
 
     def timed(self) -> DispatchWork:
         """The same, enqueued now."""
@@ -174,7 +183,7 @@ class Recorder:
             api.CmdCopyBuffer(commands, source, target, len(rows), regions)
 
     def _dispatch(self, commands: Any, work: DispatchWork, bound: _Bound, stamp: Stamps | None) -> None:
-        api, program, push = self._api, work.program, work.dispatch.push
+        api, program, push = self._api, work.program, work.push
         layout = program.layout
         assert layout is not None
         if program is not bound.program:

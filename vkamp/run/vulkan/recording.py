@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from vkamp.run.engine import Ready, Recording
@@ -49,6 +49,9 @@ class VulkanReady(Ready):
 
     def enqueue(self) -> None:
         self.queue.append(self.work)
+
+    def enqueue_with(self, push: bytes, scalars: Mapping[str, int | float | bool]) -> None:
+        self.queue.append(self.work.pushing(push))
 
 
 class VulkanRecording(Recording):
