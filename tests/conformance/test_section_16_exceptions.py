@@ -185,7 +185,7 @@ def test_destructors(accelerator_view):
         def upload(self, offset, data, where=None):
             pass
 
-        def download(self, offset, nbytes, where=None):
+        def download(self, offset, nbytes, where=None, out=None):
             raise amp.AcceleratorRemovedError("lost", reason="test")
 
     class Place:

@@ -37,7 +37,9 @@ class FakeStorage:
         scatter(self.memory[offset : offset + data.size], data, everything if where is None else where, 0)
         self.location.uploads.append(data.size if where is None else where.nbytes)
 
-    def download(self, offset: int, nbytes: int, where: ByteSet | None = None) -> np.ndarray:
+    def download(
+        self, offset: int, nbytes: int, where: ByteSet | None = None, out: np.ndarray | None = None
+    ) -> np.ndarray:
         self.location.run()
         assert offset >= 0
         assert nbytes > 0
@@ -46,6 +48,10 @@ class FakeStorage:
         if self.location.fails:
             raise RuntimeError("device lost")
         data = self.memory[offset : offset + nbytes]
+        if out is not None:
+            assert out.shape == (nbytes,)
+            scatter(out, data, ByteSet.interval(0, nbytes) if where is None else where, 0)
+            return out
         if where is not None:
             whole, data = data, np.full(nbytes, 0xEE, np.uint8)  # the others may be anything
             scatter(data, whole, where, 0)

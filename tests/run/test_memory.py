@@ -9,6 +9,7 @@ import pytest
 
 from tests.run.conftest import ENGINES, Runner, device
 from vkamp.errors import AmpError, OutOfMemoryError
+from vkamp.lang.region import ByteSet
 from vkamp.run.engine import Heap
 from vkamp.run.kompute import KomputeEngine
 from vkamp.run.memory import Budget, readable
@@ -170,3 +171,21 @@ def test_freed_memory_takes_its_pipelines_with_it(driver):
         assert len(manager._recordings) <= 1
         del a
     queue.close()
+
+
+def test_downloads_into_memory_that_is_there(runner):
+    values = (np.arange(1000) % 251).astype(np.uint8)
+    a = runner.queue.allocate(1000)
+    a.upload(0, values)
+    whole = np.zeros(1200, np.uint8)
+    assert a.download(100, 300, None, whole[7:307]).base is whole
+    np.testing.assert_array_equal(whole, np.concatenate([np.zeros(7), values[100:400], np.zeros(893)]))
+    where = ByteSet.interval(3, 5) | ByteSet.interval(200, 299)
+    some = np.full(300, 9, np.uint8)
+    a.download(100, 300, where, some)
+    expected = np.full(300, 9, np.uint8)
+    for start, stop in where.intervals():
+        expected[start:stop] = values[100 + start : 100 + stop]
+    np.testing.assert_array_equal(some, expected)
+    with pytest.raises(AmpError, match="not 300 bytes"):
+        a.download(100, 300, None, np.zeros(301, np.uint8))

@@ -405,6 +405,9 @@ def test_scattered_bytes(runner, count):
     expected = np.where(chosen, values, initial)
     np.testing.assert_array_equal(a.download(5, size), expected)
     np.testing.assert_array_equal(a.download(5, size, where)[chosen], expected[chosen])
+    into = np.full(size, 0xEE, np.uint8)
+    assert a.download(5, size, where, into) is into
+    np.testing.assert_array_equal(into, np.where(chosen, expected, np.uint8(0xEE)))
 
 
 def test_large_transfers_go_in_pieces(staged):
@@ -417,6 +420,9 @@ def test_large_transfers_go_in_pieces(staged):
     a.upload(9 * MIB + 1, values[: 8 * MIB + 5])
     values[9 * MIB + 1 :][: 8 * MIB + 5] = values[: 8 * MIB + 5].copy()
     assert np.array_equal(a.download(123, size - 123), values[123:])
+    into = np.zeros(size, np.uint8)
+    assert np.array_equal(a.download(0, size, None, into), values)
+    assert np.array_equal(into, values)
 
 
 def test_uploads_wait_for_nothing(staged):

@@ -50,9 +50,19 @@ def parallel_for_each(*args: Any, **constants: Any) -> Any:
     ``UnsupportedFeatureError`` for what the device hasn't, before any effect; ``AmpError`` for containers of several
     accelerator_views; ``OutOfMemoryError``.
     """
-    from vkamp.dispatch import launch
+    return (_launching or _load())(args, constants)
 
-    return launch.parallel_for_each(args, constants)
+
+_launching: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None
+
+
+def _load() -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
+    """The launch itself, imported once: an import statement that finds its module takes time, too."""
+    global _launching
+    from vkamp.dispatch.launch import parallel_for_each as launching
+
+    _launching = launching
+    return launching
 
 
 @overload

@@ -40,6 +40,7 @@ from vkamp.run.engine import (
     Timing,
     Transfer,
 )
+from vkamp.run.queue import taken
 
 __all__ = ["ReferenceEngine"]
 
@@ -98,9 +99,11 @@ class _Buffer(Buffer):
         with self._queue.transfer("up", _moved(data.size, where)):
             scatter(self.memory[offset : offset + data.size], data, everything if where is None else where, 0)
 
-    def download(self, offset: int, nbytes: int, where: ByteSet | None = None) -> NDArray[np.uint8]:
+    def download(
+        self, offset: int, nbytes: int, where: ByteSet | None = None, out: NDArray[np.uint8] | None = None
+    ) -> NDArray[np.uint8]:
         with self._queue.transfer("down", _moved(nbytes, where)):
-            return self.memory[offset : offset + nbytes].copy()
+            return taken(self.memory[offset : offset + nbytes], where, out)
 
 
 def _moved(nbytes: int, where: ByteSet | None) -> int:

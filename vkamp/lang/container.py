@@ -125,7 +125,7 @@ def _refuse_subscript(part: object, what: object) -> NoReturn:
 class Container:
     """A typed, shaped region of a home.  ``array`` and ``array_view`` are the public ones."""
 
-    __slots__ = ("__weakref__", "_descriptors", "_layout", "_lease", "_open", "_packed", "_readonly")
+    __slots__ = ("__weakref__", "_descriptors", "_extent", "_layout", "_lease", "_open", "_packed", "_readonly")
 
     def __init__(self, lease: Lease, layout: Layout, readonly: bool) -> None:
         self._lease = lease
@@ -134,13 +134,16 @@ class Container:
         self._descriptors: dict[Location, Descriptor] = {}
         self._open: dict[Location, DeviceCopy] = {}
         self._packed: dict[Location, Storage] = {}
+        self._extent: index_space.extent | None = None
 
     # -- properties --------------------------------------------------------------------------------
 
     @property
     def extent(self) -> index_space.extent:
         """The shape, as an extent of its own (assigning its components changes nothing here)."""
-        return extent(self._layout.shape)
+        if self._extent is None:
+            self._extent = extent(self._layout.shape)
+        return self._extent._same()
 
     @property
     def rank(self) -> int:

@@ -85,6 +85,12 @@ class DeviceCopy:
             return self.storage.download(start - self.origin, nbytes)
         return self.storage.download(start - self.origin, nbytes, where.shifted(-start))
 
+    def fetch_into(self, image: _Bytes, where: ByteSet) -> None:
+        """The bytes ``where``, and no others, into ``image``, which begins with them."""
+        start = where.start
+        only = None if where.count == 1 else where.shifted(-start)
+        self.storage.download(start - self.origin, where.stop - start, only, image)
+
     def send(self, values: _Bytes, where: ByteSet) -> None:
         """Replace the bytes ``where``, and no others, by those of ``values``, which begins at
         ``where.start``."""
@@ -174,7 +180,7 @@ class Home:
         pieces = [ByteSet.interval(*ends) for ends in where.intervals()] if where.count <= _FEW else [where]
         for piece in pieces:
             image = self.image[piece.start - self.start : piece.stop - self.start]
-            scatter(image, copy.fetch(piece), piece, piece.start)
+            copy.fetch_into(image, piece)
         self.log.add("from", copy.location, where, where.nbytes, why)
         copy.pending -= where
 

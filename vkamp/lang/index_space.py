@@ -78,6 +78,12 @@ class _Components:
             raise ValueError(f"{name} needs at least one component")
         self._values = tuple([_component(value, name) for value in values])
 
+    def _same(self) -> Self:
+        """Another with the same components."""
+        made = type(self).__new__(type(self))
+        made._values = self._values
+        return made
+
     @classmethod
     def zeros(cls, rank: int) -> Self:
         """All ``rank`` components zero (AMP: the default constructor).  ValueError if ``rank`` <

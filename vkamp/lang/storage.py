@@ -39,11 +39,14 @@ class Storage(Protocol):
         ``data`` may be changed as soon as the call returns.
         """
 
-    def download(self, offset: int, nbytes: int, where: ByteSet | None = None) -> NDArray[np.uint8]:
+    def download(
+        self, offset: int, nbytes: int, where: ByteSet | None = None, out: NDArray[np.uint8] | None = None
+    ) -> NDArray[np.uint8]:
         """The bytes ``[offset, offset + nbytes)`` after the launches enqueued so far; waits for
         what it needs.  With ``where``, positions from ``offset`` on, only those are of interest.
 
-        The array is fresh or read-only.
+        The array is fresh or read-only. With ``out``, as long, they are written there, and no others, and it is
+        returned.
         """
 
 

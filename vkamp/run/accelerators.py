@@ -26,6 +26,7 @@ from vkamp.lang.storage import Storage, set_host_location_provider, set_location
 from vkamp.run import devices
 from vkamp.run.engine import DeviceInfo, Engine, Limits, Queue, Sink, Statistics
 from vkamp.run.kompute import KomputeEngine
+from vkamp.run.queue import taken
 
 __all__ = [
     "accelerator",
@@ -423,9 +424,11 @@ class _HostStorage:
         everything = ByteSet.interval(0, data.nbytes)
         scatter(self._bytes[offset : offset + data.nbytes], data, everything if where is None else where, 0)
 
-    def download(self, offset: int, nbytes: int, where: ByteSet | None = None) -> NDArray[np.uint8]:
+    def download(
+        self, offset: int, nbytes: int, where: ByteSet | None = None, out: NDArray[np.uint8] | None = None
+    ) -> NDArray[np.uint8]:
         self._check(offset, nbytes)
-        return self._bytes[offset : offset + nbytes].copy()
+        return taken(self._bytes[offset : offset + nbytes], where, out)
 
     def _check(self, offset: int, nbytes: int) -> None:
         if offset < 0 or nbytes < 0 or offset + nbytes > self.nbytes:

@@ -228,9 +228,12 @@ class Buffer(ABC):
         """
 
     @abstractmethod
-    def download(self, offset: int, nbytes: int, where: ByteSet | None = None) -> NDArray[np.uint8]:
+    def download(
+        self, offset: int, nbytes: int, where: ByteSet | None = None, out: NDArray[np.uint8] | None = None
+    ) -> NDArray[np.uint8]:
         """The bytes ``offset .. offset + nbytes`` as a fresh array; waits for the dispatches that
-        write them. With ``where``, positions from ``offset`` on, only those bytes count.
+        write them. With ``where``, positions from ``offset`` on, only those bytes count. With
+        ``out``, as long, they are written there, and no others, and it is returned.
         """
 
 

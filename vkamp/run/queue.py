@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from vkamp.artifacts import Executable
 from vkamp.errors import AmpError, UnsupportedFeatureError
-from vkamp.lang.region import ByteSet
+from vkamp.lang.region import ByteSet, scatter
 from vkamp.run.device import BaseDevice, DeviceProgram
 from vkamp.run.engine import Buffer, DeviceInfo, Dispatch, Queue, Sink, Statistics, Transfer
 from vkamp.run.plan import Regions
 from vkamp.run.pool import Block
 
-__all__ = ["BaseQueue", "DeviceBuffer", "moved"]
+__all__ = ["BaseQueue", "DeviceBuffer", "moved", "taken"]
 
 S = TypeVar("S", bound=Block)
 P = TypeVar("P", bound=DeviceProgram)
@@ -28,6 +28,14 @@ P = TypeVar("P", bound=DeviceProgram)
 def moved(nbytes: int, where: ByteSet | None) -> int:
     """How many bytes a transfer is asked to move."""
     return nbytes if where is None else where.nbytes
+
+
+def taken(values: NDArray[np.uint8], where: ByteSet | None, out: NDArray[np.uint8] | None) -> NDArray[np.uint8]:
+    """The bytes for a download: a copy, or in ``out`` those ``where``."""
+    if out is None:
+        return values.copy()
+    scatter(out, values, ByteSet.interval(0, values.size) if where is None else where, 0)
+    return out
 
 
 class DeviceBuffer(Buffer, Generic[S]):
@@ -53,10 +61,14 @@ class DeviceBuffer(Buffer, Generic[S]):
         self.queue.upload(self, offset, data, where)
         self.queue.note_transfer("up", moved(data.nbytes, where), started)
 
-    def download(self, offset: int, nbytes: int, where: ByteSet | None = None) -> NDArray[np.uint8]:
+    def download(
+        self, offset: int, nbytes: int, where: ByteSet | None = None, out: NDArray[np.uint8] | None = None
+    ) -> NDArray[np.uint8]:
         self._check_range("download", offset, nbytes)
+        if out is not None and (out.dtype != np.uint8 or out.shape != (nbytes,)):
+            raise AmpError(f"download into {out.shape} of {out.dtype}, not {nbytes} bytes")
         started = time.perf_counter()
-        found = self.queue.download(self, offset, nbytes, where)
+        found = self.queue.download(self, offset, nbytes, where, out)
         self.queue.note_transfer("down", moved(nbytes, where), started)
         return found
 
@@ -114,7 +126,14 @@ class BaseQueue(Queue, Generic[S, P]):
         """As ``Buffer.upload``, of a range that the buffer has."""
 
     @abstractmethod
-    def download(self, buffer: DeviceBuffer[S], offset: int, nbytes: int, where: ByteSet | None) -> NDArray[np.uint8]:
+    def download(
+        self,
+        buffer: DeviceBuffer[S],
+        offset: int,
+        nbytes: int,
+        where: ByteSet | None,
+        out: NDArray[np.uint8] | None,
+    ) -> NDArray[np.uint8]:
         """As ``Buffer.download``, of a range that the buffer has."""
 
     @abstractmethod

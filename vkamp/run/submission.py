@@ -13,6 +13,7 @@ import copy
 import time
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from vkamp.lang.region import ByteSet, scatter
 from vkamp.run.engine import Dispatch, Ready, Recording, Sink, Timing
 from vkamp.run.kompute import Device, KomputeProgram, Pipeline, Slot
 from vkamp.run.plan import Access, Regions, access_of, joint, levels
-from vkamp.run.queue import BaseQueue, DeviceBuffer, moved
+from vkamp.run.queue import BaseQueue, DeviceBuffer, moved, taken
 
 __all__ = ["KomputeQueue", "KomputeRecording", "Submission"]
 
@@ -45,7 +46,7 @@ class _Pending:
     alive.
     """
 
-    __slots__ = ("access", "dispatch", "enqueued", "pipeline", "program", "push", "slots")
+    __slots__ = ("access", "alone", "dispatch", "enqueued", "pipeline", "program", "push", "slots")
 
     def __init__(
         self,
@@ -63,17 +64,19 @@ class _Pending:
         self.access = access_of([slot.id for slot in slots], dispatch.writes, regions)
         #: When, by the host's clock; known for those that are timed.
         self.enqueued = 0.0
+        #: The recorded sequence of it alone, once there is one; None where it needs more, or is not run again.
+        self.alone: list[Any] | None = None
 
     def pushing(self, push: bytes) -> _Pending:
         """The same with other push constants."""
         made = copy.copy(self)
-        made.push = push
+        made.push, made.alone = push, None
         return made
 
     def timed(self) -> _Pending:
         """The same, enqueued now."""
         made = copy.copy(self)
-        made.enqueued = time.perf_counter()
+        made.enqueued, made.alone = time.perf_counter(), None
         return made
 
 
@@ -240,7 +243,11 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         self.append(self._pending(dispatch))
 
     def ready(self, dispatch: Dispatch) -> KomputeReady:
-        return KomputeReady(self, self._pending(dispatch))
+        pending = self._pending(dispatch)
+        # Memory that both see is moved by nobody, and a CPU is never lost.
+        if not self.device.needs_canary and not any(slot.mirrored for slot in pending.slots):
+            pending.alone = []
+        return KomputeReady(self, pending)
 
     def record(self, dispatches: Sequence[Dispatch]) -> KomputeRecording:
         return KomputeRecording(self, [self._pending(each) for each in dispatches])
@@ -304,6 +311,8 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
     def wait(self) -> None:
         self._check()
         with self.device.lock:
+            if self._run_alone():
+                return
             self._plan()
             self._settle(lambda _: True)
 
@@ -357,7 +366,12 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
             self._statistics.uploaded_bytes += moved(data.size, where)
 
     def download(
-        self, buffer: DeviceBuffer[Slot], offset: int, nbytes: int, where: ByteSet | None
+        self,
+        buffer: DeviceBuffer[Slot],
+        offset: int,
+        nbytes: int,
+        where: ByteSet | None,
+        out: NDArray[np.uint8] | None,
     ) -> NDArray[np.uint8]:
         self._check()
         slot = buffer.slot
@@ -365,7 +379,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
             self._bring_home(slot)
             self._statistics.downloads += 1
             self._statistics.downloaded_bytes += moved(nbytes, where)
-            return slot.mirror[offset : offset + nbytes].copy()
+            return taken(slot.mirror[offset : offset + nbytes], where, out)
 
     def _bring_home(self, slot: Slot) -> None:
         """Makes the host's bytes of ``slot`` the newest."""
@@ -376,10 +390,39 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
                 for each in self._work
             )
 
+        if changing():
+            self._run_alone()
         # Again, if another thread enqueued more while this one waited.
         while slot.stale or changing():
             self._plan(slot)
             self._settle(lambda s: s.changes(slot))
+
+    def _run_alone(self) -> bool:
+        """Runs the one dispatch that there is, if it is short and came before, from a recording of its own."""
+        work, device = self._work, self.device
+        pending = work[0] if len(work) == 1 else None
+        if not isinstance(pending, _Pending) or pending.alone is None or device.running or self._sink is not None:
+            return False
+        program = pending.program
+        if program.seconds_per_tile is None or program.seconds_per_tile * _tiles(pending) >= _SHORT:
+            return False
+        try:
+            if not pending.alone:
+                sequence = device.manager.sequence()
+                for operation in self._dispatching(pending):
+                    sequence.record(operation)
+                pending.alone.append(sequence)
+            started = time.perf_counter()
+            # In one step with the note that it is done, lest a KeyboardInterrupt come between.
+            work[:1] = islice(map(device.kp.Sequence.eval, pending.alone), 1, None)
+        except RuntimeError as error:
+            raise self._failed(error) from error
+        seconds = time.perf_counter() - started
+        if seconds >= _SHORT:
+            program.seconds_per_tile = seconds / _tiles(pending)
+        self._statistics.submissions += 1
+        self._statistics.dispatches += 1
+        return True
 
     # -- planning
 
@@ -486,15 +529,17 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         if submission.uploads:
             operations.append(kp.OpTensorSyncDevice([s.tensor for s in submission.uploads]))
         for each in submission.dispatches:
-            push = each.push
-            if push:
-                words = np.frombuffer(push, np.uint32).reshape(1, -1)
-                operations.append(kp.OpAlgoDispatch(each.pipeline.algorithm, words))
-            else:
-                operations.append(kp.OpAlgoDispatch(each.pipeline.algorithm))
+            operations += self._dispatching(each)
         if submission.downloads:
             operations.append(kp.OpTensorSyncLocal([s.tensor for s in submission.downloads]))
         return operations
+
+    def _dispatching(self, each: _Pending) -> list[Any]:
+        """The kp operations of a dispatch."""
+        if not each.push:
+            return [self.device.kp.OpAlgoDispatch(each.pipeline.algorithm)]
+        words = np.frombuffer(each.push, np.uint32).reshape(1, -1)
+        return [self.device.kp.OpAlgoDispatch(each.pipeline.algorithm, words)]
 
     def _evaluate(self, submission: Submission) -> None:
         """Runs a submission inside kp, from a recording if the same ran before."""

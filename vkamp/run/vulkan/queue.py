@@ -19,7 +19,7 @@ from vkamp.artifacts import Executable
 from vkamp.lang.region import ByteSet, scatter
 from vkamp.run.engine import Dispatch, Sink, Timing
 from vkamp.run.plan import Access, joint
-from vkamp.run.queue import BaseQueue, DeviceBuffer, moved
+from vkamp.run.queue import BaseQueue, DeviceBuffer, moved, taken
 from vkamp.run.vulkan.api import VulkanError
 from vkamp.run.vulkan.commands import CopyWork, DispatchWork, Hazards, Recorder, Stamps, Work, joint_access
 from vkamp.run.vulkan.device import VulkanDevice
@@ -47,38 +47,36 @@ _POLL = 1e-4
 
 
 class _Submission:
-    """Work that was handed to the device; it is held until the device is done with it."""
+    """Work that was handed to the device; it is held until the device is done with it.
+
+    ``held``: what must not go before it is over. ``pieces``: how much it counts. ``slots``: the memory that it holds,
+    by number, in bytes. ``staged``: the bytes that it copies.
+    """
 
     __slots__ = ("access", "frame", "held", "is_over", "pieces", "sink", "slots", "staged", "stamps", "submitted")
 
     def __init__(
-        self,
-        work: Sequence[Work],
-        frame: Frame,
-        *,
-        recorded: Recorded | None = None,
-        stamps: Stamps | None = None,
-        sink: Sink | None = None,
+        self, frame: Frame, access: Access, held: tuple[object, ...], pieces: int, slots: dict[int, int]
     ) -> None:
         self.frame = frame
-        #: What must not go before it is over.
-        self.held: tuple[object, ...] = (work, recorded)
-        self.access = joint_access(work) if recorded is None else recorded.access
-        self.pieces = len(work)
-        #: The memory that it holds, by number, in bytes.
-        self.slots = {slot.id: slot.nbytes for each in work for slot in each.slots}
-        self.staged = sum([each.nbytes for each in work if isinstance(each, CopyWork)])
-        self.stamps = stamps
-        self.sink = sink
-        self.submitted = 0.0 if stamps is None else time.perf_counter()
+        self.access = access
+        self.held = held
+        self.pieces = pieces
+        self.slots = slots
+        self.staged = 0
+        self.stamps: Stamps | None = None
+        self.sink: Sink | None = None
+        self.submitted = 0.0
         self.is_over = False
 
     @classmethod
-    def of(cls, recording: VulkanRecording, recorded: Recorded, frame: Frame) -> _Submission:
-        """A replay, whose memory somebody else most likely holds anyway."""
-        made = cls((), frame, recorded=recorded)
-        made.held = (recording, recorded)
-        made.pieces = 1
+    def of(cls, work: Sequence[Work], frame: Frame, stamps: Stamps | None, sink: Sink | None) -> _Submission:
+        """What was recorded for this once."""
+        slots = {slot.id: slot.nbytes for each in work for slot in each.slots}
+        made = cls(frame, joint_access(work), (work,), len(work), slots)
+        made.staged = sum([each.nbytes for each in work if isinstance(each, CopyWork)])
+        if stamps is not None:
+            made.stamps, made.sink, made.submitted = stamps, sink, time.perf_counter()
         return made
 
 
@@ -188,13 +186,12 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
             self._submit()
 
     def wait(self) -> None:
-        self.mark()()
+        last = self._last_submitted()
+        if last is not None:
+            self._await(last)
 
     def mark(self) -> Callable[[], None]:
-        self._check()
-        with self.device.lock:
-            self._submit()
-            last = self._state.running[-1] if self._state.running else None
+        last = self._last_submitted()
 
         def wait() -> None:
             self._check()
@@ -202,6 +199,15 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
                 self._await(last)
 
         return wait
+
+    def _last_submitted(self) -> _Submission | None:
+        """What ends last of all that was enqueued so far, once it is submitted."""
+        self._check()
+        with self.device.lock:
+            if self._state.pending:
+                self._submit()
+            running = self._state.running
+            return running[-1] if running else None
 
     def close(self) -> None:
         if not self.is_open or self.device.forked or self.device.closed:
@@ -284,28 +290,35 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
             self._await(running[0])
         return DeviceBuffer(self, self.device.take(nbytes, kind, self._statistics), nbytes)
 
-    def download(self, buffer: Buffer, offset: int, nbytes: int, where: ByteSet | None) -> NDArray[np.uint8]:
+    def download(
+        self, buffer: Buffer, offset: int, nbytes: int, where: ByteSet | None, out: NDArray[np.uint8] | None
+    ) -> NDArray[np.uint8]:
         self._check()
         if self.device.staged:
-            found = self._read_staged(buffer, offset, nbytes, where)
+            found = self._read_staged(buffer, offset, nbytes, where, out)
         else:
-            found = self._read_shared(buffer, offset, nbytes)
+            found = self._read_shared(buffer, offset, nbytes, where, out)
         self._statistics.downloads += 1
         self._statistics.downloaded_bytes += moved(nbytes, where)
         return found
 
-    def _read_shared(self, buffer: Buffer, offset: int, nbytes: int) -> NDArray[np.uint8]:
+    def _read_shared(
+        self, buffer: Buffer, offset: int, nbytes: int, where: ByteSet | None, out: NDArray[np.uint8] | None
+    ) -> NDArray[np.uint8]:
         mapped = buffer.slot.mapped
         assert mapped is not None
         while True:
             with self.device.lock:
                 if not self._is_used(buffer.slot, writes_only=True):
-                    return mapped[offset : offset + nbytes].copy()
+                    return taken(mapped[offset : offset + nbytes], where, out)
                 blocker = self._last_use(buffer.slot, writes_only=True)
             self._await(blocker)
 
-    def _read_staged(self, buffer: Buffer, offset: int, nbytes: int, where: ByteSet | None) -> NDArray[np.uint8]:
-        out = np.empty(nbytes, np.uint8)
+    def _read_staged(
+        self, buffer: Buffer, offset: int, nbytes: int, where: ByteSet | None, out: NDArray[np.uint8] | None = None
+    ) -> NDArray[np.uint8]:
+        wanted = None if out is None else where
+        out = np.empty(nbytes, np.uint8) if out is None else out
         first, last = 0, nbytes
         if where is not None:
             if not where:
@@ -315,12 +328,12 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         if last - first <= _IN_FLIGHT:
             with self.device.lock:
                 parts = self._start_reading(buffer, offset, first, last, where)
-            self._finish_reading(out, parts)
+            self._finish_reading(out, parts, wanted)
             return out
         with self.device.lock:  # nobody changes it between two pieces
             for start in range(first, last, _IN_FLIGHT):
                 stop = min(start + _IN_FLIGHT, last)
-                self._finish_reading(out, self._start_reading(buffer, offset, start, stop, where))
+                self._finish_reading(out, self._start_reading(buffer, offset, start, stop, where), wanted)
         return out
 
     def _start_reading(
@@ -341,12 +354,18 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         return parts
 
     def _finish_reading(
-        self, out: NDArray[np.uint8], parts: list[tuple[_Submission, Buffer, int, int, ByteSet]]
+        self,
+        out: NDArray[np.uint8],
+        parts: list[tuple[_Submission, Buffer, int, int, ByteSet]],
+        wanted: ByteSet | None,
     ) -> None:
+        """Puts what was copied into ``out``; no other bytes than those ``wanted``, if it says which."""
         for submission, staging, start, stop, part in parts:
             self._await(submission)
             assert staging.slot.mapped is not None
-            scatter(out[start:stop], staging.slot.mapped[: stop - start], part, start)
+            scatter(
+                out[start:stop], staging.slot.mapped[: stop - start], part if wanted is None else part & wanted, start
+            )
 
     # -- what is used by what
 
@@ -417,17 +436,19 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         self, recorded: Recorded, work: list[Work] | VulkanRecording, later: list[Work] | None = None
     ) -> None:
         """Hands recorded work to the device; ``later`` stays pending."""
-        state = self._state
+        state, after = self._state, recorded.after
+        behind = (
+            not recorded.follows_itself if state.hazards is after else state.hazards.access.conflicts(recorded.access)
+        )
         try:
-            behind = state.hazards.access.conflicts(recorded.access)
             frame = self._frames.again(recorded.commands, behind=behind)
-            if isinstance(work, VulkanRecording):
-                submission = _Submission.of(work, recorded, frame)
-            else:
-                submission = _Submission(work, frame, recorded=recorded)
         except VulkanError as error:
             raise self.device.failed(error) from error
-        after = recorded.after
+        if isinstance(work, VulkanRecording):
+            # A replay counts as one piece, whose memory somebody else most likely holds anyway.
+            submission = _Submission(frame, recorded.access, (work, recorded), 1, {})
+        else:
+            submission = _Submission(frame, recorded.access, (work, recorded), len(work), recorded.slots)
         hazards = after if behind else state.hazards.and_then(after.access, after.computes, after.copies)
         self.device.busy[id(self)] = self
         pending = state.pending if later is None else later
@@ -456,7 +477,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
             self._recorder.show_to_host(frame.commands)
         api = self.device.api
         api.check("vkEndCommandBuffer", api.EndCommandBuffer(frame.commands))
-        return _Submission(work, frame, stamps=stamps, sink=self._sink), hazards, barriers
+        return _Submission.of(work, frame, stamps, self._sink), hazards, barriers
 
     def _await(self, submission: _Submission) -> None:
         """Waits until a submission is over, with the lock given up unless a caller has it."""
@@ -464,7 +485,8 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         with device.lock:
             if submission.is_over:
                 return
-            self._submit_recorded()
+            if not frame.results:
+                self._submit_recorded()
             frame.waiters += 1
         try:
             self._frames.wait(frame, self._poll, device.check)

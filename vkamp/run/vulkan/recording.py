@@ -26,15 +26,18 @@ _Key = tuple[int, ...]
 class Recorded:
     """A command buffer with all that it names but memory: whoever submits it keeps that alive.
 
-    ``after`` are the hazards that it leaves behind, ``barriers`` those in it.
+    ``after`` are the hazards that it leaves behind, ``barriers`` those in it. ``follows_itself``: it needs none behind
+    another run of its own. ``slots``: the memory that it uses, by number, in bytes.
     """
 
-    __slots__ = ("access", "after", "barriers", "commands", "count", "named")
+    __slots__ = ("access", "after", "barriers", "commands", "count", "follows_itself", "named", "slots")
 
     def __init__(self, commands: Commands, work: Sequence[DispatchWork], after: Hazards, barriers: int) -> None:
         self.commands = commands
         self.access: Access = joint_access(work)
         self.after = after
+        self.follows_itself = not after.access.conflicts(self.access)
+        self.slots = {slot.id: slot.nbytes for each in work for slot in each.slots}
         self.barriers = barriers
         self.count = len(work)
         self.named = [(each.program, each.sets) for each in work]
