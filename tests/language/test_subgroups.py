@@ -155,7 +155,7 @@ def test_row(accelerator_view, name: str, kind: str, operand: int):
 
 
 def test_the_names_of_operations():
-    assert OPERATIONS == SUBGROUP_OPERATIONS
+    assert SUBGROUP_OPERATIONS[: len(OPERATIONS)] == OPERATIONS
     for row in SUBGROUPS.values():
         assert set(row.needs) <= set(OPERATIONS)
         assert (row.reference is None) != (row.source is None), row.name
@@ -550,7 +550,7 @@ def test_a_subgroup_is_no_barrier(accelerator_view):
 def test_an_unsupported_operation(accelerator_view, monkeypatch: pytest.MonkeyPatch):
     queue = accelerator_view._queue
     info = queue.info
-    assert info.limits.subgroup_operations == set(SUBGROUP_OPERATIONS)
+    assert info.limits.subgroup_operations >= set(OPERATIONS)
     limits = replace(info.limits, subgroup_operations=frozenset({"basic", "ballot"}))
     monkeypatch.setattr(type(queue), "info", replace(info, limits=limits))
     args = amp.array_view(np.zeros(100, I32)), amp.array_view(np.zeros(100, I32))

@@ -8,6 +8,7 @@ import random
 import numpy as np
 import pytest
 
+from tests.run.conftest import spirv
 from vkamp.errors import AmpError, UnsupportedFeatureError
 from vkamp.run.module import read_module
 
@@ -73,6 +74,28 @@ def test_a_program_over_the_limits_is_refused(runner, change, message):
     new = dataclasses.replace(good, spirv=good.spirv[:8] + b"\x99" + good.spirv[9:])
     with pytest.raises(AmpError, match=message):
         runner.queue.program(dataclasses.replace(new, **change))
+
+
+_REVERSED = """\
+#version 450
+#extension GL_KHR_shader_subgroup_shuffle : require
+#extension GL_KHR_shader_subgroup_quad : require
+layout(local_size_x = 64) in;
+layout(std430, binding = 0) buffer A { uint a[]; };
+layout(push_constant) uniform P { uint n; uint word; };
+void main() { a[gl_GlobalInvocationID.x] = subgroupQuadSwapVertical(subgroupShuffle(word, 0)); }
+"""
+
+
+def test_operations_of_subgroups_that_the_device_lacks_are_refused(runner, engine, info):
+    program = dataclasses.replace(runner.executable("add"), spirv=spirv(_REVERSED))
+    assert read_module(program.spirv).subgroups >= {"shuffle", "quad"}
+    runner.queue.program(program)
+    limits = dataclasses.replace(info.limits, subgroup_operations=info.limits.subgroup_operations - {"quad"})
+    queue = engine.open(dataclasses.replace(info, limits=limits))
+    with pytest.raises(UnsupportedFeatureError, match="it hasn't the operations of subgroups quad") as caught:
+        queue.program(program)
+    assert info.name in str(caught.value)
 
 
 def test_a_tile_over_the_limit_is_refused(runner, engine, info):

@@ -51,6 +51,9 @@ def check_program(info: DeviceInfo, executable: Executable) -> None:
         who = f"the {info.engine.capitalize()} engine can't enable" if missing[0] in info.features else "it hasn't"
         raise UnsupportedFeatureError(f"{info.name}: {who} {', '.join(missing)}")
     limits = info.limits
+    lacking = sorted(module.subgroups - limits.subgroup_operations)
+    if lacking:
+        raise UnsupportedFeatureError(f"{info.name}: it hasn't the operations of subgroups {', '.join(lacking)}")
     size = module.local_size or executable.local_size
     threads = size[0] * size[1] * size[2]
     if threads > limits.tile_threads or any(s > m for s, m in zip(size, limits.tile_size, strict=True)):

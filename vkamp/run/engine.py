@@ -44,8 +44,17 @@ __all__ = [
     "Transfer",
 ]
 
-#: What devices may support of subgroups, as far as kernels have functions for it.
-SUBGROUP_OPERATIONS = ("basic", "vote", "arithmetic", "ballot", "shuffle", "shuffle_relative")
+#: What devices may support of subgroups; kernels have no functions for the last two, but an edited shader may.
+SUBGROUP_OPERATIONS = (
+    "basic",
+    "vote",
+    "arithmetic",
+    "ballot",
+    "shuffle",
+    "shuffle_relative",
+    "clustered",
+    "quad",
+)
 
 DeviceKind = Literal["discrete", "integrated", "virtual", "cpu", "reference", "other"]
 

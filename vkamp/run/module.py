@@ -45,13 +45,27 @@ _FEATURES = {
 }
 
 
+#: Capability -> the operations of subgroups that it stands for.
+_SUBGROUPS = {
+    61: "basic",
+    62: "vote",
+    63: "arithmetic",
+    64: "ballot",
+    65: "shuffle",
+    66: "shuffle_relative",
+    67: "clustered",
+    68: "quad",
+}
+
+
 @dataclass(frozen=True)
 class Module:
-    """What a compute module declares: device features, tile size (x, y, z), bindings and
+    """What a compute module declares: device features, operations of subgroups, tile size (x, y, z), bindings and
     descriptor sets used.
     """
 
     features: frozenset[str]
+    subgroups: frozenset[str]
     local_size: tuple[int, int, int] | None
     bindings: frozenset[int]
     sets: frozenset[int]
@@ -66,12 +80,14 @@ def read_module(spirv: bytes) -> Module:
     words = struct.unpack(f"<{len(spirv) // 4}I", spirv)
     if words[0] != _MAGIC:
         raise AmpError(f"this is no SPIR-V module: it begins with {words[0]:#010x}")
-    features, bindings, sets = set(), set(), set()
+    features, subgroups, bindings, sets = set(), set(), set(), set()
     local_size: tuple[int, int, int] | None = None
     has_main = False
     for opcode, operands in _instructions(words):
         if opcode == _CAPABILITY and operands[0] in _FEATURES:
             features.add(_FEATURES[operands[0]])
+        elif opcode == _CAPABILITY and operands[0] in _SUBGROUPS:
+            subgroups.add(_SUBGROUPS[operands[0]])
         elif opcode == _ENTRY_POINT:
             has_main |= operands[0] == _GL_COMPUTE and _name(operands[2:]) == "main"
         elif opcode == _EXECUTION_MODE and operands[1] == _LOCAL_SIZE:
@@ -82,7 +98,7 @@ def read_module(spirv: bytes) -> Module:
             sets.add(operands[2])
     if not has_main:
         raise AmpError('this SPIR-V module has no compute entry point "main"')
-    return Module(frozenset(features), local_size, frozenset(bindings), frozenset(sets))
+    return Module(frozenset(features), frozenset(subgroups), local_size, frozenset(bindings), frozenset(sets))
 
 
 def _instructions(words: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
