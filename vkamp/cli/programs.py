@@ -152,7 +152,10 @@ def _show_exported(folder: Path) -> None:
     if not found:
         say("no kernel was launched, so no shader was written")
         return
-    print_table(("shader", ""), sorted(found.items()), title=str(folder))
+    say(f"shaders in {folder}:")
+    width = max(map(len, found.values()))
+    for name, word in sorted(found.items()):
+        say(f"  {word:<{width}}  {name}")
 
 
 # -- check -------------------------------------------------------------------------------------------------------
