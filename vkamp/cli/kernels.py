@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from vkamp.edit.active import use_folder
 from vkamp.edit.store import OUTSIDE, Record
 from vkamp.errors import AmpError
 from vkamp.lang.kernel import KernelFunction
@@ -60,13 +61,23 @@ def project_root(start: Path) -> Path:
 
 
 def load_module(name: str, root: Path, file: str = "") -> ModuleType:
-    """Imports a module of a project by its name, or else by its file. AmpError if that fails, with the reason."""
-    for folder in (str(root), str((root / file).parent)) if file else (str(root),):
-        if folder not in sys.path:
-            sys.path.insert(0, folder)
+    """Imports a module of a project by its file, or else by its name. AmpError if that fails, with the reason.
+
+    A script that launches when it is imported runs as it is written, without edited shaders, and what it prints goes
+    to the error output: the command's own output is the command's.
+    """
     known = sys.modules.get(name)
     if known is not None:
         return known
+    use_folder(None)
+    with contextlib.redirect_stdout(sys.stderr):
+        return _load(name, root, file)
+
+
+def _load(name: str, root: Path, file: str) -> ModuleType:
+    for folder in (str(root), str((root / file).parent)) if file else (str(root),):
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
     path = root / file
     if file and not file.startswith(OUTSIDE) and path.is_file():
         _loaded[name] = path, _stamp(path)

@@ -1,0 +1,53 @@
+"""The session of ``docs/hand-edited-shaders.md`` runs as it stands there; ``--vkamp-accept`` rewrites its output."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import PACKAGE
+
+PAGE = PACKAGE / "docs" / "hand-edited-shaders.md"
+BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
+
+
+def run(command: str, folder: Path) -> str:
+    environment = {**os.environ, "VKAMP_ACCELERATOR": "swiftshader", "PYTHONPATH": str(PACKAGE)}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    script = f'vkamp() {{ "{sys.executable}" -m vkamp "$@"; }}; python() {{ "{sys.executable}" "$@"; }}; {command}'
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    return (done.stdout + done.stderr).replace(str(folder), ".")
+
+
+def test_the_session_of_the_page(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    program = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    assert program is not None
+    (tmp_path / "rows.py").write_text(program[1])
+    (tmp_path / "pyproject.toml").touch()
+    blocks = list(BLOCK.finditer(text))
+    assert len(blocks) == 4
+    found = []
+    for block in blocks:
+        commands = re.findall(r"^\$ (.*)$", block[1], re.MULTILINE)
+        found.append("".join(f"$ {command}\n{run(command, tmp_path)}" for command in commands))
+    if request.config.getoption("vkamp_accept"):
+        for block, printed in zip(reversed(blocks), reversed(found), strict=True):
+            text = text[: block.start(1)] + printed + text[block.end(1) :]
+        PAGE.write_text(text, encoding="utf-8")
+    else:
+        assert [block[1] for block in blocks] == found
+
+
+def test_the_page_of_the_command_names_every_command() -> None:
+    from vkamp.cli.app import command
+
+    page = (PACKAGE / "docs" / "command.md").read_text(encoding="utf-8")
+    assert all(f"`vkamp {name}" in page for name in command.commands)
