@@ -118,12 +118,13 @@ def product(t_idx, a, b, c):
         store(left, right, 0, row + 64 * q, column, along + 8 * q, across, next_a[q], next_b[q])
     t_idx.barrier.wait_with_tile_static_memory_fence()
     half = 0
-    for k in range(0, b.extent[0], DEPTH):
-        more = k + DEPTH < b.extent[0]
+    # Counted in float4s: `k // 4` beside k costs a quarter of the speed on an H200.
+    for k in range(0, b.extent[0] // 4, DEPTH // 4):
+        more = k + DEPTH // 4 < b.extent[0] // 4
         if more:
             for q in amp.static_range(2):
-                next_a[q] = a[top + row + 64 * q, (k + DEPTH) // 4 + column]
-                next_b[q] = b[k + DEPTH + along + 8 * q, side + across]
+                next_a[q] = a[top + row + 64 * q, k + DEPTH // 4 + column]
+                next_b[q] = b[4 * k + DEPTH + along + 8 * q, side + across]
         for kk in amp.static_range(DEPTH):
             for i in amp.static_range(4):
                 of_a[i] = left[half, kk, ty * 4 + i]

@@ -45,14 +45,23 @@ def rows(runs: int) -> list[dict[str, Any]]:
                 {"name": f"all of these, {peer}", "values": [], "target": None, "notes": {"missing": "not installed"}}
             )
             continue
-        finish, found = works()
-        for name, (work, right) in found.items():
-            unit, amount = _WORKS[name]
-            values = _timed(work, finish, runs)
-            check(right(), f"{name} by {peer}")
-            notes = {unit: round(amount / statistics.median(values), 1)}
-            made.append({"name": f"{name}, {peer}", "values": values, "target": None, "notes": notes})
-        del found
+        try:
+            made += _rows_of(peer, works, runs)
+        except Exception as error:  # whatever a peer fails by here, it shall not end the others' measuring
+            missing = f"fails here: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            made.append({"name": f"all of these, {peer}", "values": [], "target": None, "notes": {"missing": missing}})
+    return made
+
+
+def _rows_of(peer: str, works: Callable[[], Any], runs: int) -> list[dict[str, Any]]:
+    made = []
+    finish, found = works()
+    for name, (work, right) in found.items():
+        unit, amount = _WORKS[name]
+        values = _timed(work, finish, runs)
+        check(right(), f"{name} by {peer}")
+        notes = {unit: round(amount / statistics.median(values), 1)}
+        made.append({"name": f"{name}, {peer}", "values": values, "target": None, "notes": notes})
     return made
 
 
