@@ -8,7 +8,7 @@ import click
 from rich.syntax import Syntax
 
 from vkamp.cli.console import OUT, print_table, say
-from vkamp.cli.examples import EXAMPLES
+from vkamp.cli.examples import examples
 from vkamp.errors import MESSAGES, AmpError
 
 __all__ = ["explain"]
@@ -30,12 +30,15 @@ def explain(code: str | None) -> None:
     say(f"raised as amp.{row.error.__name__}")
     if row.help:
         say(f"help: {_plain(row.help)}")
-    example = EXAMPLES.get(name)
+    example = examples().get(name)
     if example is not None:
         for title, text in (("wrong", example.wrong), ("right", example.right)):
             say("")
             say(f"{title}:", "red" if title == "wrong" else "green")
             OUT.print(Syntax(text.strip("\n"), "python", background_color="default", padding=(0, 2)))
+    if name.startswith("VKA7"):
+        say("")
+        say("`vkamp shaders --help` and docs/hand-edited-shaders.md say how an edited shader lives with its kernel")
 
 
 def _plain(text: str) -> str:
