@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import vkamp as amp
-from tests.conftest import selected_accelerators
+from pytest_vkamp import accelerator_names
 from tools.fuzz import coverage, keep
 from tools.fuzz.expressions import Array, Function, Scope
 from tools.fuzz.programs import program
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_a_slice(pytestconfig):
     """Each of these kernels gives the same on every accelerator of the session."""
-    names = [n for n in selected_accelerators(pytestconfig) if n != "reference"]
+    names = [n for n in accelerator_names(pytestconfig) if n != "reference"]
     worker = Worker(["reference", *names], limit=120)
     try:
         failures = worker.run(range(500_000, 500_048))

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pytest_vkamp import accelerator_names
 from vkamp.run import devices  # noqa: F401 - for the scripts
 from vkamp.run.engine import DeviceInfo, Dispatch, Engine, Queue
 from vkamp.run.kompute import KomputeEngine
@@ -163,7 +164,7 @@ ENGINES = {
 def device(name: str, engine: Engine | None = None) -> DeviceInfo:
     """The engine's (Kompute's) device with `name` in its description; a test without it must fail."""
     found = (engine or KomputeEngine()).devices()
-    return next(d for d in found if name.partition("@")[0] in d.name.lower())
+    return next(d for d in found if name.partition("@")[0].lower() in d.name.lower())
 
 
 def runner_on(engine: Engine, name: str) -> Runner:
@@ -172,7 +173,7 @@ def runner_on(engine: Engine, name: str) -> Runner:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    names = [n.strip().partition("@")[0] for n in metafunc.config.getoption("--vkamp-accelerators").split(",")]
+    names = [name.partition("@")[0] for name in accelerator_names(metafunc.config)]
     marker = metafunc.definition.get_closest_marker("accelerators")
     drivers = [n for n in dict.fromkeys(names) if n not in WITHOUT_DRIVER and (marker is None or n in marker.args)]
     if "info" in metafunc.fixturenames:

@@ -64,6 +64,7 @@ def at_the_kernel(function: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        __tracebackhide__ = True  # pytest shows the frame of who calls
         try:
             return function(*args, **kwargs)
         except (CompileError, ShaderEditError, UnsupportedFeatureError) as error:

@@ -46,6 +46,7 @@ __all__ = [
     "placed_again",
     "plain_target",
     "prepare",
+    "prepare_on",
     "program_names",
     "run",
     "used",
@@ -160,9 +161,14 @@ def prepare(
     view: accelerator_view | None, domain: Domain, kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]
 ) -> Prepared:
     """Everything that comes before the device: target, limits, compilation."""
-    function, precise, owner = _function_of(kernel)
+    function, _, owner = _function_of(kernel)
     arguments = pipeline.collect(function, args, constants, owner)
-    target = target_view(view, arguments.containers)
+    return prepare_on(target_view(view, arguments.containers), domain, kernel, arguments)
+
+
+def prepare_on(target: accelerator_view, domain: Domain, kernel: Any, arguments: pipeline.Arguments) -> Prepared:
+    """What :func:`prepare` does once it is known where the launch runs, and with what."""
+    function, precise, _ = _function_of(kernel)
     limits = target.accelerator.limits
     if limits is None:
         # A view that only stores has no queue; its error says why, and what to install.

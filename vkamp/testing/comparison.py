@@ -1,0 +1,152 @@
+"""A launch on a device against the same launch on the reference accelerator."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vkamp import lower
+from vkamp.dispatch import checking, forms, launch, reference_schedule
+from vkamp.dispatch.domain import domain_of
+from vkamp.lang.container import Container
+from vkamp.lang.home import Home
+from vkamp.lang.host_memory import Lease
+from vkamp.lang.kernel import KernelFunction
+from vkamp.lang.region import Layout
+from vkamp.run.accelerators import accelerator, accelerator_view
+from vkamp.testing.traps import traps_of
+from vkamp.testing.ulp import difference
+
+__all__ = ["compare"]
+
+_TOLERANCES = ("ulp", "atol")
+#: More iterations of one thread than this, lavapipe ends.
+_MOST_TURNS = 65535
+
+
+@forms.at_the_kernel
+def compare(
+    *args: Any,
+    ulp: float | Mapping[str, float] = 0,
+    atol: float | Mapping[str, float] = 0.0,
+    **constants: Any,
+) -> None:
+    """Runs a launch on its device and on the reference accelerator, from equal contents, and compares what it wrote.
+
+    ``compare([accelerator_view,] domain, kernel, *args, **constants)``, as ``parallel_for_each`` takes them; it waits
+    for the launch, and the containers hold the device's results afterwards.
+
+    Floats may differ by ``ulp`` units of the last place, or by ``atol`` (one number for all containers, or a mapping
+    by the names of the kernel's parameters, 0 for those not named); integers must be equal or within ``atol``. Raises
+    ``AssertionError`` that names the elements furthest off. Raises what ``parallel_for_each`` raises, and first what
+    the reference accelerator finds: indices out of bounds, races, reads of unwritten memory (``CheckError``).
+
+    Where the launch's own accelerator is the reference accelerator, it runs there in two orders of its threads.
+    """
+    __tracebackhide__ = True
+    view, domain, rest = forms.parse("compare", args)
+    if not rest:
+        raise TypeError("compare takes a kernel after the domain: compare(domain, kernel, *args)")
+    _refuse_hidden(rest[0])
+    prepared = launch.prepare(view, domain_of(domain), rest[0], rest[1:], constants)
+    written = [name for name, use in prepared.compiled.access.items() if use.changes]
+    tolerances = [_tolerances("ulp", ulp, prepared, written), _tolerances("atol", atol, prepared, written)]
+    expected = _run_reference(prepared, rest[0], _copies(prepared.arguments.containers))
+    if launch.is_checked():
+        checking.checked_launch(prepared)
+    else:
+        launch.run(prepared)
+    texts = []
+    for name in written:
+        found = prepared.arguments.containers[name]._read()
+        texts.append(difference(name, found, expected[name]._read(), *(of[name] for of in tolerances)))
+    if any(texts):
+        raise AssertionError("\n".join([_headline(prepared), *filter(None, texts), *_advice(prepared)]))
+
+
+def _refuse_hidden(kernel: Any) -> None:
+    """A kernel's own constant of the name of a tolerance would never get its value."""
+    function = kernel.function if isinstance(kernel, KernelFunction) else kernel
+    taken = set(getattr(function, "__kwdefaults__", None) or ())
+    code = getattr(function, "__code__", None)
+    if code is not None:
+        taken.update(code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount])
+    for name in _TOLERANCES:
+        if name in taken:
+            raise TypeError(f"compare has a parameter {name!r} of its own: rename that of {kernel.__name__}")
+
+
+def _tolerances(
+    what: str, value: float | Mapping[str, float], prepared: launch.Prepared, written: list[str]
+) -> dict[str, float]:
+    """The tolerance of each container that the launch writes."""
+    if not isinstance(value, Mapping):
+        return dict.fromkeys(written, value)
+    unknown = [name for name in value if name not in written]
+    if unknown:
+        wrote = ", ".join(written) or "nothing"
+        raise ValueError(f"{what} names {', '.join(unknown)}; {prepared.compiled.kernel.name} writes {wrote}")
+    return {name: value.get(name, 0.0) for name in written}
+
+
+# -- the reference's run -------------------------------------------------------------------------------------------
+
+
+def _copies(containers: Mapping[str, Container]) -> dict[str, Container]:
+    """Containers with equal contents, which share memory with each other as these do, and with nothing else."""
+    leases: dict[int, Lease] = {}
+    made = {}
+    for name, container in containers.items():
+        with container._lease as home:
+            if home.id not in leases:
+                leases[home.id] = Lease(_copy_of(home))
+            made[name] = Container(leases[home.id], container._layout, container._readonly)
+    return made
+
+
+def _copy_of(home: Home) -> Home:
+    """A home of its own with the newest bytes of another."""
+    memory: NDArray[np.uint8] = home.read(Layout.dense(home.start, (home.stop - home.start,), np.dtype(np.uint8)))
+    return Home(home.start, home.stop, memory=lambda: memory, defined=True)
+
+
+def _run_reference(prepared: launch.Prepared, kernel: Any, containers: dict[str, Container]) -> dict[str, Container]:
+    """Runs the launch over these containers on the reference accelerator."""
+    arguments = dataclasses.replace(prepared.arguments, containers=containers)
+    again = launch.prepare_on(accelerator("reference").default_view, prepared.domain, kernel, arguments)
+    if _is_reference(prepared.view):
+        with reference_schedule("adversarial"):
+            launch.run(again)
+    else:
+        launch.run(again)
+    return containers
+
+
+def _is_reference(view: accelerator_view) -> bool:
+    return view.accelerator.device_path == "reference"
+
+
+# -- the message ---------------------------------------------------------------------------------------------------
+
+
+def _headline(prepared: launch.Prepared) -> str:
+    name = prepared.compiled.kernel.name
+    if _is_reference(prepared.view):
+        return f"{name} gives different results in two orders of its threads"
+    return f"{name} on {prepared.view.accelerator.description} differs from the reference accelerator"
+
+
+def _advice(prepared: launch.Prepared) -> list[str]:
+    """A driver's trap that the launch may have met."""
+    traps = {trap.ability: trap for trap in traps_of(prepared.view.accelerator.description)}
+    if "long_loops" not in traps:
+        return []
+    turns = lower.turns(prepared.compiled.kernel)
+    if turns is not None and turns <= _MOST_TURNS:
+        return []
+    many = "this kernel may have more" if turns is None else f"this kernel may have {turns:,}"
+    return [f"note: this device {traps['long_loops'].what}, and {many}"]

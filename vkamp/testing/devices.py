@@ -1,0 +1,116 @@
+"""The accelerators of a test session: which there are, what they lack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vkamp.errors import AmpError
+from vkamp.run.accelerators import accelerator
+from vkamp.run.engine import DeviceInfo
+from vkamp.run.features import FEATURES
+from vkamp.testing.traps import TRAPS, Trap, traps_of
+
+__all__ = [
+    "ABILITIES",
+    "absent",
+    "described",
+    "features",
+    "further",
+    "is_called",
+    "lacking",
+    "lookup",
+    "short_name",
+    "traps",
+]
+
+#: What a test may require: a feature of the device, or that a trap of drivers is not there.
+ABILITIES = FEATURES | {trap.ability for trap in TRAPS}
+
+#: CPU drivers by the names that people give them.
+_SHORT = ("swiftshader", "llvmpipe")
+
+
+def short_name(found: accelerator) -> str:
+    """A name for an accelerator of this machine that finds it again."""
+    description = found.description.lower()
+    return next((name for name in _SHORT if name in description), found.description)
+
+
+def further(names: Iterable[str]) -> list[str]:
+    """Names for the Vulkan devices of this machine that none of ``names`` stands for."""
+    known = [name.partition("@")[0].lower() for name in names]
+    out: list[str] = []
+    for found in accelerator.get_all():
+        if found.limits is None or found.device_path == "reference":
+            continue
+        name = short_name(found)
+        if any(one in (found.device_path.lower(), name.lower()) or one in found.description.lower() for one in known):
+            continue
+        if name in out:
+            if found.is_emulated:
+                continue  # the same driver, installed twice
+            name = found.device_path
+        out.append(name)
+    return out
+
+
+def lookup(name: str) -> DeviceInfo:
+    """The device of that name; ``AmpError`` if there is none, or if it runs no kernels."""
+    found = accelerator(name)
+    if found._info is None:
+        raise AmpError(f"{name!r} stores data and runs no kernel")
+    return found._info
+
+
+def is_called(name: str, word: str) -> bool:
+    """Whether ``word`` is part of the description of the accelerator with this name; not if there is none."""
+    try:
+        return word.lower() in lookup(name).name.lower()
+    except AmpError:
+        return False
+
+
+def features(name: str) -> list[str]:
+    """What programs may use on the accelerator with this name."""
+    return sorted(lookup(name).usable_features)
+
+
+def traps(name: str) -> list[Trap]:
+    """The known traps of the accelerator with this name."""
+    return traps_of(lookup(name).name)
+
+
+def absent(names: Iterable[str]) -> list[str]:
+    """The names that no accelerator has here, each with the reason."""
+    out = []
+    for name in names:
+        try:
+            lookup(name)
+        except AmpError as error:
+            out.append(f"- {name}: {error}")
+    return out
+
+
+def described(name: str) -> str:
+    """An accelerator for people: its device, driver and engine."""
+    info = lookup(name)
+    if info.kind == "reference":
+        return "the IR run in Python, no driver"
+    return f"{info.name}, driver {info.driver}, engine {info.engine}"
+
+
+def lacking(name: str, abilities: Iterable[str]) -> str:
+    """Why an accelerator cannot run what needs these abilities, as what it does or has; empty if it can."""
+    info = lookup(name)
+    known = {trap.ability: trap for trap in traps_of(info.name)}
+    reasons = []
+    for ability in abilities:
+        if ability in known:
+            reasons.append(known[ability].what)
+        elif ability not in FEATURES:
+            continue
+        elif ability not in info.features:
+            reasons.append(f"has no {ability}")
+        elif ability not in info.engine_features:
+            reasons.append(f"has {ability}, but not by the engine {info.engine}")
+    return " and ".join(reasons)
