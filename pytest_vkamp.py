@@ -486,7 +486,7 @@ class _Closing:
                 write(line)
         for title, lines in (("not run", not_run), ("golden shaders", golden)):
             if lines:
-                terminalreporter.section(f"vkamp: {title}")
+                terminalreporter.write_sep("=", f"vkamp: {title}")
                 for line in lines:
                     write(line)
 

@@ -10,7 +10,7 @@ import tempfile
 import pytest
 
 # An environment that was installed before the plugin was announced does not load it by itself.
-pytest_plugins = [name for name in ("pytest_vkamp",) if name not in sys.modules]
+pytest_plugins = ["pytester", *(name for name in ("pytest_vkamp",) if name not in sys.modules)]
 
 #: What the project calls the mark.
 MARKER = "accelerators"

@@ -46,7 +46,10 @@ FIRST = {
 }
 #: Tests of the tree and of the tools say nothing about the compiler.
 LEFT_OUT = ("tests/tools", "tests/test_tree.py")
-NEEDED = ("vkamp", "tests", "tools", "examples", "docs", "shaders", "pyproject.toml", "README.md", "CHANGELOG.md")
+NEEDED = (
+    "vkamp", "pytest_vkamp.py", "tests", "tools", "examples", "docs", "shaders", "pyproject.toml", "README.md",
+    "CHANGELOG.md",
+)  # fmt: skip
 
 _COMPARE = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,

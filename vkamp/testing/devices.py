@@ -113,4 +113,4 @@ def lacking(name: str, abilities: Iterable[str]) -> str:
             reasons.append(f"has no {ability}")
         elif ability not in info.engine_features:
             reasons.append(f"has {ability}, but not by the engine {info.engine}")
-    return " and ".join(reasons)
+    return "; ".join(reasons)

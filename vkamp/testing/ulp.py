@@ -91,6 +91,8 @@ def difference(name: str, actual: NDArray[Any], expected: NDArray[Any], ulp: flo
             with np.errstate(all="ignore"):
                 apart = np.abs(one.astype(np.float64) - other.astype(np.float64))
             wrong &= ~(apart <= atol)
+        if one.dtype.kind == "f":
+            wrong |= np.isnan(one) ^ np.isnan(other)
         kinds.add(one.dtype.kind)
         count += int(np.count_nonzero(wrong))
         size += wrong.size

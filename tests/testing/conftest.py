@@ -1,0 +1,94 @@
+"""Small projects of users, in folders of their own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: What a test file of such a project begins with.
+HEAD = """\
+import numpy as np
+import pytest
+import vkamp as amp
+from vkamp.testing import compare
+"""
+OPTIONS = ("-p", "no:cacheprovider", "--color=no")
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a run of pytest ended, and what it printed."""
+
+    code: int
+    text: str
+
+    def section(self, title: str) -> str:
+        """The lines under a heading, up to the next."""
+        found = re.search(rf"^=+ {re.escape(title)} =+\n(.*?)(?=^=+ |\Z)", self.text, re.MULTILINE | re.DOTALL)
+        return found[1] if found else ""
+
+    @property
+    def last(self) -> str:
+        """The closing line, without times and signs."""
+        return re.sub(r" in [\d.]+s.*", "", self.text.rstrip().splitlines()[-1]).strip("= ")
+
+
+class Project:
+    """A folder with tests and its own configuration."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self.folder = pytester.path
+        self._pytester = pytester
+        self.write("pytest.ini", "[pytest]\n")
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def run(self, *arguments: str) -> Result:
+        """Runs pytest in the folder, in this process, with this plugin alone."""
+        done = self._pytester.runpytest_inprocess("-p", "pytest_vkamp", *OPTIONS, *arguments)
+        return Result(int(done.ret), "\n".join([*done.outlines, *done.errlines, done.outlines[-1]]))
+
+    def start(self, *arguments: str, plugin: tuple[str, ...] = ("-p", "pytest_vkamp"), **environment: str) -> Result:
+        """Runs pytest in the folder in a process of its own, with the plugins that are named."""
+        command = [sys.executable, "-m", "pytest", *plugin, *OPTIONS, *arguments]
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": path, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=180,
+            check=False,
+        )
+        return Result(done.returncode, done.stdout)
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Project]:
+    """Makes a project with one test file, `test_kernels.py`, whose imports are there already."""
+    for name in ("VKAMP_ACCELERATOR", "VKAMP_CHECK", "VKAMP_LOWERING", "VKAMP_ENGINE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def make(text: str) -> Project:
+        made = Project(pytester)
+        made.write("test_kernels.py", HEAD + text)
+        return made
+
+    return make
