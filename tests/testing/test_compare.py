@@ -257,3 +257,10 @@ def test_a_constant_of_the_name_of_a_tolerance(accelerator):
 
     text = refused(TypeError, accelerator, amp.extent(3), scaled, amp.array_view(np.zeros(3, np.int32)), ulp=2)
     assert text == "compare has a parameter 'ulp' of its own: rename that of scaled"
+
+
+def test_in_a_capture(accelerator):
+    out = amp.array_view(np.zeros(3, np.float32))
+    with amp.capture():
+        text = refused(amp.AmpError, accelerator, out.extent, halved, amp.array_view(numbers(3)), out)
+    assert text.startswith("vkamp.testing.compare() inside amp.capture(), where launches are recorded and none runs")
