@@ -18,6 +18,8 @@ NOT_CLAIMED: dict[str, str] = {
     "node Print": "only the reference accelerator prints",
     "node Remark": "the compiler's passes write it for readers of the shader, no program does",
     "node Breakpoint": "only the reference accelerator stops",
+    "node Subgroup": "what threads get depends on the size of a subgroup, in which devices differ",
+    "node SubgroupIndex": "it depends on the size of a subgroup, in which devices differ",
     **{f"builtin {name}": why for name, why in LEFT_OUT.items()},
 }
 
