@@ -15,6 +15,7 @@ from vkamp.artifacts import PushWord
 from vkamp.emit.helpers import COUNT_NAME, GLSL_TYPES, Helpers
 from vkamp.emit.literals import literal
 from vkamp.emit.places import Bits
+from vkamp.emit.tidy import Called
 from vkamp.ir.builtins import BUILTINS
 from vkamp.ir.nodes import (
     ArrayElement,
@@ -322,7 +323,7 @@ class Expressions:
         if isinstance(expr, Compare):
             return self._compare(expr)
         if isinstance(expr, Logical):
-            return self._joined(*_OPERATORS[expr.op], self._text(expr.left), self._text(expr.right))
+            return self._logical(expr)
         if isinstance(expr, Unary):
             return self._unary(expr)
         if isinstance(expr, Cast):
@@ -337,7 +338,25 @@ class Expressions:
             return self._swizzle(expr)
         if isinstance(expr, Bits):
             return self._bits(expr)
+        if isinstance(expr, Called):
+            args = ", ".join(self._text(a).glsl if isinstance(a, Expr) else self.place(a) for a in expr.args)
+            return Text(f"{self._shared.function_names[expr.function]}({args})")
         return self._named(expr)
+
+    def _logical(self, expr: Logical) -> Text:
+        if expr.op == "and":
+            for one, other in ((expr.left, expr.right), (expr.right, expr.left)):
+                if self._is_certain(one):
+                    return self._text(other)
+        return self._joined(*_OPERATORS[expr.op], self._text(expr.left), self._text(expr.right))
+
+    def _is_certain(self, expr: Expr) -> bool:
+        """Whether it is a test for a number below zero that is none."""
+        if not isinstance(expr, Compare) or expr.op != "ge" or not isinstance(expr.right, Const):
+            return False
+        kind = expr.left.type
+        is_integer = isinstance(kind, Scalar) and kind.is_integer
+        return is_integer and expr.right.value == 0 and self._ranges.non_negative(expr.left)
 
     def _swizzle(self, expr: Swizzle) -> Text:
         # What `precise` says of a variable does not reach through a swizzle.

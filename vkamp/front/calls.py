@@ -460,7 +460,7 @@ def _contains(ctx: Context, sizes: tuple[Value, ...], point: tuple[Value, ...], 
     result: ir.Expr | None = None
     for size, part in zip(sizes, point, strict=True):
         p = _int32(ctx, part, node.args[0])
-        if not isinstance(p, ir.ThreadIndex):
+        if not isinstance(p, ir.ThreadIndex) and not (isinstance(p, ir.Load) and isinstance(p.place, ir.Local)):
             p = ctx.stable(p, "component")
         tests = [ir.Compare(span, BOOL, "lt", p, _int32(ctx, size, node))]
         if not isinstance(p, ir.ThreadIndex):

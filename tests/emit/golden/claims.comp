@@ -38,11 +38,7 @@ void main() {
     int limit = rounds[0];
     // while amp.uniform(limit > rounds_of(rounds, t_idx.tile)):
     while (true) {
-        // limit = amp.uniform(rounds[0])
-        int value = limit;
-        // while amp.uniform(limit > rounds_of(rounds, t_idx.tile)):
-        int rounds_of_result = rounds_of(t_idx_tile_0);
-        if (value <= rounds_of_result) {
+        if (limit <= rounds_of(t_idx_tile_0)) {
             break;
         }
         // t_idx.barrier.wait()

@@ -111,8 +111,5 @@ void main() {
     // total = sum_of(own_values, 4)
     int total = sum_of(own_values, 4);
     // a[t_idx] = clamped(quotient + other, 0, 100) + total + own_row(t_idx, shared_values)
-    int clamped_result = clamped(quotient + other, 0, 100);
-    int value = clamped_result + total;
-    int own_row_result = own_row();
-    a[t_idx_global_0] = value + own_row_result;
+    a[t_idx_global_0] = clamped(quotient + other, 0, 100) + total + own_row();
 }

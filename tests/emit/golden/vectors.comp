@@ -85,8 +85,7 @@ void main() {
     // p /= amp.float3(1, 2, 4)
     p /= vec3(1.0, 2.0, 4.0);
     // points[t_idx] = cross(p, bodies[t_idx].position)
-    vec3 cross_result = cross_(p, to_vec3(bodies[t_idx_global_0].position));
-    points[t_idx_global_0] = from_vec3(cross_result);
+    points[t_idx_global_0] = from_vec3(cross_(p, to_vec3(bodies[t_idx_global_0].position)));
     // points[t_idx].zx = -p.xy
     vec2 part = -p.xy;
     points[t_idx_global_0][2] = part.x;

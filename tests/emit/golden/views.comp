@@ -69,12 +69,9 @@ void main() {
     // t_idx.barrier.wait()
     memoryBarrierShared(); memoryBarrierBuffer(); barrier();
     // box = table.section(amp.index(i, 1), amp.extent(2, columns))
-    int box_index = i;
-    int row_index = box_index;
+    int row_index = i;
     // row[0] = total_of(inner[i % 2]) + total_of(row.section(1, 2))
-    float value = total_of(i & 1);
-    float total_of_2_result = total_of_1(row_index);
-    table[table_offset + (row_index + 1) * table_stride_0 + table_stride_1] = value + total_of_2_result;
+    table[table_offset + (row_index + 1) * table_stride_0 + table_stride_1] = total_of(i & 1) + total_of_1(row_index);
     // values.view_as(amp.extent(4, 2))[i // 2, i % 2] += 1.0
     values[(i >> 1) * 2 + (i & 1)] += 1.0;
     // bits = pixels.section(amp.index(i)).reinterpret_as(amp.uint32)
