@@ -305,6 +305,35 @@ def members(t_idx, a, out):
     out[t_idx] = points[i % 16].x + points[i // 2].y[1]
 
 
+@proved(LINE.tile(32), floats(1536), floats(1536), 3)
+def opposite_conditions(t_idx, a, out, n):
+    one = amp.tile_static(32, amp.float32)
+    two = amp.tile_static(32, amp.float32)
+    three = amp.tile_static(32, amp.float32)
+    i = t_idx.local[0]
+    if n < 3:
+        one[i] = a[t_idx]
+    if n > 5:
+        two[i] = a[t_idx]
+    if n == 7:
+        three[i] = a[t_idx]
+    if n >= 3:
+        out[t_idx] = one[31 - i]
+    if n <= 5:
+        out[t_idx] = two[31 - i]
+    if n != 7:
+        out[t_idx] = three[31 - i]
+
+
+@proved(LINE.tile(64), floats(1536), floats(1536))
+def negative_index(t_idx, a, out):
+    values = amp.tile_static(64, amp.float32)
+    i = t_idx.local[0]
+    values[63 + -i] = a[t_idx]
+    t_idx.barrier.wait()
+    out[t_idx] = values[i] + values[~i + 64]
+
+
 # -- found ---------------------------------------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import gc
 import pickle
 import sys
 import time
@@ -108,6 +109,9 @@ def _batch(items: list[int | Program], accelerators: list[str], used: bool) -> N
 
 def main() -> None:
     """Serves batches until the input ends."""
+    # Trees of syntax and IR are many small objects that die together: looking for cycles among them costs much.
+    gc.freeze()
+    gc.set_threshold(200_000, 50, 50)
     for line in sys.stdin:
         items, accelerators, used = decode(line)
         _batch(items, accelerators, used)
