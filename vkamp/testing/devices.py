@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from vkamp.errors import AmpError
 from vkamp.run.accelerators import accelerator
-from vkamp.run.engine import DeviceInfo
+from vkamp.run.engine import SUBGROUP_OPERATIONS, DeviceInfo
 from vkamp.run.features import FEATURES
 from vkamp.testing.traps import TRAPS, Trap, traps_of
 
@@ -23,8 +23,10 @@ __all__ = [
     "traps",
 ]
 
-#: What a test may require: a feature of the device, or that a trap of drivers is not there.
-ABILITIES = FEATURES | {trap.ability for trap in TRAPS}
+_SUBGROUPS = {f"subgroup_{operation}": operation for operation in SUBGROUP_OPERATIONS}
+
+#: What a test may require: a feature of the device, operations of subgroups, or that a trap of drivers is not there.
+ABILITIES = FEATURES | _SUBGROUPS.keys() | {trap.ability for trap in TRAPS}
 
 #: CPU drivers by the names that people give them.
 _SHORT = ("swiftshader", "llvmpipe")
@@ -107,6 +109,9 @@ def lacking(name: str, abilities: Iterable[str]) -> str:
     for ability in abilities:
         if ability in known:
             reasons.append(known[ability].what)
+        elif ability in _SUBGROUPS:
+            if _SUBGROUPS[ability] not in info.limits.subgroup_operations:
+                reasons.append(f"has no {_SUBGROUPS[ability]} of subgroups")
         elif ability not in FEATURES:
             continue
         elif ability not in info.features:
