@@ -58,7 +58,7 @@ def both(view: amp.accelerator_view, kernel: nodes.Kernel, n: int) -> tuple[Foun
     wanted, _ = sim.check(kernel, domain, {name: values.copy() for name, values in memory.items()}, {"n": n})
     containers = {b.name: amp.array_view(memory[b.name]) for b in kernel.buffers}
     arguments = pipeline.Arguments(containers=containers, scalars={"n": n})  # type: ignore[arg-type]
-    compiled = pipeline.Compiled(kernel, access(kernel), contiguous(kernel), (), {}, RaceVerdicts())
+    compiled = pipeline.Compiled(kernel, access(kernel), contiguous(kernel), (), {}, RaceVerdicts(), ())
     limits = view.accelerator.limits
     assert limits is not None
     target = launch.plain_target(Domain(domain, kernel.tile), limits, view)
