@@ -38,6 +38,19 @@ def test_engines_are_measured(accelerator: amp.accelerator, capsys: pytest.Captu
 
 
 @pytest.mark.accelerators("swiftshader")
+def test_captures_and_moves_are_measured(
+    accelerator: amp.accelerator, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VKAMP_CHECK", "0")
+    assert main(["--runs", "1", "--groups", "capture,moving", "--accelerators", accelerator.device_path]) == 0
+    table = capsys.readouterr().out
+    for kind in ("1000 dependent", "1000 independent"):
+        for side in ("kompute", "vulkan", "Vulkan by hand"):
+            assert f"  {kind}, replayed and waited, {side} " in table
+    assert "  there and back, 16 MiB, vulkan " in table and "  memory of an array of 16 MiB, by kompute " in table
+
+
+@pytest.mark.accelerators("swiftshader")
 def test_throughput_is_measured(accelerator: amp.accelerator, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--runs", "1", "--groups", "throughput", "--accelerators", accelerator.device_path]
     assert main(arguments) in (0, 1)

@@ -17,6 +17,7 @@ from typing import Any
 
 import vkamp as amp
 from tools.bench import (
+    capturing,
     checking,
     compiling,
     engines,
@@ -24,6 +25,7 @@ from tools.bench import (
     forms,
     launching,
     lowering,
+    moving,
     startup,
     subgroups,
     throughput,
@@ -33,7 +35,20 @@ from vkamp.run.devices import vulkan_devices
 
 GROUPS: dict[str, Callable[[Options], Iterator[Measurement]]] = {
     module.GROUP: module.measure
-    for module in (startup, compiling, launching, engines, example, throughput, checking, lowering, forms, subgroups)
+    for module in (
+        startup,
+        compiling,
+        launching,
+        engines,
+        example,
+        throughput,
+        checking,
+        lowering,
+        forms,
+        subgroups,
+        capturing,
+        moving,
+    )
 }
 HEADER = ("", "median", "least", "greatest", "target", "")
 

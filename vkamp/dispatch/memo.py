@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["key_of", "recall", "remember"]
 
 #: Launches remembered for a kernel; the oldest goes first.
-_KEEP = 64
+_KEEP = 4096
 
 _NUMBERS = frozenset([bool, int, float, np.bool_, np.float32, np.int32, np.uint32])
 _PYTHON_NUMBERS = frozenset([bool, int, float])

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Device", "Held", "KomputeEngine", "KomputeProgram", "Pipeline", "Slot"]
 
-_PIPELINES = 256
+_PIPELINES = 1024
 _RECORDINGS = 64
 _WORD = np.dtype(np.uint32)
 

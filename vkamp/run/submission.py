@@ -463,11 +463,9 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
     def _launch(self) -> None:
         """Starts every submission, waiting only for those that a later one needs."""
         while True:
-            submissions = [each for each in self._work if isinstance(each, Submission)]
-            place = next((k for k, each in enumerate(submissions) if not each.is_started), None)
-            if place is None:
+            before, following, after = self._started_and_next()
+            if following is None:
                 return
-            following, before = submissions[place], submissions[:place]
             blockers = [each for each in before if each.access.conflicts(following.access)]
             if len(before) >= _MAX_RUNNING:
                 blockers.append(before[0])
@@ -477,11 +475,26 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
             # One operation is as quickly submitted as run; of many, each would cost a submission.  What the next one
             # waits for is run from its recording, which costs the driver less than a new one.
             several = len(following.dispatches) + bool(following.uploads) > 1
-            chained = any(each.access.conflicts(following.access) for each in submissions[place + 1 : place + 2])
+            chained = after is not None and after.access.conflicts(following.access)
             if self._sink is not None or ((several or chained) and self._is_short(following)):
                 self._settle_these([following])
             else:
                 self._start(following)
+
+    def _started_and_next(self) -> tuple[list[Submission], Submission | None, Submission | None]:
+        """The submissions that the device has, and the two after them: the list may be too long to look through."""
+        started: list[Submission] = []
+        following: Submission | None = None
+        for each in self._work:
+            if not isinstance(each, Submission):
+                break
+            if following is not None:
+                return started, following, each
+            if each.is_started:
+                started.append(each)
+            else:
+                following = each
+        return started, following, None
 
     def _settle_these(self, submissions: list[Submission]) -> None:
         # The last of them in the queue, so that one look a round is enough.
@@ -520,7 +533,9 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         if self._sink is not None:
             return True  # only what is waited for in one piece has times
         others = [s for s in self.device.running.values() if s is not submission]
-        return sum(s.seconds() for s in (*others, submission)) < _SHORT
+        # To start many operations one by one takes as long as to wait for them, if they are short.
+        limit = max(_SHORT, _OVERHEAD * len(submission.dispatches))
+        return sum([s.seconds() for s in (*others, submission)]) < limit
 
     def _operations(self, submission: Submission) -> list[Any]:
         """The kp operations of a submission, in order."""
