@@ -35,6 +35,7 @@ __all__ = [
     "exporting",
     "generation",
     "is_gone",
+    "looked_for",
     "record_of",
 ]
 
@@ -103,6 +104,12 @@ def _portable(target: Target, lowering: str) -> Target:
     lanes = target.lanes if lowering == "loops" else 1
     kind: Any = lowering
     return Target(words, target.folded, target.group, lowering=kind, lanes=lanes)
+
+
+def looked_for() -> int:
+    """The generation of the folder in force, which is looked for where none is yet."""
+    active_folder()
+    return generation()
 
 
 # -- at a launch -------------------------------------------------------------------------------------------------

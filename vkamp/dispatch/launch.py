@@ -205,7 +205,7 @@ def _compiled(
     form = _with_lowering(plain_target(domain, limits, target), kernel, domain.tile, target, arguments, entry.compiled)
     if edits.exporting():
         edits.export(entry, request, form)
-    generation = edits.generation()
+    generation = edits.looked_for()
     edit = edits.choose(entry, request, form, domain, target)
     if edit is not None:
         form, executable = edit.target, edit.executable
