@@ -174,7 +174,7 @@ def test_check_mode_says_that_it_checked_the_kernel(accelerator_view: amp.accele
     assert sums[0, 0] == 15.5
 
 
-@pytest.mark.accelerators("drivers")
+@pytest.mark.accelerators("swiftshader", "llvmpipe")
 def test_the_form_of_loops_is_for_devices_that_run_it(accelerator_view: amp.accelerator_view, tmp_path: Path) -> None:
     (shader,) = exported(tmp_path, lambda: run(accelerator_view), lowering="loops")
     lanes = accelerator_view.accelerator.limits.subgroup_size
@@ -186,7 +186,7 @@ def test_the_form_of_loops_is_for_devices_that_run_it(accelerator_view: amp.acce
         assert np.array_equal(run(other.default_view), expected())
 
 
-@pytest.mark.accelerators("drivers")
+@pytest.mark.accelerators("swiftshader", "llvmpipe")
 def test_of_both_forms_the_device_runs_its_own(accelerator_view: amp.accelerator_view, tmp_path: Path) -> None:
     exported(tmp_path, lambda: run(accelerator_view), lowering="loops")
     threads, loops = exported(tmp_path, lambda: run(accelerator_view))
@@ -290,6 +290,65 @@ def doubled(t_idx, source, target):
     values[t_idx.local] = source[t_idx.tile[0], t_idx.local[0]]
     t_idx.barrier.wait_with_tile_static_memory_fence()
     target[t_idx.tile[0], t_idx.local[0]] = values[t_idx.local[0]] * 2.0
+
+
+#: Edits that must not run, and the code of the error.
+MISMATCHES = {
+    "local size": (("local_size_x = 5", "local_size_x = 4"), "VKA702"),
+    "local size by a constant": (("local_size_x = 5", "local_size_x_id = 5"), "VKA702"),
+    "binding elsewhere": (("binding = 1", "binding = 5"), "VKA702"),
+    "binding of another set": (("set = 0, binding = 1", "set = 1, binding = 1"), "VKA702"),
+    "bindings swapped": (
+        ("binding = 0) restrict readonly buffer matrix", "binding = 1) restrict buffer matrix"),
+        "VKA702",
+    ),
+    "one binding more": (("void main() {", "layout(binding = 7) buffer B { int more[]; };\nvoid main() {"), "VKA702"),
+    "uniform buffer": (
+        (
+            "restrict readonly buffer matrix_buffer {\n    float matrix[]",
+            "uniform matrix_buffer {\n    float matrix[9]",
+        ),
+        "VKA70",
+    ),
+    "written though read-only": (("restrict readonly buffer", "restrict buffer"), "VKA702"),
+    "push constant inserted": (("    float bias;", "    int more;\n    float bias;"), "VKA702"),
+    "push constant moved": (("    float bias;", "    layout(offset = 64) float bias;"), "VKA702"),
+    "push constant of another type": (("    float bias;", "    int bias;"), "VKA702"),
+    "push constant removed": (("    float bias;\n", ""), "VKA701"),
+    "shared memory": (("shared float values[3][5];", "shared float values[3000][5];"), "VKA702"),
+    "syntax": (("total = 0.0;", "total = 0.0"), "VKA701"),
+    "no main": (("void main()", "void begin()"), "VKA701"),
+    "empty": (None, "VKA70"),
+    "no version": (("#version 450", "#version 100"), "VKA701"),
+    "missing extension": (("#version 450", "#version 450\n#extension GL_NOBODY_has_it : require"), "VKA701"),
+    "conflict": (
+        ("    float total = 0.0;", "<<<<<<< edited\n=======\n>>>>>>> generated\n    float total = 0.0;"),
+        "VKA704",
+    ),
+    "double precision": (("float total = 0.0;", "double wide = 0.0;\n        float total = float(wide);"), "VKA707"),
+}
+
+
+@pytest.mark.accelerators("drivers")
+@pytest.mark.parametrize("name", MISMATCHES)
+def test_what_does_not_fit_never_runs(name: str, accelerator_view: amp.accelerator_view, tmp_path: Path) -> None:
+    (shader,) = exported(tmp_path, lambda: run(accelerator_view))
+    change, code = MISMATCHES[name]
+    if change is None:
+        shader.write_text("")
+        amp.use_shaders(tmp_path)
+    else:
+        edit(shader, change)
+    matrix = amp.array_view(np.ones((ROWS, COLS), np.float32))
+    sums = amp.array_view(np.full((ROWS // 3, COLS // 5), -1.0, np.float32))
+    for _ in range(2):
+        with pytest.raises(amp.ShaderEditError, match=code) as caught:
+            amp.parallel_for_each(accelerator_view, amp.extent(ROWS, COLS).tile(3, 5), tile_sums, matrix, sums, 0.5)
+        assert caught.value.span is not None and caught.value.span.file == str(shader)
+        assert np.all(np.asarray(sums) == -1.0)
+    amp.use_shaders(None)
+    amp.parallel_for_each(accelerator_view, amp.extent(ROWS, COLS).tile(3, 5), tile_sums, matrix, sums, 0.5)
+    assert np.all(np.asarray(sums) == 15.5)
 
 
 # -- programs of their own ---------------------------------------------------------------------------------------

@@ -71,10 +71,10 @@ def record_of(
     file = _file_of(function, folder)
     module = function.__module__
     spec = getattr(sys.modules.get(module), "__spec__", None)
-    if spec is not None:
+    if spec is not None and "." in spec.name:
         module = spec.name
     else:
-        # A script, which nobody can import by the name that it runs under.
+        # A script, or a module of a folder that happens to be on the path: both are found by their place.
         module = ".".join(Path(file.removeprefix(OUTSIDE)).with_suffix("").parts)
     signature = pipeline.describe_request(request, constants)
     return Record(module, function.__qualname__, file, signature, form)
