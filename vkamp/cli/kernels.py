@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from vkamp.edit.active import use_folder
+from vkamp.edit.active import no_folder
 from vkamp.edit.store import OUTSIDE, Record
 from vkamp.errors import AmpError
 from vkamp.lang.kernel import KernelFunction
@@ -69,8 +69,7 @@ def load_module(name: str, root: Path, file: str = "") -> ModuleType:
     known = sys.modules.get(name)
     if known is not None:
         return known
-    use_folder(None)
-    with contextlib.redirect_stdout(sys.stderr):
+    with no_folder(), contextlib.redirect_stdout(sys.stderr):
         return _load(name, root, file)
 
 

@@ -6,16 +6,18 @@ project in whose folder the process runs.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from vkamp.edit.store import Store, find_folder
 from vkamp.errors import AmpError
 
-__all__ = ["active_folder", "generation", "look_again", "use_folder"]
+__all__ = ["active_folder", "generation", "look_again", "no_folder", "use_folder"]
 
 #: Seconds between looks at the folder's files, and between looks for a folder.
 _PERIOD = 0.1
@@ -42,6 +44,21 @@ def use_folder(path: Path | None) -> None:
     with _lock:
         _state.chosen, _state.is_chosen = path, True
         _set(path)
+
+
+@contextlib.contextmanager
+def no_folder() -> Iterator[None]:
+    """No edited shaders are in force for a while."""
+    with _lock:
+        before = _state.chosen, _state.is_chosen, None if _state.store is None else _state.store.folder
+        _state.chosen, _state.is_chosen = None, True
+        _set(None)
+    try:
+        yield
+    finally:
+        with _lock:
+            _state.chosen, _state.is_chosen = before[:2]
+            _set(before[2])
 
 
 def active_folder() -> Store | None:
