@@ -37,8 +37,7 @@ void main() {
     uint a = keys[low];
     uint b = keys[low + distance_];
     // if is_wrong(a, b, low, run):
-    bool is_wrong_result = is_wrong(a, b, low, run);
-    if (is_wrong_result) {
+    if (is_wrong(a, b, low, run)) {
         keys[low] = b;
         // keys[low + distance] = a
         keys[low + distance_] = a;

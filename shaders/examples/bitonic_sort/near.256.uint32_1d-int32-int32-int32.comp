@@ -52,8 +52,7 @@ void main() {
             uint a = held[low];
             uint b = held[low + distance_];
             // if is_wrong(a, b, start + low, run):
-            bool is_wrong_result = is_wrong(a, b, start + low, run);
-            if (is_wrong_result) {
+            if (is_wrong(a, b, start + low, run)) {
                 held[low] = b;
                 // held[low + distance] = a
                 held[low + distance_] = a;

@@ -355,24 +355,8 @@ void main() {
     float second = first - spread;
     // paid = strike * amp.precise_math.exp(-rate * time)
     float paid = strike * precise_exp(-rate * time);
-    // spot, strike, time = spots[idx], strikes[idx], years[idx]
-    float value = spot;
     // calls[idx] = spot * below(first) - paid * below(second)
-    float below_result = below(first);
-    float value_3 = value * below_result;
-    // paid = strike * amp.precise_math.exp(-rate * time)
-    float value_2 = paid;
-    // calls[idx] = spot * below(first) - paid * below(second)
-    float below_result_2 = below(second);
-    calls[idx_0] = value_3 - value_2 * below_result_2;
-    // paid = strike * amp.precise_math.exp(-rate * time)
-    float value_4 = paid;
+    calls[idx_0] = spot * below(first) - paid * below(second);
     // puts[idx] = paid * below(-second) - spot * below(-first)
-    float below_result_3 = below(-second);
-    float value_6 = value_4 * below_result_3;
-    // spot, strike, time = spots[idx], strikes[idx], years[idx]
-    float value_5 = spot;
-    // puts[idx] = paid * below(-second) - spot * below(-first)
-    float below_result_4 = below(-first);
-    puts[idx_0] = value_6 - value_5 * below_result_4;
+    puts[idx_0] = paid * below(-second) - spot * below(-first);
 }

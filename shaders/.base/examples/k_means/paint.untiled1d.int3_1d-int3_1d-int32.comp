@@ -52,6 +52,5 @@ void main() {
     const int idx_0 = int(gl_GlobalInvocationID.x);
 
     // pixels[idx] = colours[nearest(pixels[idx], colours, count)]
-    int nearest_result = nearest(to_ivec3(pixels[idx_0]), count);
-    pixels[idx_0] = colours[nearest_result];
+    pixels[idx_0] = colours[nearest(to_ivec3(pixels[idx_0]), count)];
 }

@@ -52,13 +52,9 @@ void main() {
         int from_right_0 = start + row;
         int from_right_1 = t_idx_global_1;
         // left_tile[row, column] = left[from_left] if left.extent.contains(from_left) else 0.0
-        int component = from_left_0;
-        int component_2 = from_left_1;
-        left_tile[row][column] = component >= 0 && component < left_extent_0 && component_2 >= 0 && component_2 < left_extent_1 ? left[from_left_0 * left_extent_1 + from_left_1] : 0.0;
+        left_tile[row][column] = from_left_0 < left_extent_0 && from_left_1 < left_extent_1 ? left[from_left_0 * left_extent_1 + from_left_1] : 0.0;
         // right_tile[row, column] = right[from_right] if right.extent.contains(from_right) else 0.0
-        int component_3 = from_right_0;
-        int component_4 = from_right_1;
-        right_tile[row][column] = component_3 >= 0 && component_3 < right_extent_0 && component_4 >= 0 && component_4 < right_extent_1 ? right[from_right_0 * right_extent_1 + from_right_1] : 0.0;
+        right_tile[row][column] = from_right_0 < right_extent_0 && from_right_1 < right_extent_1 ? right[from_right_0 * right_extent_1 + from_right_1] : 0.0;
         // t_idx.barrier.wait_with_tile_static_memory_fence()
         memoryBarrierShared(); barrier();
         // for k in range(SIDE):

@@ -47,9 +47,7 @@ void main() {
     int place_0 = t_idx_tile_origin_1 + row;
     int place_1 = t_idx_tile_origin_0 + column;
     // if result.extent.contains(place):
-    int component = place_0;
-    int component_2 = place_1;
-    if (component >= 0 && component < result_extent_0 && component_2 >= 0 && component_2 < result_extent_1) {
+    if (place_0 < result_extent_0 && place_1 < result_extent_1) {
         // result[place] = values[column, row]
         result[place_0 * result_extent_1 + place_1] = values[column][row];
     }
