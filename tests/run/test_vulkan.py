@@ -595,6 +595,41 @@ def test_a_pipeline_cache_that_the_driver_refuses_is_replaced(driver, tmp_path, 
     assert second._read() == second._kept != bad
 
 
+def test_what_the_driver_would_refuse_is_not_kept(driver, tmp_path, monkeypatch):
+    monkeypatch.setenv("VKAMP_CACHE_DIR", str(tmp_path))
+    engine = VulkanEngine()
+    runner = Runner(engine.open(dataclasses.replace(device(driver, engine), uuid="choosy device")))
+    cache = runner.queue.device.pipelines.cache
+    runner.launch("add", [runner.buffer([1])], [1])
+    runner.queue.wait()
+    with monkeypatch.context() as patch:
+        patch.setattr(runner.queue.device.api, "CreatePipelineCache", lambda *_: -13)
+        cache.save()
+    assert cache._read() == b""
+    cache.note_new()
+    cache.save()
+    assert cache._read() == cache._kept != b""
+
+
+def test_a_pipeline_cache_that_grows_is_read_again(driver, tmp_path, monkeypatch):
+    monkeypatch.setenv("VKAMP_CACHE_DIR", str(tmp_path))
+    engine = VulkanEngine()
+    cache = engine.open(dataclasses.replace(device(driver, engine), uuid="growing device")).device.pipelines.cache
+    whole, sizes = cache._data(), []
+    get = cache._api.GetPipelineCacheData
+
+    def growing(handle, made, size, data):
+        result = get(handle, made, size, data)
+        if data == cache._api.null:
+            sizes.append(size[0])
+            size[0] -= 4 * (len(sizes) == 1)  # another thread makes a pipeline after the first look
+        return result
+
+    monkeypatch.setattr(cache._api, "GetPipelineCacheData", growing)
+    assert cache._data() == whole
+    assert len(sizes) == 2
+
+
 def test_a_pipeline_cache_takes_in_what_others_wrote(driver, tmp_path, monkeypatch):
     monkeypatch.setenv("VKAMP_CACHE_DIR", str(tmp_path))
     engine = VulkanEngine()

@@ -25,6 +25,8 @@ _SETS_IN_POOL = 64
 #: So many new pipelines are written to the disk at once, lest a crash loses many.
 _SAVE_EVERY = 32
 _HEADER = struct.Struct("<IIII16s")
+#: VK_INCOMPLETE
+_INCOMPLETE = 5
 
 
 class VulkanProgram(DeviceProgram):
@@ -294,7 +296,8 @@ def cache_header(vendor: int, device: int, uuid: bytes) -> bytes:
 class PipelineCache:
     """A VkPipelineCache with a file beside the SPIR-V cache, shared by many processes.
 
-    Data that are damaged, or another driver's, are never given to the driver: it starts empty then.
+    Data that are damaged, or another driver's, are never given to the driver: it starts empty then. Some drivers refuse
+    data that they gave themselves: those are not kept.
     """
 
     def __init__(self, api: Api, info: DeviceInfo) -> None:
@@ -310,7 +313,7 @@ class PipelineCache:
         try:
             self.handle = self._make(self._kept)
         except VulkanError:
-            # Some drivers refuse data of theirs that they wrote; an empty cache is as right.
+            # An empty cache is as right.
             self._kept = b""
             self.handle = self._make(b"")
 
@@ -322,10 +325,21 @@ class PipelineCache:
     def _make(self, data: bytes) -> Any:
         api = self._api
         create = api.struct("VkPipelineCacheCreateInfo", "PIPELINE_CACHE_CREATE_INFO")
-        held = api.ffi.from_buffer(data)
+        # A copy: aligned as the driver's own memory is, and the driver's to write to.
+        held = api.ffi.new("uint64_t[]", len(data) // 8 + 1)
+        api.ffi.memmove(held, data, len(data))
         create.initialDataSize = len(data)
         create.pInitialData = held if data else api.null
         return api.create("VkPipelineCache", create)
+
+    def _takes(self, data: bytes) -> bool:
+        """Whether the driver takes data that it gave."""
+        try:
+            made = self._make(data)
+        except VulkanError:
+            return False
+        self._api.DestroyPipelineCache(self._api.device, made, self._api.null)
+        return True
 
     def note_new(self) -> None:
         """Counts a pipeline that was made."""
@@ -347,7 +361,7 @@ class PipelineCache:
         except VulkanError:
             return  # nothing is lost but the time to compile again; a lost device shows elsewhere
         if data.startswith(self.header):
-            if data != theirs:
+            if data != theirs and self._takes(data):
                 self.store.put(self.key, data)
             self._kept = data
 
@@ -363,10 +377,13 @@ class PipelineCache:
     def _data(self) -> bytes:
         api = self._api
         size = api.ffi.new("size_t*")
-        api.check("vkGetPipelineCacheData", api.GetPipelineCacheData(api.device, self.handle, size, api.null))
-        held = api.ffi.new("char[]", max(1, size[0]))
-        api.check("vkGetPipelineCacheData", api.GetPipelineCacheData(api.device, self.handle, size, held))
-        return bytes(api.ffi.buffer(held, size[0]))
+        while True:
+            api.check("vkGetPipelineCacheData", api.GetPipelineCacheData(api.device, self.handle, size, api.null))
+            held = api.ffi.new("char[]", max(1, size[0]))
+            result = api.GetPipelineCacheData(api.device, self.handle, size, held)
+            # It may have grown between the calls: a part of it would be taken for all.
+            if api.check("vkGetPipelineCacheData", result) != _INCOMPLETE:
+                return bytes(api.ffi.buffer(held, size[0]))
 
     def destroy(self) -> None:
         """Destroys it."""
