@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from tools.bench import throughput_peers
+from tools.bench import lowering, throughput_peers
 from tools.bench.measure import Measurement, Options, alternately, check, child_json
 
 GROUP = "throughput"
@@ -200,7 +200,7 @@ def _slope(times: Callable[[int], float], many: int) -> Callable[[], float]:
     return lambda: (times(1 + many) - times(1)) / many
 
 
-def _spirv(name: str) -> bytes:
+def _spirv(name: str, *defined: str) -> bytes:
     """A probe, compiled as vkamp compiles."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "probe.spv"
@@ -209,6 +209,7 @@ def _spirv(name: str) -> bytes:
             "-V",
             "--target-env",
             "vulkan1.1",
+            *(f"-D{each}" for each in defined),
             str(PROBES / f"{name}.comp"),
             "-o",
             str(target),
@@ -273,6 +274,8 @@ def _measure_here(path: str, runs: int) -> list[dict[str, Any]]:
     ]
     rows += _transposes(programs, view, runs, 8192 if large else 1024)
     rows += _products(programs, view, runs, 4096 if large else 256)
+    if not large:
+        rows += _lowered_products(programs, view, runs, 512)
     return rows + (throughput_peers.rows(runs) if "NVIDIA" in accelerator.description else [])
 
 
@@ -356,6 +359,29 @@ def _products(programs: _Programs, view: Any, runs: int, n: int) -> list[dict[st
         2 * n**3 / 1e9,
         "GFLOP/s",
         large=n > 1024,
+    )
+
+
+def _lowered_products(programs: _Programs, view: Any, runs: int, n: int) -> list[dict[str, Any]]:
+    """The tiled product of the textbooks with its threads as loops, by vkamp and by hand, for CPU devices."""
+    rng = np.random.default_rng(3)
+    values = [rng.random((n, n), np.float32) for _ in range(2)]
+    a, b, c = (programs.tensor(v.ravel().view(np.uint32)) for v in (*values, np.zeros((n, n), np.float32)))
+    programs.upload(a, b, c)
+    expected = values[0] @ values[1]
+    containers = {name: amp.array_view(amp.extent(n, n), amp.float32) for name in "abc"}
+    groups = (n // 16, n // 16, 1)
+    kernel = amp.kernel(lowering="loops")(lowering.product)
+    return _compare(
+        programs,
+        f"16 x 16 tiled product of {n} x {n} as loops",
+        _mine(kernel, view, amp.extent(n, n).tile(16, 16), containers, [a, b, c], groups),
+        (_spirv("product_loops", f"LANES={view._queue.info.limits.subgroup_size}"), [a, b, c], groups, [n]),
+        lambda: bool(np.allclose(programs.download(c).view(np.float32).reshape(n, n), expected, rtol=1e-3)),
+        runs,
+        2 * n**3 / 1e9,
+        "GFLOP/s",
+        large=False,
     )
 
 

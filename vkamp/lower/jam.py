@@ -101,7 +101,10 @@ def jammed(block: Block, around: Around) -> Jam | None:
     block = _without_index_values(block, around.private)
     most = _WORTH * (cost(block) + TURN)
     best: tuple[float, Jam] | None = None
+    least = sum(not blocks(s) for s in walk_statements(block))
     for counts, unrolled in _choices(block, around):
+        if least * math.prod(counts) > _MOST_STATEMENTS:
+            continue
         jam = _Jammer(block, counts, around, unrolled=unrolled).run()
         too_long = sum(1 for _ in walk_statements(jam.block)) > _MOST_STATEMENTS
         if too_long or accesses(jam.block) > around.accesses or jam.cost > most:
@@ -125,7 +128,8 @@ def _choices(block: Block, around: Around) -> Iterator[tuple[tuple[int, ...], bo
         elif shape.runs[d] > 1:
             options.append((1, shape.runs[d]))
         else:
-            options.append(tuple(n for n in (1, 2, 4, 8) if shape.tile[d] % (shape.lanes[d] * n) == 0) or (1,))
+            several = [n for n in (8, 4, 2) if shape.tile[d] % (shape.lanes[d] * n) == 0]
+            options.append((1, *several[:2]))
     for counts in itertools.product(*options):
         if math.prod(counts) <= _MOST_THREADS:
             yield counts, False

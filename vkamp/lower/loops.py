@@ -66,8 +66,8 @@ __all__ = ["loops", "waits"]
 _KEPT_BYTES = 16384
 #: Memory accesses that phases for several threads at once may have: the drivers compile too long otherwise.
 _PHASE_ACCESSES, _ACCESSES = 100, 250
-#: What rows of neighbours for each lane may cost, of single threads, to be taken.
-_WORTH = 0.95
+#: How much less rows of neighbours have to cost than single threads to be taken.
+_DOUBT = 1.05
 #: How often a loop around phases is taken to run.
 _TURNS = 16
 
@@ -94,14 +94,13 @@ def loops(kernel: Kernel, most: int, aligned: frozenset[str] = frozenset()) -> K
     items = split_guarded(items, once, computable(kernel, items, once))
     where = places(kernel, items, once, variables)
     memory = memory_of(kernel, aligned)
-    best: tuple[_Lowering, Block] | None = None
+    forms: list[tuple[_Lowering, Block]] = []
     for shape in shapes_for(tile, most):
         lowering = _Lowering(kernel, shape, where, memory, names.copy(), list(variables))
-        body = lowering.body(items)
-        if best is None or lowering.cost < _WORTH * best[0].cost:
-            best = lowering, body
-    assert best is not None
-    lowering, body = best
+        forms.append((lowering, lowering.body(items)))
+        if lowering.rows_together:
+            break
+    lowering, body = min(forms, key=lambda form: form[0].cost * (1 if max(form[0].runs) == 1 else _DOUBT))
     own = [v for v in lowering.variables if v.name not in lowering.kept or v.name in named(body)]
     function = dataclasses.replace(kernel.body, body=body, variables=tuple(own))
     return dataclasses.replace(kernel, body=function, lanes=lowering.shape.lanes)
@@ -131,6 +130,8 @@ class _Lowering:
         self.cost = 0.0
         self.times = 1
         self.accesses = _ACCESSES
+        #: Whether each lane's rows of neighbours go together in all phases.
+        self.rows_together = max(shape.runs) > 1
         dims = range(len(self.tile))
         self.one_each = tuple(1 for _ in dims)
         #: Rows of each lane per dimension.
@@ -306,6 +307,7 @@ class _Lowering:
         turns = math.prod(self.shape.counts[d] // counts[d] for d in looped)
         # Where not all of a row go together, there is a loop over rows, and one over those of a row.
         rows = sum(self.runs[d] > 1 and counts[d] == 1 for d in looped)
+        self.rows_together &= rows == 0
         self.cost += self.times * turns * (cost(block) + TURN * (1 + rows / 4))
 
     def jammed(self, block: Block, single: frozenset[int]) -> tuple[Block, tuple[int, ...]]:

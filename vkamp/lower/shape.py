@@ -55,11 +55,11 @@ def lanes_for(tile: tuple[int, ...], most: int) -> tuple[int, ...]:
 
 
 def shapes_for(tile: tuple[int, ...], most: int) -> Iterator[Shape]:
-    """The ways that a tile may lie: with lanes of neighbouring threads, and with lanes that take rows of them."""
-    yield Shape(tile, lanes_for(tile, most), tuple(1 for _ in tile))
+    """The ways that a tile may lie: with lanes that take rows of neighbours, and with lanes of neighbouring threads."""
     rank = len(tile)
     rows = tuple(_RUN if size % _RUN == 0 and d >= rank - 2 else 1 for d, size in enumerate(tile))
     lanes = lanes_for(tuple(size // row for size, row in zip(tile, rows, strict=True)), most)
     runs = tuple(row if n > 1 and size % (n * row) == 0 else 1 for n, row, size in zip(lanes, rows, tile, strict=True))
     if max(runs) > 1:
         yield Shape(tile, lanes, runs)
+    yield Shape(tile, lanes_for(tile, most), tuple(1 for _ in tile))
