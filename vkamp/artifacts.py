@@ -35,6 +35,7 @@ class Target:
     runs the IR; its shader is for people.  ``lowering``: whether each thread of a tile is an
     invocation, or loops over them are run by at most ``lanes`` invocations, which are one subgroup; ``auto``: loops
     where they gain something.  ``most_turns``: the iterations after which the driver ends a shader's loops.
+    ``types``: what the device has of the types of 8 and 16 bits, by the names of its features.
     ``fences_wait``: the driver makes a ``barrier()`` of a memory barrier.
     ``most_unrolled``: the statements that unrolled loops may come to, where the driver takes long for more, and leaves
     loops as they are around others that it can't unroll; ``None``: it unrolls what it is asked to.
@@ -49,6 +50,7 @@ class Target:
     lowering: Lowering = "threads"
     lanes: int = 1
     most_turns: int | None = None
+    types: frozenset[str] = frozenset()
     fences_wait: bool = False
     most_unrolled: int | None = None
     aligned: frozenset[str] = frozenset()
@@ -57,7 +59,7 @@ class Target:
 
 @dataclass(frozen=True)
 class PushWord:
-    """A 32-bit word that a launch hands to the shader.
+    """A word, of 32 or 64 bits, that a launch hands to the shader.
 
     ``kind``: ``extent``, ``stride`` (elements) and ``offset`` (elements) of the container ``name``; ``scalar``: the
     captured value ``name``; ``domain``: a component of the domain's extent; ``tiles``: the tiles
@@ -67,7 +69,12 @@ class PushWord:
     kind: Literal["extent", "stride", "offset", "scalar", "domain", "tiles"]
     name: str
     dim: int
-    type: Literal["int32", "uint32", "float32"]
+    type: Literal["int32", "uint32", "float32", "int64", "uint64", "float64"]
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return 8 if self.type.endswith("64") else 4
 
 
 @dataclass(frozen=True)
@@ -131,7 +138,7 @@ class Executable:
     @property
     def push_bytes(self) -> int:
         """Size of the push constants in bytes."""
-        return 0 if self.shader.push_binding is not None else 4 * len(self.shader.push)
+        return 0 if self.shader.push_binding is not None else sum(word.size for word in self.shader.push)
 
     @property
     def local_size(self) -> tuple[int, int, int]:

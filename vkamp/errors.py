@@ -313,7 +313,7 @@ MESSAGES: dict[str, Message] = {
     "VKA110": Message(
         _C,
         "`{text}` is no type of the kernel language",
-        "use amp.float32, amp.int32, amp.uint32 or a structured numpy dtype of these",
+        "use a type of 32 or 64 bits, as `amp.float32` is; elements can be of 8 and 16 bits too, or structured dtypes",
     ),
     "VKA111": Message(_C, "the target of a `for` loop is one name", "write `for i in range(n):`"),
     "VKA112": Message(_C, "the step of a range is 0", "use a step other than 0"),
@@ -414,7 +414,7 @@ MESSAGES: dict[str, Message] = {
     "VKA303": Message(_C, "{value} does not fit {type}, which holds {range}", "{advice}"),
     "VKA304": Message(
         _U,
-        "{type} needs an engine that enables the device's {feature}, and the Kompute engine enables none",
+        "{type} needs the device's {feature}, {why}",
         "{advice}",
     ),
     "VKA305": Message(

@@ -264,17 +264,17 @@ def element_text(name: str, index: Sequence[int]) -> str:
     return f"{name}[{', '.join(map(str, index))}]" if index else name
 
 
-def member_text(kind: Type, word: int) -> str:
-    """The path from a value to its scalar at an offset of 32-bit words: ``.velocity[2]``."""
+def member_text(kind: Type, word: int, unit: int = 4) -> str:
+    """The path from a value to its scalar at an offset of words of ``unit`` bytes: ``.velocity[2]``."""
     if isinstance(kind, Struct):
         for member in reversed(kind.fields):
-            if member.offset <= 4 * word:
-                return f".{member.name}{member_text(member.type, word - member.offset // 4)}"
+            if member.offset <= unit * word:
+                return f".{member.name}{member_text(member.type, word - member.offset // unit, unit)}"
     if isinstance(kind, Vector):
-        return f".{kind.letters[word]}"
+        return f".{kind.letters[word * unit // kind.element.size]}"
     if isinstance(kind, Array):
-        number, rest = divmod(word, kind.element.size // 4)
-        return element_text("", unravel(number, kind.shape)) + member_text(kind.element, rest)
+        number, rest = divmod(word, kind.element.size // unit)
+        return element_text("", unravel(number, kind.shape)) + member_text(kind.element, rest, unit)
     return ""
 
 

@@ -11,7 +11,7 @@ import functools
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ from vkamp.ir.access import Access, access, contiguous
 from vkamp.ir.nodes import Kernel, SubgroupIndex
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.text import text
+from vkamp.ir.usage import types_in_use
 from vkamp.ir.uses import subgroup_uses
 from vkamp.ir.verify import verify
 
@@ -81,7 +82,9 @@ class Compiled:
     constants: Mapping[str, Any]
     races: RaceVerdicts
     #: The operations of subgroups that a device must support: for which function, which, where.
-    subgroup_needs: tuple[tuple[str, str, Span], ...]
+    subgroup_needs: tuple[tuple[str, str, Span], ...] = ()
+    #: The scalar types that it uses, and where.
+    types: Mapping[str, Span] = field(default_factory=dict)
 
 
 def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
@@ -97,9 +100,9 @@ def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
     races = judge_races(kernel, uniformity)
     for finding in races.advice:
         warnings.warn_explicit(finding.text, BarrierWarning, finding.span.file, finding.span.line)
-    return Compiled(
-        kernel, access(kernel), contiguous(kernel), lowered.guards, lowered.constants, races, _subgroup_needs(kernel)
-    )
+    types = {kind.name: span for kind, span in types_in_use(kernel).items()}
+    needs = _subgroup_needs(kernel)
+    return Compiled(kernel, access(kernel), contiguous(kernel), lowered.guards, lowered.constants, races, needs, types)
 
 
 def instrument(

@@ -20,13 +20,26 @@ def test_scalars(accelerator_view, dtype):
     assert np.array_equal(np.asarray(view), raw + dtype(1))
 
 
-@row("4", "64-, 16- and 8-bit elements", refused="the Kompute engine enables no device feature that they need")
-@pytest.mark.parametrize("dtype", [amp.float64, amp.int64, amp.uint64, amp.float16, amp.int16, amp.uint8])
-def test_device_features(dtype):
-    with pytest.raises(amp.UnsupportedFeatureError, match="use (float32|int32|uint32)"):
-        amp.array(amp.extent(3), dtype)
-    with pytest.raises(amp.UnsupportedFeatureError, match="use a?.*(float32|int32|uint32)"):
-        amp.array_view(np.zeros(3, dtype))
+@row("4", "64-bit elements", differs="by device, and by the engine that enables it: VKAMP_ENGINE=vulkan")
+@pytest.mark.parametrize("dtype", [amp.float64, amp.int64, amp.uint64])
+def test_wide_elements(accelerator, accelerator_view, dtype):
+    view = amp.array_view(np.arange(5).astype(dtype))
+    assert view[3] == 3
+    if accelerator.supports_double_precision:
+        on(accelerator_view, add_one, view.extent, view)
+        assert np.asarray(view).tolist() == [1, 2, 3, 4, 5]
+    else:
+        with pytest.raises(amp.UnsupportedFeatureError, match="use (float32|int32|uint32)"):
+            on(accelerator_view, add_one, view.extent, view)
+
+
+@row("4", "8- and 16-bit elements", differs="an extension: elements on every device, values are int32 or float16")
+@pytest.mark.parametrize("dtype", [amp.float16, amp.int16, amp.uint16, amp.int8, amp.uint8])
+def test_small_elements(accelerator_view, dtype):
+    view = amp.array_view(np.arange(7).astype(dtype))
+    on(accelerator_view, add_one, view.extent, view)
+    assert view.dtype == dtype
+    assert np.asarray(view).tolist() == [1, 2, 3, 4, 5, 6, 7]
 
 
 @row("4", "bool elements and members are refused")

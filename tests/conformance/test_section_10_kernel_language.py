@@ -497,7 +497,7 @@ FORBIDDEN = {
     "out-of-range literals": (
         out_of_range,
         "4294967296 does not fit int32, which holds whole numbers from -2147483648 to 2147483647; "
-        "use a number that fits, or a float",
+        "use a number that fits, or compute in int64 where the device has it: `amp.int64(4294967296)`",
     ),
     "constructing arrays": (
         makes_array,

@@ -255,7 +255,12 @@ def test_components(accelerator_view):
     assert np.asarray(pairs).tolist() == [[0, 0], [0, 28], [0, 0]]
 
 
-@row("11", "64-bit atomics", refused="no element type has 64 bits on the Kompute engine")
-def test_wide():
-    with pytest.raises(amp.UnsupportedFeatureError):
-        amp.array(amp.extent(3), amp.int64)
+@row("11", "64-bit atomics", refused="as in C++ AMP")
+@pytest.mark.parametrize("dtype", [amp.int64, amp.uint64, amp.float64])
+def test_wide(accelerator_view, dtype):
+    counts = amp.array_view(np.zeros(3, dtype))
+    with pytest.raises(amp.CompileError, match="VKA407"):
+
+        @amp.parallel_for_each(accelerator_view, counts.extent)
+        def _(i):
+            amp.atomic_fetch_add(counts[0], 1)

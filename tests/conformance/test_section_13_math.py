@@ -294,11 +294,31 @@ def test_precise_only(accelerator_view):
             amp.fast_math.erf(0.5)
 
 
-@row("13", "precise_math for doubles", refused="the Kompute engine does not enable shaderFloat64")
+@row("13", "precise_math for doubles: roots, roundings, remainders, minima, predicates")
+def test_doubles(accelerator, accelerator_view):
+    names = ("sqrt", "fabs", "floor", "ceil", "trunc", "round", "nearbyint", "rsqrt")
+    lines = [f"    out[{k}, i[0]] = amp.precise_math.{name}(abs(x[i]))" for k, name in enumerate(names)]
+    kernel = defined("\n".join(["def k(i, x, out):", *lines]) + "\n")
+    x = np.array([0.1, 2.5, 1e300, 7.75])
+    out = amp.array_view(np.zeros((len(names), 4)))
+    if not accelerator.supports_double_precision:
+        with pytest.raises(amp.UnsupportedFeatureError, match="float64 needs the device's shaderFloat64"):
+            on(accelerator_view, kernel, amp.extent(4), amp.array_view(x), out)
+        return
+    on(accelerator_view, kernel, amp.extent(4), amp.array_view(x), out)
+    expected = [np.sqrt(x), x, np.floor(x), np.ceil(x), np.trunc(x), [0, 3, 1e300, 8], np.rint(x), 1 / np.sqrt(x)]
+    np.testing.assert_allclose(np.asarray(out), expected, rtol=4e-16)
+
+
+@row("13", "precise_math for doubles: transcendental functions", refused="GLSL has none of doubles")
 @pytest.mark.parametrize("space", ["fast_math", "precise_math"])
-def test_doubles(accelerator_view, space):
-    kernel = defined(f"def k(i, out):\n    out[i] = amp.float32(amp.{space}.sin(amp.float64(0.5)))\n")
-    with pytest.raises(amp.UnsupportedFeatureError, match="float64 needs an engine"):
+@pytest.mark.parametrize("name", ["sin", "exp", "log", "pow", "atan2", "cbrt", "erf", "tgamma", "fma", "ldexp"])
+def test_transcendental_doubles(accelerator_view, space, name):
+    if not hasattr(getattr(amp, space), name):
+        space = "precise_math"
+    rest = {"pow": ", 2.0", "atan2": ", 2.0", "fma": ", 2.0, 1.0", "ldexp": ", 2"}.get(name, "")
+    kernel = defined(f"def k(i, out):\n    out[i] = amp.float32(amp.{space}.{name}(amp.float64(0.5){rest}))\n")
+    with pytest.raises(amp.CompileError, match="takes float32, not float64"):
         on(accelerator_view, kernel, amp.extent(3), amp.array_view(np.zeros(3, F32)))
 
 

@@ -67,20 +67,27 @@ def test_traits():
     assert amp.short_vector_traits(amp.int32).size == 1
 
 
-@row("14", "double_2 to double_4", refused=NO_DOUBLES)
+@row("14", "double_2 to double_4")
 @pytest.mark.parametrize("kind", [amp.double2, amp.double3, amp.double4])
-def test_doubles(accelerator_view, kind):
-    match = f"(double{kind.size}|float64).* an engine that enables the device's shaderFloat64"
-    with pytest.raises(amp.UnsupportedFeatureError, match=match):
-        vectors(accelerator_view, kind, 3)
-    with pytest.raises(amp.UnsupportedFeatureError, match=match):
-        kind(1)
-    out = amp.array_view(np.zeros(3, F32))
-    with pytest.raises(amp.UnsupportedFeatureError, match=match):
+def test_doubles(accelerator, accelerator_view, kind):
+    assert kind(0.1).x == 0.1
+    assert (kind(1) / 3 == kind(1 / 3)) and kind(amp.short_vector(amp.int32, kind.size)(2)) == kind(2)
+    out = amp.array_view(amp.extent(5), kind)
+    third = 1 / 3
 
+    def launched():
         @amp.parallel_for_each(accelerator_view, out.extent)
         def _(i):
-            out[i] = amp.float32(kind(1).x)
+            v = kind(i[0]) * third
+            v.yx = v.xy * 2.0
+            out[i] = v + kind(amp.float64(0.1))
+
+    if not accelerator.supports_double_precision:
+        with pytest.raises(amp.UnsupportedFeatureError, match="float64 needs the device's shaderFloat64"):
+            launched()
+        return
+    launched()
+    np.testing.assert_allclose(np.asarray(out)[:, :2], np.arange(5)[:, None] / [1.5, 1.5] + 0.1, rtol=4e-16)
 
 
 @row("14", "norm, unorm and their vectors", refused=NO_NORMS)

@@ -115,6 +115,8 @@ def test_properties(accelerator):
 def test_doubles(accelerator):
     # Full double precision implies limited.
     assert accelerator.supports_limited_double_precision or not accelerator.supports_double_precision
+    assert amp.accelerator("reference").supports_double_precision
+    assert not amp.accelerator("cpu").supports_double_precision
 
 
 @row("15", "supports_cpu_shared_memory, default_cpu_access_type")

@@ -52,7 +52,7 @@ V, W = var("v", FLOAT3), var("w", INT2)
 PAIR = Struct("pair", (Field("a", INT32, 0), Field("b", Array(FLOAT32, (3,)), 4)), 16)
 PLAIN = func("plain", [param("v")], back(param("v")), results=[INT32])
 ARRAY = func("array", [param("c", Array(INT32, (5,)))])
-INT64 = Scalar("int64", "int", 64)
+INT24 = Scalar("int24", "int", 24)
 
 
 def node(kind: type[Any], *fields: Any) -> Any:
@@ -202,7 +202,7 @@ BAD_BODIES: dict[str, Callable[[], ir.Kernel]] = {
         let(ir.Variable("q", INT32, "private", NOWHERE), 1)
     ),
     "type that kernels lack": lambda: kernel(
-        let(var("w", INT64), node(ir.Cast, INT64, expr(1)))
+        let(var("w", INT24), node(ir.Cast, INT24, expr(1)))
     ),
     "two variables of one name": lambda: kernel(let(X, 1), let(var("x", FLOAT32), 1.0)),
     "local of a tile_static's name": lambda: kernel(let(X, 1), let(item(shared("x", 2), 0), 1)),
@@ -327,11 +327,11 @@ def test_captures_have_different_names() -> None:
 
 def test_containers_have_element_types() -> None:
     first = kernel().buffers[0]
-    for element_type in (BOOL, Array(INT32, (2,)), INT64):
+    for element_type in (BOOL, Array(INT32, (2,)), INT24):
         with pytest.raises(VerificationError):
             dataclass_kernel(buffers=(dataclasses.replace(first, element=element_type),))
     with pytest.raises(VerificationError):
-        dataclass_kernel(scalars=(ir.ScalarParam("n", INT64, NOWHERE),))
+        dataclass_kernel(scalars=(ir.ScalarParam("n", INT24, NOWHERE),))
 
 
 def test_message_names_function_line_and_node() -> None:

@@ -127,12 +127,6 @@ class TestConstruction:
             array([1.5, 2.5])
         with refused(TypeError, "array(array_or_view) takes over type and contents: no dtype, no data"):
             array(array(extent(3), float32), int32)
-        with refused(
-            UnsupportedFeatureError,
-            "float64 elements need an engine that enables the device's shaderFloat64; "
-            "the Kompute engine enables none: use float32",
-        ):
-            array(extent(3), np.float64)
         with refused(OverflowError, "-1 does not fit uint32"):
             array(extent(2), uint32, [1, -1])
 

@@ -12,7 +12,7 @@ from vkamp import sim
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.fences import FENCES
-from vkamp.ir.types import BOOL, FLOAT32, INT32, UINT32, Array, Scalar, Type
+from vkamp.ir.types import BOOL, FLOAT32, INT32, SCALARS, Array, Scalar, Type
 from vkamp.ir.verify import verify
 
 _lines = itertools.count(1)
@@ -211,16 +211,12 @@ def _variables(node: ir.Node) -> list[ir.Variable]:
     return [v for v in (*held, *many) if isinstance(v, ir.Variable)]
 
 
-_DTYPES = {INT32: np.int32, UINT32: np.uint32, FLOAT32: np.float32}
-
-
 def compute(what: ir.Expr, **scalars: Any) -> Any:
     """The value of an expression over captured scalars: typed like their numpy values."""
-    kinds = {np.int32: INT32, np.uint32: UINT32, np.float32: FLOAT32, bool: BOOL}
-    types = {name: kinds[type(v)] for name, v in scalars.items()}
+    types = {name: BOOL if type(v) is bool else SCALARS[v.dtype.name] for name, v in scalars.items()}
     kind = INT32 if what.type == BOOL else what.type
     stored = cast(INT32, what) if what.type == BOOL else what
-    out = np.zeros(1, _DTYPES[kind])
+    out = np.zeros(1, kind.dtype)
     made = kernel([put(buf("out", 0, kind=kind), stored)], buffers={"out": (kind, 1)}, scalars=types)
     sim.run(made, (1,), {"out": out}, scalars)
     return bool(out[0]) if what.type == BOOL else out[0]

@@ -34,6 +34,7 @@ from vkamp.check.uniformity import Uniformity
 from vkamp.errors import Span
 from vkamp.ir import nodes
 from vkamp.ir.types import BOOL, INT32, Array, Scalar, Struct, Type, Vector
+from vkamp.ir.usage import memory_unit
 
 __all__ = ["LIMIT", "TRACKED", "Budget", "Evaluator", "Found", "Frame", "Guards", "State", "Way", "statements_of"]
 
@@ -96,6 +97,7 @@ class Evaluator:
 
     def __init__(self, kernel: nodes.Kernel, uniformity: Uniformity) -> None:
         self.kernel = kernel
+        self.unit = memory_unit(kernel)
         self.uniformity = uniformity
         self.facts = Facts(kernel)
         self.symbols = Symbols()
@@ -457,14 +459,14 @@ class Evaluator:
             index = tuple(map(self.number, first.indices))
             element = first.type
             del chain[0]
-        members = _Members(element)
+        members = _Members(element, self.unit)
         for link in chain:
             numbers = self._evaluate([link])
             members.enter(link, numbers)
         if root is None:
             return None
-        if members.anywhere or element.size % 4:
-            return root, (None,) * len(index), frozenset(range(-(-element.size // 4))), False
+        if members.anywhere:
+            return root, (None,) * len(index), frozenset(range(element.size // self.unit)), False
         return root, index, frozenset(range(members.low, members.high)) - members.without, members.exact
 
     def _evaluate(self, chain: list[nodes.Place]) -> list[Number | None]:
@@ -490,9 +492,10 @@ class Evaluator:
 class _Members:
     """The words of an element that a path through its members leads to."""
 
-    def __init__(self, element: Type) -> None:
+    def __init__(self, element: Type, unit: int) -> None:
         self.type = element
-        self.low, self.high = 0, max(1, element.size // 4)
+        self.unit = unit
+        self.low, self.high = 0, element.size // unit
         self.exact = True
         self.anywhere = False
         self.without: frozenset[int] = frozenset()
@@ -504,9 +507,11 @@ class _Members:
         elif isinstance(link, nodes.FieldOf) and isinstance(self.type, Struct):
             member = self.type.field(link.name)
             assert member is not None
-            self._narrow(member.offset // 4, member.type)
+            self._narrow(member.offset // self.unit, member.type)
         elif isinstance(link, nodes.ComponentsOf) and isinstance(self.type, Vector):
-            kept = {self.low + self.type.letters.index(letter) for letter in link.letters}
+            step = self.type.element.size // self.unit
+            places = [self.low + self.type.letters.index(letter) * step for letter in link.letters]
+            kept = {place + more for place in places for more in range(step)}
             self.without = frozenset(range(self.low, self.high)) - kept
         elif isinstance(link, nodes.ArrayElement) and isinstance(self.type, Array):
             number = 0
@@ -516,12 +521,12 @@ class _Members:
                     self.type = self.type.element
                     return
                 number = number * extent + index.lane
-            self._narrow(number * (self.type.element.size // 4), self.type.element)
+            self._narrow(number * (self.type.element.size // self.unit), self.type.element)
 
     def _narrow(self, offset: int, kind: Type) -> None:
         if self.exact:
             self.low += offset
-            self.high = self.low + max(1, kind.size // 4)
+            self.high = self.low + kind.size // self.unit
         self.type = kind
 
 

@@ -29,7 +29,7 @@ __all__ = ["Placed", "Shadow", "Where", "decode"]
 
 @dataclass(frozen=True)
 class Placed:
-    """A container in its memory: first element and strides in 32-bit words, and its extent."""
+    """A container in its memory: first element and strides in words, and its extent."""
 
     offset: int
     strides: tuple[int, ...]
@@ -46,12 +46,13 @@ class Shadow:
 
 @dataclass(frozen=True)
 class Where:
-    """What a launch's numbers stand for."""
+    """What a launch's numbers stand for; a word of memory has ``unit`` bytes."""
 
     domain: tuple[int, ...]
     tile: tuple[int, ...] | None
     containers: Mapping[str, Placed]
     shadows: Mapping[str, Shadow]
+    unit: int = 4
 
     def thread(self, tile: int, local: int) -> ThreadAt:
         """The indices of a thread."""
@@ -88,7 +89,7 @@ def decode(
     raced: set[int] = set()
     for record in _records(words, min(count, RECORDS), where):
         if record.cell < layout.unset:
-            told.append((0, _value(sites.values[record.cell], record)))
+            told.append((0, _value(sites.values[record.cell], record, where)))
         elif record.cell < layout.static_pairs:
             told.append((record.cell - layout.unset, _unset(sites.static, record, layout, where)))
         elif record.cell < layout.global_pairs:
@@ -129,7 +130,7 @@ def _number(word: int, kind: Type | None) -> object:
     return _signed(word) if kind is None or kind == INT32 else word
 
 
-def _value(site: ValueSite, record: _Record) -> Finding:
+def _value(site: ValueSite, record: _Record, where: Where) -> Finding:
     thread, span = record.thread, site.span
     if site.what == "bounds":
         index = _number(record.a, site.type)
@@ -140,7 +141,7 @@ def _value(site: ValueSite, record: _Record) -> Finding:
     if site.what == "view_bounds":
         return findings.view_bounds(site.variable, thread, span)
     if site.what == "uninitialised":
-        text, index_ = _element(site.variable, site.type, record.a)
+        text, index_ = _element(site.variable, site.type, record.a, where.unit)
         return findings.uninitialised(site.variable, text, index_, thread, span)
     if site.what == "division":
         return findings.division(thread, span)
@@ -164,17 +165,17 @@ def record_first(record: _Record, site: ValueSite) -> tuple[ThreadAt, object]:
     return ThreadAt(origin, at.tile, (0,) * len(origin)), _number(record.a, site.type)
 
 
-def _element(variable: str, kind: Type | None, word: int) -> tuple[str, tuple[int, ...]]:
+def _element(variable: str, kind: Type | None, word: int, unit: int) -> tuple[str, tuple[int, ...]]:
     """Text and index of the element of an array that a word lies in."""
     assert isinstance(kind, Array)
-    number, rest = divmod(word, kind.element.size // 4)
+    number, rest = divmod(word, kind.element.size // unit)
     index = unravel(number, kind.shape)
-    return element_text(variable, index) + member_text(kind.element, rest), index
+    return element_text(variable, index) + member_text(kind.element, rest, unit), index
 
 
 def _unset(sites: Sequence[RaceSite], record: _Record, layout: Layout, where: Where) -> Finding:
     site = sites[record.cell - layout.unset - 1]
-    text, index = _element(site.variable, site.type, record.a - site.first)
+    text, index = _element(site.variable, site.type, record.a - site.first, where.unit)
     return findings.uninitialised(site.variable, text, index, record.thread, site.span)
 
 
@@ -195,11 +196,11 @@ def _race(
 def _touched(site: RaceSite, at: int, where: Where, static: Layout | None) -> tuple[str, tuple[int, ...]]:
     """Text and index of the element that an access touched."""
     if static is not None:
-        return _element(site.variable, site.type, at - site.first)
+        return _element(site.variable, site.type, at - site.first, where.unit)
     shadow, placed = where.shadows[site.variable], where.containers[site.variable]
     word = (at - shadow.at) // shadow.tables
-    found = findings.locate(word - placed.offset, placed.strides, placed.shape, site.type.size // 4)
+    found = findings.locate(word - placed.offset, placed.strides, placed.shape, site.type.size // where.unit)
     if found is None:
         return f"an element of {site.variable}", ()
     index, rest = found
-    return element_text(site.variable, index) + member_text(site.type, rest), index
+    return element_text(site.variable, index) + member_text(site.type, rest, where.unit), index

@@ -129,7 +129,7 @@ class _Check:
         launch.enqueue(prepared, {**descriptors, pipeline.REPORT: report})
         length = 4 * min(size, made.layout.cells)
         read = storage.download(0, length).view(np.uint32)
-        where = pipeline.Where(self.domain.shape, self.domain.tile, placed, shadows)
+        where = pipeline.Where(self.domain.shape, self.domain.tile, placed, shadows, made.layout.unit)
         found, not_covered = pipeline.read_report(read, made, where)
         name, device = self.kernel.name, self.prepared.view.accelerator.description
         return Report(name, device, found, (*self.not_covered, *not_covered))
@@ -189,18 +189,18 @@ class _Check:
         self.not_covered.append(f"races on {', '.join(sorted(names))}: {why}")
 
     @staticmethod
-    def _words(found: Descriptor) -> pipeline.Placed:
-        """A container's place in 32-bit words of its storage."""
-        size = found.dtype.itemsize // 4
+    def _words(found: Descriptor, unit: int) -> pipeline.Placed:
+        """A container's place in words of its storage."""
+        size = found.dtype.itemsize // unit
         strides = tuple(stride * size for stride in found.strides_elements)
         return pipeline.Placed(found.offset_elements * size, strides, found.shape)
 
-    def _span(self, found: Descriptor) -> tuple[int, int]:
+    def _span(self, found: Descriptor, unit: int) -> tuple[int, int]:
         """The words from the first to after the last."""
-        at = self._words(found)
+        at = self._words(found, unit)
         steps = [s * (n - 1) for s, n in zip(at.strides, at.shape, strict=True)]
         low = at.offset + sum(min(step, 0) for step in steps)
-        high = at.offset + sum(max(step, 0) for step in steps) + found.dtype.itemsize // 4
+        high = at.offset + sum(max(step, 0) for step in steps) + found.dtype.itemsize // unit
         return low, high
 
     def _groups(
@@ -212,7 +212,7 @@ class _Check:
             groups.setdefault(self.kernel.buffer(name).storage, []).append(name)
         out = []
         for names in groups.values():
-            spans = [self._span(descriptors[name]) for name in names]
+            spans = [self._span(descriptors[name], made.layout.unit) for name in names]
             out.append((names, min(low for low, _ in spans), max(high for _, high in spans)))
         return out
 
@@ -234,7 +234,8 @@ class _Check:
                 starts[name] = low
             end += (high - low) * tables
         for name, found in descriptors.items():
-            at, (low, high) = self._words(found), self._span(found)
+            unit = made.layout.unit
+            at, (low, high) = self._words(found, unit), self._span(found, unit)
             offset = at.offset - starts[name]
             placed[name] = pipeline.Placed(offset, at.strides, at.shape)
             words[pipeline.buffer_word("at", name)] = _wrapped(offset)

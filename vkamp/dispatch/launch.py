@@ -23,6 +23,7 @@ from vkamp.artifacts import Executable, Lowering, PushWord, Target
 from vkamp.dispatch import edits, forms, memo
 from vkamp.dispatch.domain import Domain, check_tile, domain_of
 from vkamp.dispatch.targets import target_view
+from vkamp.dispatch.types import check_types, small_types
 from vkamp.errors import AmpError, UnsupportedFeatureError, diagnostic
 from vkamp.lang.capturing import recorder
 from vkamp.lang.container import Container, Descriptor
@@ -202,7 +203,9 @@ def _compiled(
     """The launch with its program."""
     limits, name = target._queue.info.limits, request.function.__name__
     entry = _compile(request, request.function, arguments)
+    check_types(entry.compiled.types, target)
     form = _with_lowering(plain_target(domain, limits, target), kernel, domain.tile, target, arguments, entry.compiled)
+    form = replace(form, types=small_types(entry.compiled.types, target))
     if edits.exporting():
         edits.export(entry, request, form)
     generation = edits.looked_for()
@@ -498,7 +501,10 @@ def _buffers(
         assert isinstance(storage, Buffer)
         buffers.append(storage)
         writes.append(binding.writes)
-        regions.append(_region(storage, [descriptors[name] for name in binding.params if name in descriptors]))
+        found = [descriptors[name] for name in binding.params if name in descriptors]
+        # Elements that are parts of words change with the whole word.
+        in_words = binding.element == "uint32" and any(each.dtype.itemsize < 4 for each in found)
+        regions.append(None if in_words else _region(storage, found))
     return tuple(buffers), tuple(writes), tuple(regions)
 
 
@@ -510,7 +516,7 @@ def _region(storage: Buffer, descriptors: list[Descriptor]) -> tuple[Footprint, 
     return footprints
 
 
-_FORMATS = {"int32": "i", "uint32": "I", "float32": "f"}
+_FORMATS = {"int32": "i", "uint32": "I", "float32": "f", "int64": "q", "uint64": "Q", "float64": "d"}
 
 
 def _words(prepared: Prepared, descriptors: Mapping[str, Descriptor]) -> tuple[struct.Struct, tuple[int | float, ...]]:
@@ -523,6 +529,8 @@ def _words(prepared: Prepared, descriptors: Mapping[str, Descriptor]) -> tuple[s
 def _word(word: PushWord, prepared: Prepared, descriptors: Mapping[str, Descriptor]) -> int | float:
     if word.kind == "scalar":
         value = prepared.arguments.scalars[word.name]
+        if word.type == "float64":
+            return float(value)
         return float(np.float32(value)) if word.type == "float32" else int(value)
     if word.kind == "domain":
         return prepared.domain.shape[word.dim]

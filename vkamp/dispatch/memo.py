@@ -37,7 +37,7 @@ __all__ = ["key_of", "recall", "remember"]
 #: Launches remembered for a kernel; the oldest goes first.
 _KEEP = 4096
 
-_NUMBERS = frozenset([bool, int, float, np.bool_, np.float32, np.int32, np.uint32])
+_NUMBERS = frozenset([bool, int, float, np.bool_, np.float32, np.int32, np.uint32, np.float64, np.int64, np.uint64])
 _PYTHON_NUMBERS = frozenset([bool, int, float])
 
 _lock = threading.Lock()
@@ -192,7 +192,8 @@ def remember(key: Any, kernel: KernelFunction, args: tuple[Any, ...], prepared: 
         uses=tuple(uses),
         layout=bound.layout,
         words=bound.words,
-        scalars=tuple((positions[n], n, places.get(n, -1)) for n in arguments.scalars),
+        # Names with a space are an argument's in another precision.
+        scalars=tuple((positions[n.partition(" ")[0]], n, places.get(n, -1)) for n in arguments.scalars),
         dispatch=bound.dispatch,
     )
     with _lock:

@@ -56,6 +56,9 @@ _LIMITS = Limits(
     subgroup_operations=frozenset(SUBGROUP_OPERATIONS),
 )
 
+#: Of the optional types it has all.
+_TYPES = frozenset({"float16", "float64", "int16", "int64", "int8", "storage16", "storage8"})
+
 _INFO = DeviceInfo(
     engine="reference",
     index=0,
@@ -67,8 +70,8 @@ _INFO = DeviceInfo(
     uuid="",
     memory_bytes=2**32,
     limits=_LIMITS,
-    features=frozenset(),
-    engine_features=frozenset(),
+    features=_TYPES,
+    engine_features=_TYPES,
 )
 
 

@@ -15,6 +15,7 @@ from vkamp.artifacts import PushWord
 from vkamp.emit.helpers import COUNT_NAME, GLSL_TYPES, Helpers
 from vkamp.emit.literals import literal
 from vkamp.emit.places import Bits
+from vkamp.emit.small import Forms, accessor_texts
 from vkamp.emit.tidy import Called
 from vkamp.ir.builtins import BUILTINS
 from vkamp.ir.nodes import (
@@ -50,7 +51,7 @@ from vkamp.ir.nodes import (
 )
 from vkamp.ir.ranges import Ranges
 from vkamp.ir.subgroups import INDICES
-from vkamp.ir.types import FLOAT32, INT32, VECTOR_LETTERS, Scalar, Struct, Type, Vector
+from vkamp.ir.types import FLOAT16, INT32, SMALL, UINT32, VECTOR_LETTERS, Scalar, Struct, Type, Vector, int_range
 from vkamp.ir.uses import uses_subgroups
 
 __all__ = ["Expressions", "Globals", "Text", "WordValue", "has_float_arithmetic", "is_packed"]
@@ -115,6 +116,12 @@ class Globals:
     struct_names: dict[Struct, str]
     field_names: dict[Struct, dict[str, str]]
     word_names: dict[PushWord, str]
+    #: What the device has of small types, and the functions for those that are parts of words: by container, type, and
+    #: "load" or "store".
+    forms: Forms = field(default_factory=Forms)
+    accessors: dict[tuple[str, Type, str], str] = field(default_factory=dict)
+    #: Bytes of the kernel's smallest type, at most 4.
+    unit: int = 4
     #: Functions for atomics of floats, by the row's name and the memory's.
     loop_names: dict[tuple[str, str], str] = field(default_factory=dict)
     helpers: Helpers = field(default_factory=Helpers)
@@ -221,10 +228,13 @@ def _scaled(number: Expr, old: int, new: int) -> Expr:
 
 
 def bits_text(text: str, old: Type, new: Type) -> str:
-    """The bits of a scalar as another scalar."""
+    """The bits of a scalar of 32 or 64 bits as another scalar."""
     a, b = (GLSL_TYPES[str(kind)] for kind in (old, new))
     if a == b:
         return text
+    if "double" in (a, b):
+        names = {"double": "Double", "int64_t": "Int64", "uint64_t": "Uint64"}
+        return f"{names[a][:1].lower()}{names[a][1:]}BitsTo{names[b]}({text})"
     return f"{a}BitsTo{b.capitalize()}({text})" if "float" in (a, b) else f"{b}({text})"
 
 
@@ -287,6 +297,60 @@ class Expressions:
         assert isinstance(root, BufferElement)
         return f"{self._shared.buffer_names[root.buffer, place.type]}[{self.plain(self.number(place))}]"
 
+    def is_part(self, place: Place) -> bool:
+        """Whether a place is a part of a word, which only functions reach."""
+        return isinstance(place, (BufferElement, Reinterpreted)) and self._shared.forms.packs(place.type)
+
+    def _accessor(self, place: Place, does: str) -> str:
+        """The name of the function that loads or stores such a part; the shader has it from now on."""
+        root = root_of(place)
+        assert isinstance(root, BufferElement) and isinstance(place.type, Scalar)
+        name = self._shared.accessors[root.buffer, place.type, does]
+        memory = self._shared.buffer_names[root.buffer, UINT32]
+        owner = (
+            root.buffer
+            if self._shared.kernel.buffer(root.buffer).element == place.type
+            else (f"{root.buffer} as {place.type}")
+        )
+        load, store = accessor_texts(self._shared.forms, place.type, memory, owner)
+        self._shared.helpers.add(name, (load if does == "load" else store).replace(f"{does}_(", f"{name}("))
+        if place.type == FLOAT16:
+            self._shared.helpers.use("half_value" if does == "load" else "half_bits")
+        return name
+
+    def store(self, place: Place, value: str) -> str:
+        """The call that stores a part of a word."""
+        assert isinstance(place, (BufferElement, Reinterpreted))
+        return f"{self._accessor(place, 'store')}({self._index(place)}, {value})"
+
+    def _index(self, place: BufferElement | Reinterpreted) -> str:
+        """The number of a part of a word, as an int."""
+        return self.plain(_int(self.number(place)))
+
+    def for_memory(self, place: Place, value: Expr) -> Expr:
+        """A value without a conversion to a small integer that storing it makes anyway."""
+        if not isinstance(value, Cast) or not isinstance(value.type, Scalar) or value.type.name not in SMALL:
+            return value
+        if isinstance(place, Local) or not (self.is_part(place) or self._kept_type(place) != "int"):
+            return value
+        return _int(value.operand)
+
+    def as_kept(self, place: Place, value: str) -> str:
+        """A value's text for a place, which may have another type in memory."""
+        kind = place.type
+        if not isinstance(kind, Scalar) or isinstance(place, Local):
+            return value
+        made = self._kept_type(place)
+        return value if made in (None, self._shared.forms.value(kind)) else f"{made}({value})"
+
+    def _kept_type(self, place: Place) -> str | None:
+        """The GLSL type of a small scalar in memory."""
+        kind = place.type
+        assert isinstance(kind, Scalar)
+        forms = self._shared.forms
+        in_buffer = isinstance(place, (BufferElement, Reinterpreted))
+        return forms.buffered(kind) if in_buffer else forms.kept(kind)
+
     def number(self, place: BufferElement | Reinterpreted) -> Expr:
         """The position of an element in its buffer, in elements of the place's type."""
         base = place.base if isinstance(place, Reinterpreted) else place
@@ -304,6 +368,8 @@ class Expressions:
 
     def operator(self, expr: Binary) -> tuple[str, Expr] | None:
         """The operator and right operand for ``place op= right``, if ``expr`` is one GLSL operator."""
+        if expr.type == FLOAT16 and self._shared.forms.value(FLOAT16) == "float":
+            return None
         if isinstance(expr.type, Vector):
             sign = None if _divides_by_zero(expr) else self._vector_operator(expr)
             return None if sign is None else (sign[0], _broadcast(expr.right) or expr.right)
@@ -367,12 +433,23 @@ class Expressions:
 
     def _load(self, place: Place) -> str:
         """The value at a place; a packed vector is made of its components."""
+        if isinstance(place.type, Scalar) and place.type.bits < 32 and not isinstance(place, Local):
+            return self._small(place)
         if not is_packed(place) or isinstance(place.type, Scalar):
             return self.place(place)
         whole, letters = (place.base, f".{place.letters}") if isinstance(place, ComponentsOf) else (place, "")
         assert isinstance(whole.type, Vector)
         letters = "" if letters == f".{whole.type.letters}" else letters
         return f"{self._shared.helpers.convert('to', whole.type)}({self.place(whole)}){letters}"
+
+    def _small(self, place: Place) -> str:
+        """The value of a small type in memory."""
+        assert isinstance(place.type, Scalar)
+        if self.is_part(place):
+            assert isinstance(place, (BufferElement, Reinterpreted))
+            return f"{self._accessor(place, 'load')}({self._index(place)})"
+        value, text = self._shared.forms.value(place.type), self.place(place)
+        return text if self._kept_type(place) == value else f"{value}({text})"
 
     def packed(self, text: str, kind: Vector) -> str:
         """The text of a vector as the array of its components."""
@@ -395,12 +472,17 @@ class Expressions:
         if expr.type.kind == "bool":
             name = self._shared.word(PushWord("scalar", expr.name, 0, "uint32"))
             return Text(f"{name} != 0u", _EQ)
+        if expr.type == FLOAT16:
+            name = self._shared.word(PushWord("scalar", expr.name, 0, "float32"))
+            return Text(name if self._shared.forms.value(FLOAT16) == "float" else f"float16_t({name})")
         return Text(self._shared.word(PushWord("scalar", expr.name, 0, expr.type.name)))  # type: ignore[arg-type]
 
-    @staticmethod
-    def _const(expr: Const) -> Text:
+    def _const(self, expr: Const) -> Text:
         assert isinstance(expr.type, Scalar)
-        text = literal(expr.value, expr.type.name)
+        name = expr.type.name
+        if expr.type == FLOAT16 and self._shared.forms.value(FLOAT16) == "float":
+            name = "float32"
+        text = literal(expr.value, name)
         return Text(text, _UNARY if text.startswith("-") else _POSTFIX)
 
     def _compare(self, expr: Compare) -> Text:
@@ -441,11 +523,49 @@ class Expressions:
             return self._joined("!=", _EQ, self._text(expr.operand), self._const(zero))
         if isinstance(expr.operand, Const) and expr.operand.type.kind != "float":
             return self._const(Const(expr.span, expr.type, _converted(expr.operand, expr.type)))
-        return Text(f"{GLSL_TYPES[expr.type.name]}({self._text(expr.operand).glsl})")
+        if expr.type.bits < 32:
+            return self._narrowed(expr.type, expr.operand)
+        text = self._text(expr.operand)
+        value = GLSL_TYPES[expr.type.name]
+        return text if self._value_type(expr.operand.type) == value else Text(f"{value}({text.glsl})")
+
+    def _value_type(self, kind: Scalar) -> str:
+        return self._shared.forms.value(kind) or GLSL_TYPES[kind.name]
+
+    def _narrowed(self, kind: Scalar, operand: Expr) -> Text:
+        """A value as one of a small type."""
+        assert isinstance(operand.type, Scalar)
+        text, given, wanted = self._text(operand), self._value_type(operand.type), self._value_type(kind)
+        if kind == FLOAT16 and wanted == "float":
+            inner = text.glsl if given == "float" else f"float({text.glsl})"
+            return Text(f"{self._shared.helpers.use('to_half')}({inner})")
+        converted = text if given == wanted else Text(f"{wanted}({text.glsl})")
+        if kind == FLOAT16:
+            return converted
+        if kind.kind == "int":
+            return Text(f"bitfieldExtract({converted.glsl}, 0, {kind.bits})")
+        return self._joined("&", _AND, converted, Text(hex(int_range(kind)[1])))
 
     def _bits(self, expr: Bits) -> Text:
         text = self._text(expr.operand).glsl
+        old, new = expr.operand.type, expr.type
+        assert isinstance(old, Scalar) and isinstance(new, Scalar)
+        if old.bits < 32:
+            return self._small_bits(text, old, new)
         return Text(bits_text(text, expr.operand.type, expr.type))
+
+    def _small_bits(self, text: str, old: Scalar, new: Scalar) -> Text:
+        """The bits of a small type as another of its size."""
+        helpers, forms = self._shared.helpers, self._shared.forms
+        if old == FLOAT16:
+            text = f"int({helpers.use('half_bits')}({text if forms.value(FLOAT16) == 'float' else f'float({text})'}))"
+        if new == FLOAT16:
+            helpers.use("half_value")
+            value = f"half_value(uint({text}))"
+            return Text(value if forms.value(FLOAT16) == "float" else f"float16_t({value})")
+        if new.kind == "int":
+            return Text(f"bitfieldExtract({text}, 0, {new.bits})")
+        return Text(f"({text} & {hex(int_range(new)[1])})")
 
     def _select(self, expr: Select) -> Text:
         condition = _in_parentheses(self._text(expr.condition), _LOR)
@@ -518,8 +638,11 @@ class Expressions:
             return self._call(_DIVISION_HELPERS[expr.op], expr)
         if _divides_by_zero(expr):
             expr = _times_infinity(expr)
+        if expr.type == FLOAT16 and self._shared.forms.value(FLOAT16) == "float":
+            return Text(f"{self._shared.helpers.use('to_half')}({self._arithmetic(expr).glsl})")
         if self._apart and expr.op in _EXACT:
-            name = self._shared.helpers.use(f"exact_{expr.op}")
+            kind = _element(expr)
+            name = self._shared.helpers.use(f"exact_{expr.op}", kind if kind.bits != 32 else None)
             return Text(f"{name}({self._text(expr.left).glsl}, {self._text(expr.right).glsl})")
         return self._arithmetic(expr)
 
@@ -537,7 +660,7 @@ class Expressions:
         sign, right = self._operator(expr) or (expr.op, expr.right)
         level = _OPERATORS[expr.op][1]
         text = self._text(right)
-        if sign == "+" and text.level == _ADD and expr.type != FLOAT32:
+        if sign == "+" and text.level == _ADD and _element(expr).kind != "float":
             # Integers wrap: the order of additions does not matter.
             return Text(f"{_in_parentheses(self._text(expr.left), _ADD)} + {text.glsl}", _ADD)
         return self._joined(sign, level, self._text(expr.left), text)
@@ -548,7 +671,7 @@ class Expressions:
         if expr.op not in _OPERATORS:
             return None
         right = expr.right
-        if expr.op in ("add", "sub") and isinstance(right, Const) and -(1 << 31) < right.value < 0:
+        if expr.op in ("add", "sub") and isinstance(right, Const) and _least(right) < right.value < 0:
             opposite = Const(right.span, right.type, -right.value)
             return ("-" if expr.op == "add" else "+"), opposite
         return _OPERATORS[expr.op][0], right
@@ -571,7 +694,7 @@ class Expressions:
                     return ">>", Const(right.span, INT32, size.bit_length() - 1)
                 return "&", Const(right.span, right.type, size - 1)
         low, high = self._ranges.of(right)
-        fits = low >= 0 or high < -1 or self._ranges.of(expr.left)[0] > -(1 << 31)
+        fits = low >= 0 or high < -1 or self._ranges.of(expr.left)[0] > int_range(expr.type)[0]
         if (expr.op == "tdiv" and fits) or (safe and expr.op == "floordiv"):
             return "/", right
         return ("%", right) if safe else None
@@ -581,6 +704,12 @@ class Expressions:
         a = _operand(left, level, sign, is_right=False)
         b = _operand(right, level, sign, is_right=True)
         return Text(f"{a} {sign} {b}", level)
+
+
+def _least(constant: Const) -> float:
+    """The value of an integer type that has no opposite; below every float."""
+    kind = constant.type
+    return int_range(kind)[0] if isinstance(kind, Scalar) and kind.is_integer else -math.inf
 
 
 def _divides_by_zero(expr: Binary) -> bool:
@@ -602,8 +731,8 @@ def _converted(constant: Const, kind: Scalar) -> int | float:
     """An integer or bool constant as a number of another type."""
     if kind.kind == "float":
         return float(constant.value)
-    bits = int(constant.value) & 0xFFFFFFFF
-    return bits - (1 << 32) if kind.kind == "int" and bits >> 31 else bits
+    bits = int(constant.value) & ((1 << kind.bits) - 1)
+    return bits - (1 << kind.bits) if kind.kind == "int" and bits >> (kind.bits - 1) else bits
 
 
 def _broadcast(expr: Expr) -> Expr | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from vkamp.emit.small import HALF_TEXTS
 from vkamp.ir.builtins import BUILTINS, BuiltinRow
 from vkamp.ir.glsl_library import function_names, functions, needed_by
 from vkamp.ir.subgroups import SUBGROUPS
@@ -11,12 +12,13 @@ from vkamp.ir.types import VECTORS, Scalar, Vector
 
 __all__ = ["GLSL_TYPES", "HELPER_NAMES", "Helpers"]
 
-_VECTOR_PREFIX = {"int": "i", "uint": "u", "float": ""}
+_VECTOR_PREFIX = {"int32": "i", "uint32": "u", "float32": "", "float64": "d"}
 
 #: By the name of a scalar or vector type.
 GLSL_TYPES = {
-    "bool": "bool", "int32": "int", "uint32": "uint", "float32": "float",
-    **{name: f"{_VECTOR_PREFIX[v.element.kind]}vec{v.count}" for name, v in VECTORS.items()},
+    "bool": "bool", "int32": "int", "uint32": "uint", "float32": "float", "float16": "float16_t",
+    "int64": "int64_t", "uint64": "uint64_t", "float64": "double",
+    **{name: f"{_VECTOR_PREFIX[v.element.name]}vec{v.count}" for name, v in VECTORS.items()},
 }  # fmt: skip
 
 # -2^31 / -1 is undefined in SPIR-V, and not the same on all devices.
@@ -75,6 +77,36 @@ float floor_div(float x, float y) {
     }
     precise float whole = floor(quotient);
     return quotient - whole > 0.5 ? whole + 1.0 : whole;
+}
+"""
+_DOUBLE_FLOOR_MOD = """\
+// Python's %: the sign is the divisor's.
+double floor_mod(double x, double y) {
+    precise double rest = fmod_c(x, y);
+    if (rest == 0.0lf) {
+        return (unpackDouble2x32(y).y & 0x80000000u) != 0u ? -0.0lf : 0.0lf;
+    }
+    return (rest < 0.0lf) != (y < 0.0lf) ? rest + y : rest;
+}
+"""
+_DOUBLE_FLOOR_DIV = """\
+// Python's //: the quotient that belongs to the remainder of %.
+double floor_div(double x, double y) {
+    if (y == 0.0lf) {
+        return x / y;
+    }
+    precise double rest = fmod_c(x, y);
+    precise double quotient = (x - rest) / y;
+    if (rest != 0.0lf && (rest < 0.0lf) != (y < 0.0lf)) {
+        quotient -= 1.0lf;
+    }
+    precise double whole = floor(quotient);
+    if (quotient - whole > 0.5lf) {
+        return whole + 1.0lf;
+    }
+    // Some drivers lose the sign of a zero.
+    bool is_negative = ((unpackDouble2x32(x).y ^ unpackDouble2x32(y).y) & 0x80000000u) != 0u;
+    return whole == 0.0lf ? (is_negative ? -0.0lf : 0.0lf) : whole;
 }
 """
 _INT_RANGE_NEXT = """\
@@ -137,6 +169,11 @@ def _vector_texts() -> dict[str, str]:
     return texts
 
 
+def _long(text: str) -> str:
+    """A helper for int32 or uint32 as one for 64 bits."""
+    return re.sub(r"\b(u?int)\b", r"\g<1>64_t", text).replace("2^31", "2^63").replace("0u -", "0UL -")
+
+
 #: Texts by key, in the order in which a shader lists them; what a helper calls stands before it.
 _TEXTS = {
     "floor_div int32": _INT_FLOOR_DIV,
@@ -145,7 +182,23 @@ _TEXTS = {
     "range_next uint32": _UINT_RANGE_NEXT,
     "trunc_div int32": _INT_TRUNC_DIV,
     "trunc_mod int32": _INT_TRUNC_MOD,
+    **HALF_TEXTS,
     **{row.name: row.helper for row in BUILTINS.values() if row.helper},
+    **{
+        f"{row.name} float64": row.double.helper
+        for row in BUILTINS.values()
+        if row.double is not None and row.double.helper
+    },
+    "floor_div int64": _long(_INT_FLOOR_DIV),
+    "floor_mod int64": _long(_INT_FLOOR_MOD),
+    "range_next int64": _long(_INT_RANGE_NEXT),
+    "range_next uint64": _long(_UINT_RANGE_NEXT),
+    "trunc_div int64": _long(_INT_TRUNC_DIV),
+    "trunc_mod int64": _long(_INT_TRUNC_MOD),
+    "floor_div float64": _DOUBLE_FLOOR_DIV,
+    "floor_mod float64": _DOUBLE_FLOOR_MOD,
+    **{f"exact_{n} float64": _EXACT.format(name=n, operator=o, kind="double") for n, o in _OPERATORS.items()},
+    **{f"exact_{n} float16": _EXACT.format(name=n, operator=o, kind="float16_t") for n, o in _OPERATORS.items()},
     "floor_div float32": _FLOAT_FLOOR_DIV,
     "floor_mod float32": _FLOAT_FLOOR_MOD,
     **{f"exact_{n}": _EXACT.format(name=n, operator=o, kind="float") for n, o in _OPERATORS.items()},
@@ -161,7 +214,7 @@ def _function_names(text: str) -> list[str]:
 
 def _wrapper_name(row: BuiltinRow, type_name: str) -> str:
     """``min`` and ``max`` of floats are C's fmin and fmax, unlike GLSL's functions of those names."""
-    return f"f{row.name}" if row.name in ("min", "max") and type_name == "float32" else row.name
+    return f"f{row.name}" if row.name in ("min", "max") and type_name.startswith("float") else row.name
 
 
 #: A hole of a row's template that an operator stands beside, and a text that needs no parentheses there.
@@ -185,6 +238,8 @@ def _templates() -> list[tuple[BuiltinRow, str, str]]:
     for row in BUILTINS.values():
         table = row.glsl if isinstance(row.glsl, dict) else {"float32": row.glsl}
         out += [(row, type_name, text) for type_name, text in table.items()]
+        if row.double is not None:
+            out.append((row, "float64", row.double.glsl))
     return out
 
 
@@ -216,6 +271,10 @@ class Helpers:
             self._used.add(f"{name} {kind.element.name}")
         if key in ("floor_div float32", "floor_mod float32"):
             self._used.add("fmod")
+        elif key in ("floor_div float64", "floor_mod float64"):
+            self._used.add("fmod float64")
+        elif key == "to_half":
+            self._used |= {"half_bits", "half_value"}
         return name
 
     def convert(self, direction: str, kind: Vector) -> str:
@@ -230,7 +289,9 @@ class Helpers:
     def call(self, row: BuiltinRow, kind: Scalar, args: list[str]) -> str:
         """The text of a builtin's value; a row that uses an argument twice becomes a function."""
         template = row.glsl_for(kind.name)
-        if row.helper:
+        if kind.name == "float64" and row.double is not None:
+            self._used.add(f"{row.name} float64")
+        elif row.helper:
             self._used.add(row.name)
         self._library |= needed_by(template)
         if not _repeats(template):
@@ -252,5 +313,6 @@ class Helpers:
     def texts(self) -> list[str]:
         """The functions to print, in an order that does not depend on where they are used."""
         library = [text for name, text in functions().items() if name in self._library]
-        fixed = [text for key, text in _TEXTS.items() if key in self._used]
+        # Rows that mean the same in double precision share a function.
+        fixed = list(dict.fromkeys(text for key, text in _TEXTS.items() if key in self._used))
         return library + fixed + [self._wrappers[key] for key in sorted(self._wrappers)]

@@ -5,28 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from vkamp.emit.small import Forms
 from vkamp.errors import UnsupportedFeatureError
 from vkamp.ir.access import Access, typed_access
 from vkamp.ir.nodes import Barrier, BufferParam, Kernel, walk_statements
-from vkamp.ir.types import Array, Field, Struct, Type
+from vkamp.ir.types import UINT32, Array, Field, Struct, Type, alignment_of
 
 __all__ = ["Block", "Member", "storage_blocks", "struct_members", "structs_of"]
-
-_WORD = 4
 
 
 @dataclass(frozen=True)
 class Member:
-    """A member of a struct; ``field`` is ``None`` for padding of ``words`` 32-bit words."""
+    """A member of a struct; ``field`` is ``None`` for padding of so many ``bytes``."""
 
     field: Field | None
-    words: int = 0
+    bytes: int = 0
 
 
 def struct_members(struct: Struct) -> list[Member]:
     """The members with padding wherever numpy's layout leaves a hole, at the end too.
 
-    All scalars have four bytes, so std430 adds no padding of its own.
+    Members are aligned to their largest scalar, as std430 aligns them, so it adds no padding of its own.
     """
     members: list[Member] = []
     end = 0
@@ -39,9 +38,9 @@ def struct_members(struct: Struct) -> list[Member]:
 
 def _padding(struct: Struct, end: int, offset: int) -> list[Member]:
     gap = offset - end
-    if gap < 0 or gap % _WORD:
-        raise UnsupportedFeatureError(f"the fields of {struct.name} overlap or are not aligned to {_WORD} bytes")
-    return [Member(None, gap // _WORD)] if gap else []
+    if gap < 0 or struct.size % alignment_of(struct) or any(f.offset % alignment_of(f.type) for f in struct.fields):
+        raise UnsupportedFeatureError(f"the fields of {struct.name} overlap or are not aligned")
+    return [Member(None, gap)] if gap else []
 
 
 def structs_of(kernel: Kernel) -> list[Struct]:
@@ -89,8 +88,10 @@ def _orders_global(kernel: Kernel) -> bool:
     )
 
 
-def storage_blocks(kernel: Kernel) -> list[Block]:
+def storage_blocks(kernel: Kernel, forms: Forms) -> list[Block]:
     """The buffers that the shader needs, in the order of their first parameters.
+
+    Elements that are parts of words are words here, and stores of them atomic.
 
     Parameters on the same memory with the same element share one.  With different elements they have one each, which
     may overlap, so neither is ``restrict``; memory that the kernel reinterprets has one per type, too.
@@ -99,8 +100,11 @@ def storage_blocks(kernel: Kernel) -> list[Block]:
     kinds: dict[tuple[int, Type], Access] = {}
     for (name, element), kind in typed_access(kernel).items():
         param = kernel.buffer(name)
+        if forms.packs(element):
+            element, kind = UINT32, Access(kind.reads or kind.changes, atomics=kind.changes)
         key = param.storage, element
-        groups.setdefault(key, []).append(param)
+        if param not in groups.setdefault(key, []):
+            groups[key].append(param)
         kinds[key] = kinds.get(key, Access()) | kind
     fenced = _orders_global(kernel)
     blocks = []

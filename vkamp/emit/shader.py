@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from vkamp.artifacts import Binding, PushWord, Shader, Target
@@ -14,6 +15,8 @@ from vkamp.emit.layout import Block, storage_blocks, struct_members, structs_of
 from vkamp.emit.names import Namer
 from vkamp.emit.places import is_float_atomic, lower_places
 from vkamp.emit.reroll import reroll
+from vkamp.emit.small import Forms
+from vkamp.emit.split import split_structs
 from vkamp.emit.statements import Line, fence_glsl, function_lines, holds_float, type_text
 from vkamp.emit.threads import LAUNCH_NAMES, grid_word
 from vkamp.emit.tidy import direct_results
@@ -22,12 +25,11 @@ from vkamp.ir.access import Access, access, typed_access
 from vkamp.ir.builtins import ATOMICS
 from vkamp.ir.nodes import Atomic, Barrier, Breakpoint, For, Kernel, Print, Subgroup, walk_statements
 from vkamp.ir.subgroups import OPERATIONS, SUBGROUPS, Operation
-from vkamp.ir.types import Array, Scalar, Struct, Type, Vector
+from vkamp.ir.types import FLOAT16, FLOAT64, INT64, UINT32, UINT64, Scalar, Struct, Type, Vector, scalars_in
+from vkamp.ir.usage import memory_unit, types_in_use
 from vkamp.ir.uses import subgroup_uses
 
 __all__ = ["emit"]
-
-_WORD_TYPES = {"int32": "int", "uint32": "uint", "float32": "float"}
 
 
 def emit(kernel: Kernel, target: Target) -> Shader:
@@ -39,8 +41,8 @@ def emit(kernel: Kernel, target: Target) -> Shader:
     """
     if not target.reference:
         _refuse_debugging(kernel)
-    kernel = direct_results(lower_places(bind_arrays(kernel)))
-    return _Shader(reroll(kernel, target.most_unrolled), target).shader()
+    kernel = split_structs(lower_places(bind_arrays(kernel)), Forms(target.types))
+    return _Shader(reroll(direct_results(kernel), target.most_unrolled), target).shader()
 
 
 def _refuse_debugging(kernel: Kernel) -> None:
@@ -64,7 +66,8 @@ class _Shader:
     def __init__(self, kernel: Kernel, target: Target) -> None:
         self.kernel = kernel
         self.target = target
-        self.blocks = storage_blocks(kernel)
+        self.forms = Forms(target.types)
+        self.blocks = storage_blocks(kernel, self.forms)
         self.names = Namer()
         for name in (*sorted(HELPER_NAMES), *LAUNCH_NAMES):
             self.names.reserve(name)
@@ -81,7 +84,12 @@ class _Shader:
         buffer_names: dict[tuple[str, Type], str] = {}
         for block in self.blocks:
             first, kind = block.params[0], block.element
-            name = give(first.name if kind == first.element else f"{first.name}_as_{_type_name(kind)}")
+            if kind == first.element:
+                name = give(first.name)
+            elif self.forms.packs(first.element) and kind == UINT32:
+                name = give(f"{first.name}_words")
+            else:
+                name = give(f"{first.name}_as_{_type_name(kind)}")
             buffer_names.update({(p.name, kind): name for p in block.params})
         variables = {v.name: give(v.name) for v in (*self.kernel.tile_statics, *self.kernel.thread_variables)}
         words = {word: give(_word_name(word)) for word in self.candidates}
@@ -90,7 +98,35 @@ class _Shader:
         struct_names = {s: give(s.name) for s in structs}
         fields = {s: _field_names(s) for s in structs}
         loops = {key: give("_".join(key)) for key in _float_loops(self.kernel)}
-        return Globals(self.kernel, buffer_names, variables, functions, struct_names, fields, words, loops)
+        accessors = self._accessors(buffer_names)
+        return Globals(
+            self.kernel,
+            buffer_names,
+            variables,
+            functions,
+            struct_names,
+            fields,
+            words,
+            self.forms,
+            accessors,
+            memory_unit(self.kernel),
+            loops,
+        )
+
+    def _accessors(self, buffer_names: dict[tuple[str, Type], str]) -> dict[tuple[str, Type, str], str]:
+        """Names of the functions that load and store parts of words, by container, type, and what they do."""
+        out: dict[tuple[str, Type, str], str] = {}
+        named: dict[tuple[str, Type, str], str] = {}
+        for buffer, kind in typed_access(self.kernel):
+            if not self.forms.packs(kind):
+                continue
+            own = buffer if self.kernel.buffer(buffer).element == kind else f"{buffer}_as_{kind}"
+            for does in ("load", "store"):
+                key = buffer_names[buffer, UINT32], kind, does
+                if key not in named:
+                    named[key] = self.names.give(f"{does}_{own}")
+                out[buffer, kind, does] = named[key]
+        return out
 
     def _block_name(self, block: Block) -> str:
         return self._name(block).rstrip("_")
@@ -115,7 +151,7 @@ class _Shader:
             push_binding=words.binding,
             local_size=self._local_size(),
             folded=self.target.folded,
-            shared_bytes=sum(_shared_bytes(v.type) for v in self.kernel.tile_statics),
+            shared_bytes=sum(self.forms.size(v.type) for v in self.kernel.tile_statics),
             lines=tuple(line.span for line in lines),
         )
 
@@ -129,8 +165,9 @@ class _Shader:
         return lines
 
     def _words(self) -> _Words:
-        used = tuple(word for word in self.candidates if word in self.globals.words)
-        return _Words(used, len(self.blocks) if len(used) > self.target.push_words else None)
+        # Those of 64 bits first, where they are aligned.
+        used = tuple(sorted((w for w in self.candidates if w in self.globals.words), key=lambda word: -word.size))
+        return _Words(used, len(self.blocks) if sum(w.size for w in used) > 4 * self.target.push_words else None)
 
     def _binding(self, number: int, block: Block) -> Binding:
         return Binding(
@@ -179,34 +216,48 @@ class _Shader:
         for name in names.values():
             pads.reserve(name)
         lines = [f"struct {self.globals.struct_names[struct]} {{"]
+        split = self.forms.splits(struct)
         for member in struct_members(struct):
             if member.field is None:
-                array = f"[{member.words}]" if member.words > 1 else ""
-                lines.append(f"    uint {pads.give('padding')}{array};")
+                if not split:
+                    lines.append(f"    {self._padding(struct, member.bytes, pads)};")
             else:
-                base, suffix = type_text(member.field.type, self.globals.struct_names, packed=True)
+                base, suffix = type_text(
+                    member.field.type, self.globals.struct_names, self.forms, packed=True, kept=True
+                )
                 lines.append(f"    {base} {names[member.field.name]}{suffix};")
         return [*lines, "};"]
+
+    def _padding(self, struct: Struct, nbytes: int, names: Namer) -> str:
+        """Words, or where members are smaller as many of these: a hole may be no whole word."""
+        smallest = min(scalars_in(struct), key=lambda kind: (kind.size, kind.name))
+        size = min(smallest.size, 4)
+        array = f"[{nbytes // size}]" if nbytes > size else ""
+        return f"{(self.forms.kept(smallest) if size < 4 else None) or 'uint'} {names.give('padding')}{array}"
 
     def _launch(self, words: _Words) -> list[str]:
         """The launch words: push constants, or a buffer where the device has too few of them."""
         head = "layout(push_constant) uniform"
         if words.binding is not None:
             head = f"layout(std430, set = 0, binding = {words.binding}) restrict readonly buffer"
-        members = [f"    {_WORD_TYPES[w.type]} {self.globals.word_names[w]};" for w in words.words]
+        members = [f"    {GLSL_TYPES[w.type]} {self.globals.word_names[w]};" for w in words.words]
         return [f"{head} {self.launch_name} {{", *members, "};"]
 
     def _buffer(self, number: int, block: Block) -> list[str]:
         qualifiers = "".join(f"{q} " for q in block.qualifiers)
         # std430 would put vectors of three components 16 bytes apart.
         is_packed = isinstance(block.element, Vector) and block.element.count == 3
-        base, suffix = type_text(block.element, self.globals.struct_names, packed=is_packed)
+        base, suffix = type_text(block.element, self.globals.struct_names, self.forms, packed=is_packed)
+        if isinstance(block.element, Scalar):
+            base = self.forms.buffered(block.element) or base
         is_precise = self.kernel.precise and block.access.writes and holds_float(block.element)
         member = f"{'precise ' if is_precise else ''}{base} {self._name(block)}"
         lines = []
         names = list(dict.fromkeys(p.name for p in block.params))
         if block.element != block.params[0].element:
-            lines.append(f"// The memory of {_listed(names)} as {_type_name(block.element)}s.")
+            in_parts = self.forms.packs(block.params[0].element) and block.element == UINT32
+            text = "in words of 32 bits" if in_parts else f"as {_type_name(block.element)}s"
+            lines.append(f"// The memory of {_listed(names)} {text}.")
         elif len(names) > 1:
             lines.append(f"// The memory of {_listed(names)}.")
         return [
@@ -218,23 +269,16 @@ class _Shader:
 
     def _thread_variables(self) -> list[str]:
         names = self.globals.variable_names
-        return [f"{type_text(v.type, {})[0]} {names[v.name]};" for v in self.kernel.thread_variables]
+        return [f"{type_text(v.type, {}, self.forms)[0]} {names[v.name]};" for v in self.kernel.thread_variables]
 
     def _tile_statics(self) -> list[str]:
         lines = []
         for variable in self.kernel.tile_statics:
-            base, suffix = type_text(variable.type, self.globals.struct_names)
+            base, suffix = type_text(variable.type, self.globals.struct_names, self.forms)
             qualifier = "precise " if self.kernel.precise and holds_float(variable.type) else ""
             name = self.globals.variable_names[variable.name]
             lines.append(f"shared {qualifier}{base} {name}{suffix};")
         return lines
-
-
-def _shared_bytes(kind: Type) -> int:
-    """What tile_static memory of a type may take: three components may be as far apart as four."""
-    if isinstance(kind, Array):
-        return kind.count * _shared_bytes(kind.element)
-    return 16 if isinstance(kind, Vector) and kind.count == 3 else kind.size
 
 
 def _float_loops(kernel: Kernel) -> list[tuple[str, str]]:
@@ -249,7 +293,7 @@ def _float_loops(kernel: Kernel) -> list[tuple[str, str]]:
 
 def _type_name(kind: Type) -> str:
     """A type in the name of a container's memory: ``uint``, or a struct's name."""
-    return GLSL_TYPES[kind.name] if isinstance(kind, (Scalar, Vector)) else str(kind)
+    return GLSL_TYPES.get(kind.name, kind.name) if isinstance(kind, (Scalar, Vector)) else str(kind)
 
 
 def _listed(names: list[str]) -> str:
@@ -276,7 +320,7 @@ def _candidate_words(kernel: Kernel) -> list[PushWord]:
             words.append(PushWord("offset", buffer.name, 0, "int32"))
             words += [PushWord("stride", buffer.name, d, "int32") for d in dims]
     for scalar in kernel.scalars:
-        kind = "uint32" if scalar.type.kind == "bool" else scalar.type.name
+        kind = {"bool": "uint32", "float16": "float32"}.get(scalar.type.name, scalar.type.name)
         words.append(PushWord("scalar", scalar.name, 0, kind))  # type: ignore[arg-type]
     words += [grid_word("domain", d) for d in range(kernel.rank if kernel.tile is None else 0)]
     words += [grid_word("tiles", d) for d in range(kernel.rank)]
@@ -297,7 +341,13 @@ def _description(kernel: Kernel) -> list[str]:
         tile += f" as loops of {count} lanes" if count > 1 else " as loops"
     lines = [f"// {kernel.name}: {tile}{', precise' if kernel.precise else ''}"]
     rows = [(b.name, f"{b.element}, rank {b.rank}{_use(table[b.name])}") for b in kernel.buffers]
-    rows += [(s.name, str(s.type)) for s in kernel.scalars]
+    names = {s.name for s in kernel.scalars}
+    for scalar in kernel.scalars:
+        double = f"{scalar.name} {FLOAT64}"
+        if double in names:
+            rows.append((scalar.name, f"{scalar.type}, and as {FLOAT64}"))
+        elif scalar.name.partition(" ")[2] != FLOAT64.name:
+            rows.append((scalar.name, str(scalar.type)))
     rows += [(name, f"constant {value}") for name, value in kernel.constants]
     width = max((len(name) for name, _ in rows), default=0)
     lines += [f"//   {name:<{width}}  {text}" for name, text in rows]
@@ -316,7 +366,7 @@ def _rows_of_four(kernel: Kernel) -> list[str]:
 
 
 def _extensions(kernel: Kernel, target: Target) -> list[str]:
-    """What is beyond GLSL 4.50: hints for loops, subgroups, and barriers of theirs."""
+    """What is beyond GLSL 4.50: hints for loops, subgroups and barriers of theirs, types of other sizes."""
     statements = [s for function in (*kernel.functions, kernel.body) for s in walk_statements(function.body)]
     texts = [text for s in statements if isinstance(s, Barrier) for text in fence_glsl(s.fence, target)]
     hints = any(isinstance(s, For) and s.unroll for s in statements)
@@ -325,7 +375,22 @@ def _extensions(kernel: Kernel, target: Target) -> list[str]:
         used |= set(SUBGROUPS[node.name].needs) if isinstance(node, Subgroup) else {"basic"}
     names = ["GL_EXT_control_flow_attributes"] if hints else []
     names += [f"GL_KHR_shader_subgroup_{name}" for name in OPERATIONS if name in used]
+    names += _type_extensions(types_in_use(kernel), Forms(target.types))
     return [f"#extension {name} : require" for name in names]
+
+
+def _type_extensions(types: Iterable[Scalar], forms: Forms) -> list[str]:
+    """For integers of 64 bits, and for small types where the device has them."""
+    names = set()
+    for kind in types:
+        if kind in (INT64, UINT64):
+            names.add("explicit_arithmetic_types_int64")
+        elif kind.bits < 32:
+            if not forms.packs(kind):
+                names.add(f"{kind.bits}bit_storage")
+            if forms.computes(kind):
+                names.add(f"explicit_arithmetic_types_{'float16' if kind == FLOAT16 else f'int{kind.bits}'}")
+    return [f"GL_EXT_shader_{name}" for name in sorted(names)]
 
 
 def _sizes(sizes: tuple[int, ...]) -> str:

@@ -12,6 +12,7 @@ from vkamp.emit.helpers import GLSL_TYPES
 from vkamp.emit.names import Namer
 from vkamp.emit.places import is_float_atomic
 from vkamp.emit.scopes import BODY_START, Plan, Position, assigned_in, plan
+from vkamp.emit.small import Forms
 from vkamp.emit.threads import thread_lines
 from vkamp.errors import Span, UnsupportedFeatureError
 from vkamp.ir.access import memory_type, own_nodes
@@ -85,15 +86,21 @@ class Line:
     span: Span | None = None
 
 
-def type_text(kind: Type, struct_names: dict[Struct, str], *, packed: bool = False) -> tuple[str, str]:
-    """A type as GLSL writes it around a name: ``("float", "[2][3]")``; ``packed``: vectors as arrays of scalars."""
+def type_text(
+    kind: Type, struct_names: dict[Struct, str], forms: Forms, *, packed: bool = False, kept: bool = False
+) -> tuple[str, str]:
+    """A type as GLSL writes it around a name: ``("float", "[2][3]")``; ``packed``: vectors as arrays of scalars;
+    ``kept``: in an array or struct, where small types may have a form of their own."""
     if isinstance(kind, Vector) and packed:
         return GLSL_TYPES[kind.element.name], f"[{kind.count}]"
-    if isinstance(kind, (Scalar, Vector)):
+    if isinstance(kind, Scalar):
+        small = forms.kept(kind) if kept else forms.value(kind)
+        return small or GLSL_TYPES[kind.name], ""
+    if isinstance(kind, Vector):
         return GLSL_TYPES[kind.name], ""
     if isinstance(kind, Struct):
         return struct_names[kind], ""
-    base, suffix = type_text(kind.element, struct_names, packed=packed)
+    base, suffix = type_text(kind.element, struct_names, forms, packed=packed, kept=True)
     return base, "".join(f"[{n}]" for n in kind.shape) + suffix
 
 
@@ -135,7 +142,7 @@ class _FunctionPrinter:
         self.local_names = self._local_names()
         self.results = self._result_names()
         self.precise = self._precise_variables() if self.kernel.precise else set()
-        self.ranges = Ranges(function, self.kernel.tile, self.kernel.lanes)
+        self.ranges = Ranges(function, self.kernel.tile, self.kernel.lanes, shared.unit)
         self.seen_names: dict[str, str] = {}
         self.seen_in_scope: list[set[str]] = []
         self.threads = self._thread_names()
@@ -235,7 +242,7 @@ class _FunctionPrinter:
             params.append(f"out {self._declaration(kind, name, holds_float(kind))}")
         result = "void"
         if len(results) == 1:
-            result = type_text(results[0], self.shared.struct_names)[0]
+            result = type_text(results[0], self.shared.struct_names, self.shared.forms)[0]
             if self.kernel.precise and holds_float(results[0]):
                 result = f"precise {result}"
         return f"{result} {self.shared.function_names[self.function.name]}({', '.join(params)})"
@@ -246,7 +253,7 @@ class _FunctionPrinter:
         return f"inout {text}" if param.name in self.written else text
 
     def _declaration(self, kind: Type, name: str, is_precise: bool) -> str:
-        base, suffix = type_text(kind, self.shared.struct_names)
+        base, suffix = type_text(kind, self.shared.struct_names, self.shared.forms)
         qualifier = "precise " if is_precise and self.kernel.precise else ""
         return f"{qualifier}{base} {name}{suffix}"
 
@@ -335,6 +342,10 @@ class _FunctionPrinter:
         if isinstance(place, Local) and self._declares(position, place.variable):
             self.add(f"{self._declared(place.variable)} = {text(value)};", statement.span)
             return
+        value = self.expressions.for_memory(place, value)
+        if self.expressions.is_part(place):
+            self.add(f"{self.expressions.store(place, text(value))};", statement.span)
+            return
         if isinstance(place.type, Vector) and is_packed(place):
             self._assign_packed(place, value, text, statement.span)
             return
@@ -348,7 +359,7 @@ class _FunctionPrinter:
                 left = self.expressions.place(place)
                 self.add(f"{left} {sign}= {text(right)};", statement.span)
                 return
-        self.add(f"{self.expressions.place(place)} = {text(value)};", statement.span)
+        self.add(f"{self.expressions.place(place)} = {self.expressions.as_kept(place, text(value))};", statement.span)
 
     def _assign_packed(self, place: Place, value: Expr, text: Callable[[Expr], str], span: Span) -> None:
         """Stores a vector, or some components of one, in an array of its components."""
@@ -415,7 +426,7 @@ class _FunctionPrinter:
         own = position in self.plan.headers
         counter = name if own else self.names.give(f"{name}_counter")
         stop = self._bound(statement.stop, changed, f"{name}_stop", statement.span)
-        kind = type_text(statement.variable.type, {})[0]
+        kind = type_text(statement.variable.type, {}, self.shared.forms)[0]
         start = self.expressions.plain(statement.start)
         if step is None:
             by = self._bound(statement.step, changed, f"{name}_step", statement.span)
@@ -465,7 +476,7 @@ class _FunctionPrinter:
         text = self.expressions.plain(bound)
         if _is_simple_and_fixed(bound, changed):
             return text
-        kind = type_text(bound.type, {})[0]
+        kind = type_text(bound.type, {}, self.shared.forms)[0]
         free = self.names.give(name)
         self.add(f"const {kind} {free} = {text};", span)
         return free

@@ -22,10 +22,9 @@ from vkamp.front.values import (
     Value,
     ViewRef,
 )
-from vkamp.ir.types import Scalar
+from vkamp.ir.types import SCALARS, SMALL, Scalar
 from vkamp.lang import device
 from vkamp.lang.container import Container
-from vkamp.lang.dtypes import device_feature, dtype_name
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
 from vkamp.lang.subgroups import SubgroupFunction, SubgroupNamespace
 
@@ -252,8 +251,9 @@ def plain_call(target: Any, first: str) -> str:
 
 def phrase(kind: Scalar | None) -> str:
     """The values of a scalar type, for messages about what does not fit."""
-    if kind is None or kind.name == "float32":
-        return "numbers from -3.4028235e38 to 3.4028235e38"
+    if kind is None or kind.kind == "float":
+        most = {"float16": "65504", "float64": "1.7976931348623157e308"}.get(kind.name if kind else "", "3.4028235e38")
+        return f"numbers from -{most} to {most}"
     bits = kind.bits
     low, high = (0, (1 << bits) - 1) if kind.kind == "uint" else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
     return f"whole numbers from {low} to {high}"
@@ -263,17 +263,14 @@ def phrase(kind: Scalar | None) -> str:
 
 
 def refused_dtype(dtype: np.dtype[Any], span: Span, text: str) -> AmpError:
-    """The error for a dtype that a kernel can't use: some devices have it, or none does."""
+    """The error for a dtype that no kernel can use."""
     if dtype.subdtype is not None:
         return refused_dtype(dtype.subdtype[0], span, text)
     for name in dtype.names or ():
-        if dtype[name].subdtype is not None or dtype[name].name not in ("float32", "int32", "uint32"):
+        if dtype[name].subdtype is not None or not _is_element(dtype[name]):
             return refused_dtype(dtype[name], span, text)
-    feature = device_feature(dtype)
-    if dtype.kind == "b":
-        return diagnostic("VKA305", span)
-    if feature is None:
-        return diagnostic("VKA110", span, text=text)
-    instead = {"f": "float32", "i": "int32", "u": "uint32"}[dtype.kind]
-    advice = f"use {instead}: `.astype(np.{instead})` on the host, `amp.{instead}` in the kernel"
-    return diagnostic("VKA304", span, type=dtype_name(dtype), feature=feature, advice=advice)
+    return diagnostic("VKA305" if dtype.kind == "b" else "VKA110", span, text=text)
+
+
+def _is_element(dtype: np.dtype[Any]) -> bool:
+    return dtype.name in SMALL or (dtype.name in SCALARS and dtype.kind != "b")

@@ -30,6 +30,7 @@ from vkamp.front.signature import (
     TupleType,
     VectorType,
     free_names,
+    in_double,
     is_number,
     read_name,
     struct_name,
@@ -40,12 +41,14 @@ from vkamp.ir.types import (
     FLOAT32,
     INT32,
     SCALARS,
+    SMALL,
     UINT32,
     VECTORS,
     Scalar,
     Struct,
     from_dtype,
     int_range,
+    promoted,
     scalar_fields,
 )
 from vkamp.lang.container import Container
@@ -240,7 +243,10 @@ def _number(out: Arguments, function: FunctionType, name: str, value: Any, *, ca
     weak = captured and isinstance(value, (int, float)) and not isinstance(value, (bool, np.generic))
     if weak:
         out.captured[name] = value
-    return ScalarType(kind, weak)
+    double = isinstance(value, float) and not isinstance(value, np.generic)
+    if double:
+        out.scalars[in_double(name)] = value
+    return ScalarType(kind, weak, double)
 
 
 def _scalar_type(function: FunctionType, name: str, value: Any) -> Scalar:
@@ -248,18 +254,24 @@ def _scalar_type(function: FunctionType, name: str, value: Any) -> Scalar:
         return BOOL
     if isinstance(value, np.generic):
         found = SCALARS.get(value.dtype.name)
+        if value.dtype.name in SMALL:
+            found = promoted(SMALL[value.dtype.name])
         if found is None:
             raise advice.refused_dtype(value.dtype, _span(function, name), value.dtype.name)
         return found
     if isinstance(value, float):
         if _LARGEST_FLOAT < abs(value) < math.inf:
-            raise AmpError(f"the argument `{name}` = {value} does not fit float32, the type of a Python float")
+            raise AmpError(
+                f"the argument `{name}` = {value} does not fit float32, the type of a Python float: "
+                f"pass amp.float64({value})"
+            )
         return FLOAT32
     low, high = int_range(INT32)
     if low <= value <= high:
         return INT32
     fits_unsigned = 0 <= value <= int_range(UINT32)[1]
-    hint = f": pass amp.uint32({value})" if fits_unsigned else ""
+    fits_long = -(1 << 63) <= value < 1 << 63
+    hint = f": pass amp.{'uint32' if fits_unsigned else 'int64'}({value})" if fits_unsigned or fits_long else ""
     raise AmpError(f"the argument `{name}` = {value} does not fit int32, the type of a Python int{hint}")
 
 

@@ -38,8 +38,7 @@ from vkamp.front.values import (
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES, BuiltinRow, TupleRow
 from vkamp.ir.fences import FENCES
-from vkamp.ir.rows import CLASSES
-from vkamp.ir.types import BOOL, FLOAT32, INT32, SCALARS, UINT32, Array, Scalar
+from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, SCALARS, SMALL, UINT32, Array, Scalar, promoted
 from vkamp.lang.device import MARK, MathFunction, MathTuple
 from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
@@ -79,7 +78,7 @@ _PYTHON_TUPLES = {
 
 _TYPES: dict[Any, Scalar] = {
     int: INT32, float: FLOAT32, bool: BOOL, np.bool_: BOOL,
-    np.int32: INT32, np.uint32: UINT32, np.float32: FLOAT32,
+    **{t.dtype.type: t for t in (*SCALARS.values(), *SMALL.values()) if t != BOOL},
 }  # fmt: skip
 
 
@@ -218,10 +217,11 @@ def _type_call(ctx: Context, target: type, node: ast.Call) -> Value:
             if kind.is_integer and isinstance(found.value, float) and math.isfinite(found.value)
             else found.value
         )
-        return Number(convert.literal(ctx, Constant(raw), kind, node))
+        return Number(convert.cast(convert.literal(ctx, Constant(raw), kind, node), promoted(kind), span))
     if kind == BOOL:
         return Number(convert.truth(found.expr, span))
-    return Number(convert.cast(found.expr, kind, span))
+    # A small integer is one in memory only: as a value it is an int32 in its range.
+    return Number(convert.cast(convert.convert(ctx, found, kind, node), promoted(kind), span))
 
 
 def _no_cast(ctx: Context, target: type, node: ast.Call) -> NoReturn:
@@ -310,11 +310,16 @@ def _tuple_builtin(ctx: Context, row: TupleRow, node: ast.Call) -> Value:
     for value, part in zip(ctx.operands(*node.args), node.args, strict=True):
         number = convert.number(ctx, value, part)
         values.append(
-            Number(ctx.stable(convert.convert(ctx, number, FLOAT32, part), "argument"))
+            Number(ctx.stable(convert.convert(ctx, number, _float_kind(number), part), "argument"))
             if isinstance(number, Number)
             else number
         )
     return TupleValue(tuple(_apply(ctx, part, values, node.args, node) for part in parts))
+
+
+def _float_kind(number: Number) -> Scalar:
+    """The float type in which functions take a number."""
+    return FLOAT64 if convert.scalar_type(number) == FLOAT64 else FLOAT32
 
 
 def _checked(ctx: Context, row: BuiltinRow, values: list[Value], node: ast.Call) -> Value:
@@ -333,21 +338,31 @@ def _apply(ctx: Context, row: BuiltinRow, values: list[Value], nodes: list[ast.e
     kinds: dict[str, Scalar] = {}
     for letter in set(row.params):
         members = [n for n, p in zip(numbers, row.params, strict=True) if p == letter]
-        kind = FLOAT32 if letter == "F" else convert.scalar_type(members[0])
-        if letter != "F":
-            found: Constant | Number = members[0]
-            for other in members[1:]:
-                kind = convert.common(found, other)
-                found = Number(ir.Const(ctx.span(node), kind, 0)) if kind != BOOL else other
+        kind = _common_kind(members, node, ctx)
+        if letter == "F":
+            kind = FLOAT64 if kind == FLOAT64 else FLOAT32
+        elif kind == FLOAT16:
+            # Functions compute in the types that C++ AMP has them for.
+            kind = FLOAT32
         kind = INT32 if kind == BOOL and letter != "B" else kind
-        if kind.name not in CLASSES[letter]:
-            wanted = CLASSES[letter]
+        if kind.name not in row.types(letter):
+            wanted = row.types(letter)
             example = f"amp.{wanted[0]}({ctx.text(nodes[row.params.index(letter)])})"
             ctx.fail("VKA315", node, name=row.name, accepts=" or ".join(wanted), given=kind, advice=example)
         kinds[letter] = kind
     args = tuple(convert.convert(ctx, n, kinds[p], part) for n, p, part in zip(numbers, row.params, nodes, strict=True))
     result = SCALARS[row.result] if row.result in SCALARS else kinds[row.result]
     return Number(ir.Builtin(ctx.span(node), result, row.name, args))
+
+
+def _common_kind(members: list[Constant | Number], node: ast.Call, ctx: Context) -> Scalar:
+    """The type in which the arguments of one class meet."""
+    kind = convert.scalar_type(members[0])
+    found: Constant | Number = members[0]
+    for other in members[1:]:
+        kind = convert.common(found, other)
+        found = Number(ir.Const(ctx.span(node), kind, 0)) if kind != BOOL else other
+    return kind
 
 
 # -- functions of the language -------------------------------------------------------------------------------------
@@ -374,7 +389,7 @@ def _c_division(ctx: Context, name: Any, node: ast.Call) -> Value:
     x, y, kind, _ = convert.arithmetic(ctx, left, right, node.args[0], node.args[1])
     if not kind.is_integer:
         example = f"amp.int32({ctx.text(node.args[0])})"
-        ctx.fail("VKA315", node, name=name, accepts="int32 or uint32", given=kind, advice=example)
+        ctx.fail("VKA315", node, name=name, accepts="integers", given=kind, advice=example)
     if isinstance(y, ir.Const) and y.value == 0:
         ctx.fail("VKA310", node.args[1])
     return Number(convert.integer_operation(ctx.span(node), kind, name, x, y))

@@ -319,7 +319,7 @@ class Context:
                     parts[i], at = self.temporary("at", part, at), at + 1
             return with_view_parts(value, iter(parts)), at
         if isinstance(value, Number) and contains_load(value.expr):
-            return Number(self.temporary("value", value.expr, at), value.weak), at + 1
+            return Number(self.temporary("value", value.expr, at), value.weak, value.double), at + 1
         if isinstance(value, TupleValue):
             items = []
             for item in value.items:

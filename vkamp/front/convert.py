@@ -23,7 +23,9 @@ from vkamp.ir.neutral import NEUTRAL_LEFT, NEUTRAL_RIGHT
 from vkamp.ir.types import (
     BOOL,
     FLOAT32,
+    FLOAT64,
     INT32,
+    SMALL,
     Array,
     Scalar,
     Struct,
@@ -31,6 +33,7 @@ from vkamp.ir.types import (
     Vector,
     common_type,
     int_range,
+    promoted,
 )
 from vkamp.lang.device import tdiv, trem
 
@@ -42,10 +45,12 @@ __all__ = [
     "condition",
     "constant_int",
     "convert",
+    "double_of",
     "index_expr",
     "integer_operation",
     "literal",
     "misfit",
+    "narrowed",
     "natural",
     "no_constant",
     "no_number",
@@ -58,19 +63,23 @@ __all__ = [
 
 
 def number(ctx: Context, value: Value, node: ast.expr) -> Constant | Number:
-    """The value as a number; loads an element; anything else is refused."""
+    """The value as a number; loads an element, and promotes a small integer; anything else is refused."""
     if isinstance(value, Constant) or (isinstance(value, Number) and isinstance(value.expr.type, Scalar)):
         return value
     if isinstance(value, Element) and isinstance(value.place.type, Scalar):
-        place = value.place
-        return Number(ir.Load(ctx.span(node), place.type, place))
+        return Number(_loaded(ctx.span(node), value.place))
     if isinstance(value, ArrayRef) and isinstance(value.place.type, Array):
         kind = value.place.type
         if kind.shape == () and isinstance(kind.element, Scalar):
             span = ctx.span(node)
-            place = ir.ArrayElement(span, kind.element, value.place, ())
-            return Number(ir.Load(span, kind.element, place))
+            return Number(_loaded(span, ir.ArrayElement(span, kind.element, value.place, ())))
     no_number(ctx, value, node)
+
+
+def _loaded(span: Span, place: ir.Place) -> ir.Expr:
+    """The value of a scalar in memory."""
+    assert isinstance(place.type, Scalar)
+    return cast(ir.Load(span, place.type, place), promoted(place.type), span)
 
 
 def vector(ctx: Context, value: Value, node: ast.expr) -> ir.Expr | None:
@@ -124,11 +133,16 @@ def literal(ctx: Context, value: Constant, kind: Scalar, node: ast.AST | Span) -
         wide = float(raw)
     except OverflowError:
         wide = math.inf
-    with np.errstate(over="ignore"):
-        rounded = float(np.float32(wide))
+    rounded = _rounded(wide, kind)
     if math.isinf(rounded) and not (isinstance(raw, float) and math.isinf(raw)):
         misfit(ctx, span, raw, kind, "use a smaller number, or math.inf")
     return ir.Const(span, kind, rounded)
+
+
+def _rounded(value: float, kind: Scalar) -> float:
+    """The nearest number that a float type has."""
+    with np.errstate(over="ignore"):
+        return float(np.array(value).astype(kind.dtype))
 
 
 def misfit(ctx: Context, span: Span, raw: bool | int | float, kind: Scalar, help_text: str) -> NoReturn:
@@ -143,11 +157,16 @@ def _integer_advice(value: int, kind: Scalar) -> str:
     if kind.kind == "uint":
         if value == -1:
             return (
-                "for all bits set write 0xFFFFFFFF; to compute below zero convert the other operand, `amp.int32(...)`"
+                f"for all bits set write 0x{int_range(kind)[1]:X}; to compute below zero convert the other operand, "
+                "`amp.int32(...)`"
             )
         return "use a number that fits, or convert the other operand, `amp.int32(...)`" if value < 0 else "use less"
-    if 0 <= value < 1 << 32:
+    if kind.bits < 32:
+        return f"use a number that fits, or its lower bits: `amp.{kind}(amp.int32({value}))`"
+    if kind == INT32 and 0 <= value < 1 << 32:
         return f"use a number that fits, or compute in uint32: `amp.uint32({value})`"
+    if kind.bits < 64 and -(1 << 63) <= value < 1 << 63:
+        return f"use a number that fits, or compute in int64 where the device has it: `amp.int64({value})`"
     return "use a number that fits, or a float"
 
 
@@ -166,6 +185,8 @@ def cast(expr: ir.Expr, kind: Scalar, span: Span) -> ir.Expr:
         value = _cast_constant(expr.value, kind)
         if value is not None:
             return ir.Const(span, kind, value)
+    if kind.name in SMALL and expr.type.kind == "float":  # type: ignore[union-attr]
+        expr = ir.Cast(span, INT32, expr)
     return ir.Cast(span, kind, expr)
 
 
@@ -173,12 +194,12 @@ def _cast_constant(value: bool | int | float, kind: Scalar) -> bool | int | floa
     if kind == BOOL:
         return bool(value)
     if kind.kind == "float":
-        return float(np.float32(float(value)))
+        return _rounded(float(value), kind)
+    low, high = int_range(kind)
     if isinstance(value, float):
-        low, high = int_range(kind)
         return int(value) if math.isfinite(value) and low <= int(value) <= high else None
-    wrapped = int(value) & 0xFFFFFFFF
-    return wrapped - (1 << 32) if kind.kind == "int" and wrapped >= 1 << 31 else wrapped
+    wrapped = int(value) & ((1 << kind.bits) - 1)
+    return wrapped - (1 << kind.bits) if wrapped > high else wrapped
 
 
 def convert(ctx: Context, value: Constant | Number, kind: Scalar, node: ast.expr) -> ir.Expr:
@@ -187,7 +208,27 @@ def convert(ctx: Context, value: Constant | Number, kind: Scalar, node: ast.expr
         if isinstance(value.value, bool) and kind != BOOL:
             return literal(ctx, Constant(int(value.value)), kind, node)
         return literal(ctx, value, kind, node)
+    if kind == FLOAT64 and value.double is not None:
+        return _in_double(ctx, value.double)
     return cast(value.expr, kind, ctx.span(node))
+
+
+def _in_double(ctx: Context, expr: ir.Expr) -> ir.Expr:
+    """Declares the launch's floats that an expression takes in double precision."""
+    for node in ir.walk(expr):
+        if isinstance(node, ir.ScalarValue) and node.name not in ctx.module.scalars:
+            ctx.module.scalars[node.name] = ir.ScalarParam(node.name, FLOAT64, node.span)
+    return expr
+
+
+def double_of(value: Constant | Number, span: Span) -> ir.Expr | None:
+    """A weak number in double precision, to compute with it so as well."""
+    if isinstance(value, Constant):
+        known = isinstance(value.value, float) or abs(value.value) < 1 << 53
+        return ir.Const(span, FLOAT64, float(value.value)) if known else None
+    if value.double is None and scalar_type(value).is_integer:
+        return cast(value.expr, FLOAT64, span)
+    return value.double
 
 
 def common(left: Constant | Number, right: Constant | Number) -> Scalar:
@@ -334,11 +375,25 @@ def index_expr(ctx: Context, value: Value, node: ast.expr) -> ir.Expr:
     if not kind.is_integer:
         given = advice.with_article(kind)
         ctx.fail("VKA314", node, text=ctx.text(node), given=given, advice=whole_number(ctx, found, node))
-    expr = natural(ctx, found, node)
+    expr = narrowed(natural(ctx, found, node))
     if not isinstance(expr, ir.Const) and all(_is_constant_part(n) for n in ir.walk(expr)):
         # Kept from a compiler of shaders, which would compute it, and refuse the whole shader if it is out of range.
         return ctx.temporary("index", expr)
     return expr
+
+
+def narrowed(expr: ir.Expr) -> ir.Expr:
+    """A subscript or count of 64 bits in 32: what is too large or negative stays so."""
+    kind = expr.type
+    assert isinstance(kind, Scalar)
+    if kind.bits != 64:
+        return expr
+    if isinstance(expr, ir.Const):
+        return ir.Const(expr.span, INT32, min(max(int(expr.value), -1), int_range(INT32)[1]))
+    least, most = ir.Const(expr.span, kind, -1), ir.Const(expr.span, kind, int_range(INT32)[1])
+    if kind.kind == "int":
+        expr = ir.Builtin(expr.span, kind, "max", (expr, least))
+    return cast(ir.Builtin(expr.span, kind, "min", (expr, most)), INT32, expr.span)
 
 
 def _is_constant_part(node: ir.Node) -> bool:

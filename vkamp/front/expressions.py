@@ -32,7 +32,7 @@ from vkamp.front.values import (
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.fences import FENCES
-from vkamp.ir.types import BOOL, FLOAT32, INT32, Array, Scalar, Struct, Vector
+from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Array, Scalar, Struct, Vector
 
 __all__ = ["binary", "select_element", "thread_index"]
 
@@ -152,8 +152,10 @@ def binary(
     span = ctx.span(node)
     if isinstance(op, ast.Div):
         if kind.kind != "float":
-            x, y = convert.cast(x, FLOAT32, x.span), convert.cast(y, FLOAT32, y.span)
-        return Number(ir.Binary(span, FLOAT32, "div", x, y), weak)
+            # As numpy has it: the quotient of 64-bit integers is a float64, where nothing is lost.
+            kind = FLOAT64 if kind.bits == 64 else FLOAT32
+            x, y = convert.cast(x, kind, x.span), convert.cast(y, kind, y.span)
+        return Number(ir.Binary(span, kind, "div", x, y), weak, _in_double("div", a, b, span, weak))
     if type(op) in _BITWISE:
         if convert.scalar_type(a) == BOOL and convert.scalar_type(b) == BOOL:
             kind, x, y = (
@@ -166,7 +168,21 @@ def binary(
         return Number(convert.integer_operation(span, kind, _BITWISE[type(op)], x, y), weak)
     if isinstance(op, (ast.FloorDiv, ast.Mod)) and kind.is_integer and _is_zero(y):
         ctx.fail("VKA310", right_node)
-    return Number(convert.integer_operation(span, kind, _ARITHMETIC[type(op)], x, y), weak)
+    name = _ARITHMETIC[type(op)]
+    if kind == FLOAT16 and name in ("floordiv", "floormod"):
+        # As numpy does, in float32.
+        x, y = convert.cast(x, FLOAT32, x.span), convert.cast(y, FLOAT32, y.span)
+        return Number(convert.cast(ir.Binary(span, FLOAT32, name, x, y), FLOAT16, span))
+    double = _in_double(name, a, b, span, weak and kind == FLOAT32)
+    return Number(convert.integer_operation(span, kind, name, x, y), weak, double)
+
+
+def _in_double(name: Any, a: Constant | Number, b: Constant | Number, span: Span, weak: bool) -> ir.Expr | None:
+    """A weak result in double precision, which it takes beside a float64."""
+    left, right = convert.double_of(a, span), convert.double_of(b, span)
+    if not weak or left is None or right is None:
+        return None
+    return ir.Binary(span, FLOAT64, name, left, right)
 
 
 def _bad_operands(ctx: Context, op: ast.AST, node: ast.AST, a: Constant | Number, b: Constant | Number) -> NoReturn:
@@ -229,7 +245,7 @@ def _shift(
         _bad_operands(ctx, op, node, a, b)
     kind = INT32 if kind == BOOL else kind
     value = convert.convert(ctx, a, kind, left_node)
-    count = convert.convert(ctx, b, INT32 if count_kind == BOOL else count_kind, right_node)
+    count = convert.narrowed(convert.convert(ctx, b, INT32 if count_kind == BOOL else count_kind, right_node))
     if isinstance(count, ir.Const) and not 0 <= count.value < kind.bits:
         ctx.fail("VKA318", right_node, count=count.value)
     name: Any = "shl" if isinstance(op, ast.LShift) else "shr"
@@ -262,8 +278,12 @@ def _power(
         for _ in range(b.value - 1):
             result = ir.Binary(span, kind, "mul", result, base)
         return Number(result)
-    if convert.common(a, b).kind != "float":
+    common = convert.common(a, b)
+    if common.kind != "float":
         ctx.fail("VKA319", right_node, text=ctx.text(right_node))
+    if common == FLOAT64:
+        example = f"amp.float32({ctx.text(left_node)}) ** {ctx.text(right_node)}"
+        ctx.fail("VKA315", node, name="pow", accepts="float32", given=common, advice=example)
     args = (
         convert.convert(ctx, a, FLOAT32, left_node),
         convert.convert(ctx, b, FLOAT32, right_node),
@@ -305,11 +325,12 @@ def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
     if kind == BOOL:
         kind, operand = INT32, convert.cast(operand, INT32, span)
     if isinstance(node.op, ast.UAdd):
-        return Number(operand, found.weak)
+        return Number(operand, found.weak, found.double)
     if isinstance(node.op, ast.USub):
         if isinstance(operand, ir.Const) and kind.is_integer:
             return Number(convert.integer_operation(span, kind, "sub", ir.Const(span, kind, 0), operand), found.weak)
-        return Number(ir.Unary(span, kind, "neg", operand), found.weak)
+        double = None if found.double is None else ir.Unary(span, FLOAT64, "neg", found.double)
+        return Number(ir.Unary(span, kind, "neg", operand), found.weak, double)
     if kind.kind == "float":
         ctx.fail("VKA302", node, op="~", what=kind, advice="convert the operand first, `amp.int32(...)`")
     if isinstance(operand, ir.Const):
@@ -492,7 +513,7 @@ def _chain(ctx: Context, node: ast.Compare) -> Value:
             found = convert.number(ctx, value, term) if vector is None else Number(vector)
             assert isinstance(found, Number)
             simple = isinstance(found.expr, ir.Load) and isinstance(found.expr.place, ir.Local)
-            value = Number(found.expr if simple else ctx.stable(found.expr), found.weak)
+            value = Number(found.expr if simple else ctx.stable(found.expr), found.weak, found.double)
         values.append(value)
         if k == 0:
             continue

@@ -43,7 +43,7 @@ def _subject(ctx: Context, node: ast.expr, value: Constant | Number) -> ast.Name
     if isinstance(value, Number) and not isinstance(
         value.expr, (ir.Const, ir.ScalarValue, ir.ThreadIndex, ir.SubgroupIndex)
     ):
-        kept = Number(ctx.temporary("subject", value.expr), value.weak)
+        kept = Number(ctx.temporary("subject", value.expr), value.weak, value.double)
     ctx.slots[text] = Slot(kept, ctx.span(node), "alias")
     if ctx.assigned is not None:
         ctx.assigned.add(text)

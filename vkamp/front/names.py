@@ -22,6 +22,7 @@ from vkamp.front.signature import (
     ScalarType,
     StructType,
     VectorType,
+    in_double,
     is_number,
     read_name,
 )
@@ -37,7 +38,7 @@ from vkamp.front.values import (
     Value,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import INT32, SCALARS, Array, Struct, Vector, scalar_fields
+from vkamp.ir.types import FLOAT64, INT32, SCALARS, SMALL, Array, Struct, Vector, promoted, scalar_fields
 from vkamp.lang.device import MathNamespace
 from vkamp.lang.subgroups import HABITS, SubgroupNamespace
 
@@ -60,6 +61,8 @@ def constant_value(value: Any, span: Span) -> Value | None:
         return Constant(bool(value))
     if isinstance(value, np.number):
         kind = SCALARS.get(value.dtype.name)
+        if value.dtype.name in SMALL:
+            kind = promoted(SMALL[value.dtype.name])
         if kind is None:
             raise advice.refused_dtype(value.dtype, span, value.dtype.name)
         return Number(ir.Const(span, kind, value.item()))
@@ -85,7 +88,8 @@ def bind_argument(module: Module, name: str, kind: ArgType, span: Span) -> Value
         module.buffers[name] = param
         return BufferRef(param)
     if isinstance(kind, ScalarType):
-        return Number(_scalar(module, name, kind, span), kind.weak)
+        double = ir.ScalarValue(span, FLOAT64, in_double(name)) if kind.double else None
+        return Number(_scalar(module, name, kind, span), kind.weak, double)
     if isinstance(kind, IndexType):
         items = tuple(Number(_scalar(module, f"{name}_{k}", ScalarType(INT32), span)) for k in range(kind.rank))
         return TupleValue(items, kind.kind)
@@ -113,10 +117,14 @@ def _bind_struct(module: Module, name: str, kind: Struct, span: Span) -> Value:
 def assemble(module: Module, name: str, variable: ir.Variable, span: Span) -> list[ir.Stmt]:
     """The statements that put a struct of the launch together from its numbers."""
     root = ir.Local(span, variable.type, variable)
-    return [
-        ir.Assign(span, member_at(root, path), _scalar(module, "_".join((name, *path)), ScalarType(scalar), span))
-        for path, scalar, _ in scalar_fields(variable.type)
-    ]
+    out: list[ir.Stmt] = []
+    for path, scalar, _ in scalar_fields(variable.type):
+        kind = promoted(scalar)
+        value = _scalar(module, "_".join((name, *path)), ScalarType(kind), span)
+        if kind != scalar:
+            value = ir.Cast(span, scalar, value)
+        out.append(ir.Assign(span, member_at(root, path), value))
+    return out
 
 
 def member_at(place: ir.Place, path: tuple[str, ...]) -> ir.Place:

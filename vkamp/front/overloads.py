@@ -22,6 +22,7 @@ from vkamp.front.values import (
     Value,
     ViewRef,
 )
+from vkamp.ir.types import Scalar, promoted
 from vkamp.lang import overloads
 from vkamp.lang.kernel import DeviceFunction
 from vkamp.lang.overloads import Kind
@@ -38,7 +39,7 @@ def _kind(value: Value) -> Kind:
         return overloads.kind_of_dtype(convert.scalar_type(value).dtype)
     if isinstance(value, (Number, Element)):
         kind = value.expr.type if isinstance(value, Number) else value.place.type
-        return overloads.kind_of_dtype(kind.dtype)
+        return overloads.kind_of_dtype((promoted(kind) if isinstance(kind, Scalar) else kind).dtype)
     if isinstance(value, (BufferRef, ViewRef)):
         return overloads.CONTAINER
     if isinstance(value, ThreadRef):

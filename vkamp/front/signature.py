@@ -31,6 +31,7 @@ __all__ = [
     "TupleType",
     "VectorType",
     "free_names",
+    "in_double",
     "is_number",
     "local_names",
     "loop_counters",
@@ -52,10 +53,14 @@ class BufferType:
 
 @dataclass(frozen=True)
 class ScalarType:
-    """A number by value; ``weak``: a captured Python number, which takes the type of what it meets."""
+    """A number by value; ``weak``: a captured Python number, which takes the type of what it meets.
+
+    ``double``: a Python float, which is handed over in double precision too where the kernel wants that.
+    """
 
     type: Scalar
     weak: bool = False
+    double: bool = False
 
 
 @dataclass(frozen=True)
@@ -247,6 +252,11 @@ def read_name(function: FunctionType, name: str) -> tuple[str, Any] | None:
     table = builtins if isinstance(builtins, dict) else vars(builtins)
     value = table.get(name, _MISSING)
     return None if value is _MISSING else ("builtin", value)
+
+
+def in_double(name: str) -> str:
+    """The name under which a Python float is handed over in double precision."""
+    return f"{name} float64"
 
 
 def is_number(value: Any) -> bool:

@@ -159,7 +159,7 @@ def _assign(ctx: Context, node: ast.Assign) -> None:
         value = _settle(ctx, value)
         if isinstance(value, Number) and contains_load(value.expr) and _is_fresh(ctx, value.expr):
             # The first target must not take a call's result for itself: the others read it too.
-            value = Number(ctx.temporary("value", value.expr), value.weak)
+            value = Number(ctx.temporary("value", value.expr), value.weak, value.double)
     for target in node.targets:
         _store(ctx, target, value, node.value, node)
 
@@ -203,8 +203,8 @@ def _dtype_of(value: Value) -> np.dtype[Any] | None:
 
 
 _ANNOTATIONS: dict[Any, Scalar] = {
-    int: SCALARS["int32"], float: SCALARS["float32"], bool: BOOL, np.bool_: BOOL, np.int32: INT32,
-    np.uint32: SCALARS["uint32"], np.float32: SCALARS["float32"],
+    int: SCALARS["int32"], float: SCALARS["float32"], bool: BOOL, np.bool_: BOOL,
+    **{t.dtype.type: t for t in SCALARS.values() if t != BOOL},
 }  # fmt: skip
 
 
@@ -357,7 +357,7 @@ def _settle(ctx: Context, value: Value) -> Value:
             return Element(load.place)
         return Number(load)
     if isinstance(value, Number) and contains_load(value.expr) and not _is_fresh(ctx, value.expr):
-        return Number(ctx.temporary("value", value.expr), value.weak)
+        return Number(ctx.temporary("value", value.expr), value.weak, value.double)
     return value
 
 
@@ -380,7 +380,7 @@ def _store_place(
     before = len(ctx.block)
     owner = ctx.expr(target)
     if len(ctx.block) > before and isinstance(value, Number) and contains_load(value.expr):
-        value = Number(ctx.temporary("value", value.expr, before), value.weak)
+        value = Number(ctx.temporary("value", value.expr, before), value.weak, value.double)
     if isinstance(owner, ArrayRef) and isinstance(owner.place.type, Array) and owner.place.type.shape == ():
         owner = element_of(ir.ArrayElement(ctx.span(target), owner.place.type.element, owner.place, ()))
     if isinstance(owner, (BufferRef, ArrayRef, ViewRef)):

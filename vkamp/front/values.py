@@ -61,11 +61,13 @@ class Constant(Value):
 class Number(Value):
     """A scalar or short vector of the run time.
 
-    ``weak``: a captured Python number, which takes the type of what it meets.
+    ``weak``: a captured Python number, which takes the type of what it meets.  ``double``: the same float in double
+    precision, where Python's own is at hand.
     """
 
     expr: ir.Expr
     weak: bool = False
+    double: ir.Expr | None = None
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from vkamp.front import advice, convert
 from vkamp.front.context import Context
 from vkamp.front.values import Constant, Element, FieldMethod, Number, Value
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import BOOL, FLOAT32, VECTOR_LETTERS, VECTORS, Vector
+from vkamp.ir.types import BOOL, VECTOR_LETTERS, VECTORS, Vector
 from vkamp.lang.vectors import ShortVector, letters_of
 
 __all__ = ["attribute", "binary", "choice", "compare", "construct", "type_of_class", "unary"]
@@ -80,7 +80,7 @@ def construct(ctx: Context, kind: Vector, node: ast.Call) -> Value:
     values = ctx.operands(*node.args)
     span = ctx.span(node)
     if not values:
-        zero = ir.Const(span, kind.element, 0.0 if kind.element == FLOAT32 else 0)
+        zero = ir.Const(span, kind.element, 0.0 if kind.element.kind == "float" else 0)
         return Number(ir.Construct(span, kind, (zero,)))
     if len(values) == 1:
         vector = convert.vector(ctx, values[0], node.args[0])
@@ -121,9 +121,9 @@ def binary(
     kind = x.type
     assert isinstance(kind, Vector)
     symbol, name = _OPERATORS[type(op)]
-    if kind.element != FLOAT32 and name == "div":
+    if kind.element.kind != "float" and name == "div":
         name = "tdiv"
-    if not name or (kind.element == FLOAT32 and name not in _OF_FLOATS):
+    if not name or (kind.element.kind == "float" and name not in _OF_FLOATS):
         _no_operator(ctx, symbol, kind, node)
     constant = y.parts[0].value if isinstance(y, ir.Construct) and isinstance(y.parts[0], ir.Const) else None
     if name in ("tdiv", "trem") and constant == 0:
@@ -134,8 +134,9 @@ def binary(
 
 
 def _no_operator(ctx: Context, symbol: str, kind: Vector, node: ast.AST) -> NoReturn:
-    known = "+ - * /" if kind.element == FLOAT32 else "+ - * / % ^ | & ~ << >>"
-    help_text = "write `/`, which truncates" if symbol == "//" and kind.element != FLOAT32 else f"there are {known}"
+    is_float = kind.element.kind == "float"
+    known = "+ - * /" if is_float else "+ - * / % ^ | & ~ << >>"
+    help_text = "write `/`, which truncates" if symbol == "//" and not is_float else f"there are {known}"
     ctx.fail("VKA302", node, op=symbol, what=kind, advice=help_text)
 
 
@@ -166,7 +167,7 @@ def _repeated(ctx: Context, symbol: str, value: Value, beside: ir.Expr, node: as
     found = convert.number(ctx, value, part)
     given = convert.scalar_type(found)
     weak = given != BOOL and (isinstance(found, Constant) or found.weak)
-    if given != kind.element and not (weak and (kind.element == FLOAT32 or given != FLOAT32)):
+    if given != kind.element and not (weak and (kind.element.kind == "float" or given.kind != "float")):
         help_text = f"convert it: `amp.{kind.element}({ctx.text(part)})`"
         ctx.fail("VKA302", node, op=symbol, what=f"{kind} and {given}", advice=help_text)
     return ir.Construct(ctx.span(part), kind, (convert.convert(ctx, found, kind.element, part),))
@@ -185,7 +186,7 @@ def unary(ctx: Context, op: ast.unaryop, value: Value, node: ast.UnaryOp) -> Val
         if kind.element.kind == "uint":
             ctx.fail("VKA302", node, op="-", what=kind, advice=f"subtract it: `0 - {ctx.text(node.operand)}`")
         return Number(ir.Unary(ctx.span(node), kind, "neg", vector))
-    if kind.element == FLOAT32:
+    if kind.element.kind == "float":
         ctx.fail("VKA302", node, op="~", what=kind, advice=f"convert it first, `amp.int{kind.count}(...)`")
     return Number(ir.Unary(ctx.span(node), kind, "invert", vector))
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from vkamp.ir.direct3d import DIRECT3D_ROWS
+from vkamp.ir.doubles import with_double
 from vkamp.ir.precise import PRECISE_ROWS, PRECISE_TUPLES, ldexp, power
 from vkamp.ir.rows import AtomicRow, BuiltinRow, TupleRow, float_reference
 
@@ -128,20 +129,25 @@ float pow_c(float x, float y) {
 }
 """
 
+
+def _by_type(of_integers: str, of_floats: str) -> dict[str, str]:
+    """The GLSL of a row for numbers, by their type."""
+    integers = dict.fromkeys(("int32", "uint32", "int64", "uint64"), of_integers)
+    return integers | dict.fromkeys(("float32", "float64"), of_floats)
+
+
 _ROWS = (
     # Plain Python functions; for numbers of any type.
     _row("abs", "S", "S", "abs({0})", np.abs, "Absolute value.", ((3,), (-3,), (0,), (-7,)), python=("abs",)),
     _row(
         "min", "NN", "N",
-        {"int32": "min({0}, {1})", "uint32": "min({0}, {1})",
-         "float32": "(isnan({1}) || {0} < {1} ? {0} : {1})"},
+        _by_type("min({0}, {1})", "(isnan({1}) || {0} < {1} ? {0} : {1})"),
         np.fmin, "The smaller of two numbers; a number wins over NaN.", ((1, 2), (5, 3), (4, 4)),
         python=("min",),
     ),
     _row(
         "max", "NN", "N",
-        {"int32": "max({0}, {1})", "uint32": "max({0}, {1})",
-         "float32": "(isnan({1}) || {0} > {1} ? {0} : {1})"},
+        _by_type("max({0}, {1})", "(isnan({1}) || {0} > {1} ? {0} : {1})"),
         np.fmax, "The larger of two numbers; a number wins over NaN.", ((1, 2), (5, 3), (4, 4)),
         python=("max",),
     ),
@@ -201,7 +207,7 @@ _ROWS = (
 )  # fmt: skip
 
 #: By row name.
-BUILTINS: dict[str, BuiltinRow] = {row.name: row for row in (*_ROWS, *PRECISE_ROWS, *DIRECT3D_ROWS)}
+BUILTINS: dict[str, BuiltinRow] = {row.name: with_double(row) for row in (*_ROWS, *PRECISE_ROWS, *DIRECT3D_ROWS)}
 
 
 def _tuple(name: str, parts: tuple[str, ...], doc: str, *also: str) -> TupleRow:

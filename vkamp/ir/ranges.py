@@ -39,8 +39,8 @@ __all__ = ["Interval", "Ranges"]
 Interval = tuple[int, int]
 
 _INT_MAX = int_range(INT32)[1]
-#: Elements have 4 bytes or more, and the largest buffer that anything addresses has 4 GiB.
-_EXTENT_MAX = 2**30
+#: The bytes of the largest buffer that anything addresses.
+_LARGEST_BUFFER = 2**32
 #: No device has tiles of so many threads, nor subgroups of so many lanes.
 _SUBGROUP_MAX = 2**16
 
@@ -64,10 +64,17 @@ def _corners(a: Interval, b: Interval, operation: Callable[[int, int], int]) -> 
 class Ranges:
     """Intervals of the expressions of one function of a kernel with tiles of ``tile`` (``None``: untiled).
 
-    ``lanes``: of a kernel whose threads are loops.
+    ``lanes``: of a kernel whose threads are loops; ``unit``: the bytes of the kernel's smallest type.
     """
 
-    def __init__(self, function: Function, tile: tuple[int, ...] | None, lanes: tuple[int, ...] | None = None) -> None:
+    def __init__(
+        self,
+        function: Function,
+        tile: tuple[int, ...] | None,
+        lanes: tuple[int, ...] | None = None,
+        unit: int = 4,
+    ) -> None:
+        self._longest = min(_LARGEST_BUFFER // unit, _INT_MAX)
         self._tile = tile
         self._lanes = lanes
         self._values: dict[str, list[Expr | For | None]] = {}
@@ -112,7 +119,7 @@ class Ranges:
         if isinstance(expr, ThreadIndex):
             return self._thread_index(expr)
         if isinstance(expr, BufferExtent):
-            return 1, _EXTENT_MAX
+            return 1, self._longest
         if isinstance(expr, SubgroupIndex):
             return int(expr.kind in ("size", "count")), _SUBGROUP_MAX
         if isinstance(expr, Load) and isinstance(expr.place, Local) and expr.place.variable.storage != "thread":

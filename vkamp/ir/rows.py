@@ -8,23 +8,36 @@ from typing import Any, Literal
 
 import numpy as np
 
-__all__ = ["CLASSES", "AtomicRow", "BuiltinRow", "TupleRow", "TypeClass", "float_reference"]
+__all__ = ["CLASSES", "AtomicRow", "BuiltinRow", "DoubleForm", "TupleRow", "TypeClass", "float_reference"]
 
 # Type classes of parameters: all parameters of one class letter get one common type.
-#   F  a float           N  int32, uint32 or float32      S  int32 or float32
-#   I  int32 exactly     U  uint32 exactly                 Z  int32 or uint32          B  bool
+#   F  float32, and float64 where the row has a form for it
+#   N  a number of 32 or 64 bits   S  a signed one   I  int32 exactly   U  uint32 exactly   Z  int32 or uint32   B  bool
 TypeClass = Literal["F", "N", "S", "I", "U", "Z", "B"]
 
 #: The scalar types of each class.
 CLASSES: dict[str, tuple[str, ...]] = {
     "F": ("float32",),
-    "N": ("int32", "uint32", "float32"),
-    "S": ("int32", "float32"),
+    "N": ("int32", "uint32", "float32", "int64", "uint64", "float64"),
+    "S": ("int32", "float32", "int64", "float64"),
     "I": ("int32",),
     "U": ("uint32",),
     "Z": ("int32", "uint32"),
     "B": ("bool",),
 }
+
+
+_WHOLE: dict[str, Callable[..., Any]] = {"abs": abs, "min": min, "max": max}
+
+
+@dataclass(frozen=True)
+class DoubleForm:
+    """A float row's form for float64: its GLSL, its reference, and how far a device may be off (float64 ulps)."""
+
+    glsl: str
+    reference: Callable[..., Any]
+    helper: str = ""
+    ulp: float | None = None
 
 
 @dataclass(frozen=True)
@@ -49,10 +62,26 @@ class BuiltinRow:
     absolute: float = 0.0
     feature: str | None = None
     helper: str = ""
+    double: DoubleForm | None = None
+
+    def types(self, letter: str) -> tuple[str, ...]:
+        """The scalar types that a parameter of a class may have."""
+        return (*CLASSES[letter], "float64") if letter == "F" and self.double is not None else CLASSES[letter]
 
     def glsl_for(self, type_name: str) -> str:
         """The format string for arguments of this scalar type."""
+        if self.double is not None and type_name == "float64":
+            return self.double.glsl
         return self.glsl if isinstance(self.glsl, str) else self.glsl[type_name]
+
+    def reference_for(self, type_name: str) -> Callable[..., Any]:
+        """The reference for arguments of this scalar type."""
+        if self.double is not None and type_name == "float64":
+            return self.double.reference
+        if type_name in ("int64", "uint64"):
+            # numpy would compare these as doubles.
+            return _WHOLE.get(self.name, self.reference)
+        return self.reference
 
 
 @dataclass(frozen=True)

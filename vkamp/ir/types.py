@@ -15,10 +15,19 @@ import numpy as np
 
 __all__ = [
     "BOOL",
+    "FLOAT16",
     "FLOAT32",
+    "FLOAT64",
+    "INT8",
+    "INT16",
     "INT32",
+    "INT64",
     "SCALARS",
+    "SMALL",
+    "UINT8",
+    "UINT16",
     "UINT32",
+    "UINT64",
     "VECTORS",
     "VECTOR_LETTERS",
     "Array",
@@ -27,10 +36,13 @@ __all__ = [
     "Struct",
     "Type",
     "Vector",
+    "alignment_of",
     "common_type",
     "from_dtype",
     "int_range",
+    "promoted",
     "scalar_fields",
+    "scalars_in",
     "vector_dtype",
 ]
 
@@ -66,9 +78,20 @@ BOOL = Scalar("bool", "bool", 32)
 INT32 = Scalar("int32", "int", 32)
 UINT32 = Scalar("uint32", "uint", 32)
 FLOAT32 = Scalar("float32", "float", 32)
+INT64 = Scalar("int64", "int", 64)
+UINT64 = Scalar("uint64", "uint", 64)
+FLOAT64 = Scalar("float64", "float", 64)
+FLOAT16 = Scalar("float16", "float", 16)
+INT8 = Scalar("int8", "int", 8)
+UINT8 = Scalar("uint8", "uint", 8)
+INT16 = Scalar("int16", "int", 16)
+UINT16 = Scalar("uint16", "uint", 16)
 
 #: The scalars that kernels can compute with.
-SCALARS = {t.name: t for t in (BOOL, INT32, UINT32, FLOAT32)}
+SCALARS = {t.name: t for t in (BOOL, INT32, UINT32, FLOAT32, INT64, UINT64, FLOAT16, FLOAT64)}
+
+#: Integers that memory holds, and nothing else: a value that is read from it is an int32, as C++ promotes it.
+SMALL = {t.name: t for t in (INT8, UINT8, INT16, UINT16)}
 
 
 #: The components of a short vector, in memory order, and their other family of names.
@@ -95,7 +118,8 @@ class Vector:
     @property
     def name(self) -> str:
         """AMP's name without the underscore: ``float3``."""
-        return f"{self.element.kind}{self.count}"
+        kind = "double" if self.element == FLOAT64 else self.element.kind
+        return f"{kind}{self.count}"
 
     @property
     def size(self) -> int:
@@ -121,7 +145,7 @@ class Vector:
 
 
 #: The short vectors that kernels can compute with, by name.
-VECTORS = {v.name: v for v in (Vector(s, n) for s in (INT32, UINT32, FLOAT32) for n in (2, 3, 4))}
+VECTORS = {v.name: v for v in (Vector(s, n) for s in (INT32, UINT32, FLOAT32, FLOAT64) for n in (2, 3, 4))}
 
 
 @dataclass(frozen=True)
@@ -208,7 +232,15 @@ def int_range(scalar: Scalar) -> tuple[int, int]:
     return 0, (1 << scalar.bits) - 1
 
 
-_RANK = {"bool": 0, "int32": 1, "uint32": 2, "float32": 3}
+_RANK = {
+    name: rank
+    for rank, name in enumerate(("bool", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"))
+}
+
+
+def promoted(scalar: Scalar) -> Scalar:
+    """The type of a value that is read from memory of a scalar type (C++: integral promotion)."""
+    return INT32 if scalar.name in SMALL else scalar
 
 
 def common_type(left: Scalar, right: Scalar) -> Scalar:
@@ -236,7 +268,7 @@ def from_dtype(dtype: np.dtype[np.generic], name: str = "") -> Type:
             field_type, offset = dtype.fields[field_name][:2]
             members.append(Field(field_name, from_dtype(field_type, f"{name}_{field_name}"), int(offset)))
         return Struct(name, tuple(members), dtype.itemsize, cls)
-    scalar = SCALARS.get(dtype.name)
+    scalar = SCALARS.get(dtype.name) or SMALL.get(dtype.name)
     if scalar is None or scalar is BOOL:
         raise ValueError(f"{dtype} is no element type")
     return scalar
@@ -255,7 +287,7 @@ def scalar_fields(kind: Type, path: tuple[str, ...] = ()) -> list[tuple[tuple[st
     if isinstance(kind, Scalar):
         return [(path, kind, 0)]
     if isinstance(kind, Vector):
-        return [((*path, letter), kind.element, 4 * k) for k, letter in enumerate(kind.letters)]
+        return [((*path, letter), kind.element, kind.element.size * k) for k, letter in enumerate(kind.letters)]
     out = []
     if isinstance(kind, Struct):
         for member in kind.fields:
@@ -266,3 +298,17 @@ def scalar_fields(kind: Type, path: tuple[str, ...] = ()) -> list[tuple[tuple[st
         for sub, scalar, offset in scalar_fields(kind.element, (*path, str(i))):
             out.append((sub, scalar, i * kind.element.size + offset))
     return out
+
+
+def scalars_in(kind: Type) -> frozenset[Scalar]:
+    """The scalar types that a type is made of."""
+    if isinstance(kind, Scalar):
+        return frozenset((kind,))
+    if isinstance(kind, (Vector, Array)):
+        return scalars_in(kind.element)
+    return frozenset().union(*(scalars_in(member.type) for member in kind.fields))
+
+
+def alignment_of(kind: Type) -> int:
+    """Bytes that the address of a place of this type is a multiple of, as in C++: those of its largest scalar."""
+    return max(scalar.size for scalar in scalars_in(kind))

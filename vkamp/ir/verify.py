@@ -13,9 +13,21 @@ from vkamp.errors import Span
 from vkamp.ir import nodes
 from vkamp.ir.builtins import ATOMICS, BUILTINS
 from vkamp.ir.fences import FENCES, LANE_FENCES
-from vkamp.ir.rows import CLASSES
 from vkamp.ir.subgroups import INDICES, SUBGROUPS
-from vkamp.ir.types import BOOL, INT32, SCALARS, UINT32, VECTORS, Array, Scalar, Struct, Type, Vector, int_range
+from vkamp.ir.types import (
+    BOOL,
+    INT32,
+    SCALARS,
+    SMALL,
+    UINT32,
+    VECTORS,
+    Array,
+    Scalar,
+    Struct,
+    Type,
+    Vector,
+    int_range,
+)
 
 __all__ = ["VerificationError", "verify"]
 
@@ -94,7 +106,7 @@ def _check_kernel(kernel: nodes.Kernel) -> None:
 def _check_type(kind: Type, span: Span) -> None:
     """A type that kernels compute with."""
     if isinstance(kind, Scalar):
-        if kind not in SCALARS.values():
+        if kind not in (*SCALARS.values(), *SMALL.values()):
             _fail(span, f"scalar type {kind}")
     elif isinstance(kind, Vector):
         if kind not in VECTORS.values():
@@ -599,7 +611,7 @@ class _FunctionVerifier:
             alike = isinstance(expr.type, Vector) and expr.type.count == kind.count
             self.expect(alike and expr.type in VECTORS.values(), expr, f"a cast of {kind}")
         else:
-            self.expect(expr.type in SCALARS.values(), expr, "a cast to no scalar")
+            self.expect(expr.type in (*SCALARS.values(), *SMALL.values()), expr, "a cast to no scalar")
 
     def _construct(self, expr: nodes.Construct) -> None:
         kind = expr.type
@@ -621,7 +633,7 @@ class _FunctionVerifier:
         common: dict[str, Scalar] = {}
         for argument, letter in zip(expr.args, row.params, strict=True):
             kind = self.scalar(argument)
-            self.expect(_in_class(kind, letter), expr, f"{kind} is not of class {letter}")
+            self.expect(kind.name in row.types(letter), expr, f"{kind} is not of class {letter}")
             self.same(argument, kind, common.setdefault(letter, kind))
         wanted = SCALARS[row.result] if row.result in SCALARS else common[row.result]
         self.same(expr, expr.type, wanted)
@@ -629,7 +641,3 @@ class _FunctionVerifier:
     def _load(self, expr: nodes.Load) -> None:
         self.place(expr.place)
         self.same(expr, expr.type, expr.place.type)
-
-
-def _in_class(kind: Scalar, letter: str) -> bool:
-    return kind.name in CLASSES[letter]

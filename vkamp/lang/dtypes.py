@@ -24,16 +24,16 @@ from numpy import (
 )
 from numpy.typing import DTypeLike, NDArray
 
-from vkamp.errors import AmpError, UnsupportedFeatureError
-from vkamp.ir.types import VECTORS, Vector, vector_dtype
+from vkamp.errors import AmpError
+from vkamp.ir.types import VECTORS, Vector
 
 __all__ = [
+    "aligned",
     "as_vectors",
     "bool_",
     "components",
     "convert",
     "convert_scalar",
-    "device_feature",
     "dtype_name",
     "element_dtype",
     "float16",
@@ -52,29 +52,13 @@ __all__ = [
     "without_vectors",
 ]
 
-_POSSIBLE = "float32, int32, uint32 and structured dtypes of these"
-_SCALARS = tuple(np.dtype(t) for t in (float32, int32, uint32))
-
-#: Scalar types that some devices have, with the Vulkan features that elements of them need.
-_DEVICE_FEATURES = {
-    np.dtype(float64): "shaderFloat64",
-    np.dtype(int64): "shaderInt64",
-    np.dtype(uint64): "shaderInt64",
-    np.dtype(float16): "storageBuffer16BitAccess",
-    np.dtype(int16): "storageBuffer16BitAccess",
-    np.dtype(uint16): "storageBuffer16BitAccess",
-    np.dtype(int8): "storageBuffer8BitAccess",
-    np.dtype(uint8): "storageBuffer8BitAccess",
-}
-
-
-def device_feature(dtype: np.dtype[Any]) -> str | None:
-    """The Vulkan feature that elements of a scalar type need; ``None`` if no device has the type, or all do."""
-    return _DEVICE_FEATURES.get(dtype)
+_POSSIBLE = "real numbers of 8 to 64 bits and structured dtypes of these"
+_SCALARS = tuple(
+    np.dtype(t) for t in (float32, int32, uint32, float64, int64, uint64, float16, int16, uint16, int8, uint8)
+)
 
 
 _VECTORS: dict[np.dtype[Any], Vector] = {v.dtype: v for v in VECTORS.values()}
-_DOUBLE_VECTORS = {vector_dtype("float64", n): f"double{n}" for n in (2, 3, 4)}
 
 
 def vector_type(dtype: np.dtype[Any]) -> Vector | None:
@@ -111,8 +95,6 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
     vector = vector_type(dtype)
     if vector is not None:
         return vector.name
-    if dtype in _DOUBLE_VECTORS:
-        return _DOUBLE_VECTORS[dtype]
     if dtype.names is not None:
         return "{" + ", ".join(f"{n}: {dtype_name(dtype[n])}" for n in dtype.names) + "}"
     if dtype.subdtype is not None:
@@ -124,12 +106,11 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 def element_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     """``dtype`` as the numpy dtype of a container's elements.
 
-    float32, int32, uint32, short vectors and structured dtypes of these (nested, with subarrays) in native byte
-    order, with 4-byte aligned members in ascending order that do not overlap.  numpy's offsets are
-    kept.
+    Real numbers of 8 to 64 bits, short vectors and structured dtypes of these (nested, with subarrays) in native byte
+    order, with aligned members in ascending order that do not overlap.  numpy's offsets are kept.  Which of the types
+    a device computes with is asked when a kernel is launched there.
 
-    Raises UnsupportedFeatureError for types that only some devices have, AmpError for bool, and
-    TypeError for all else.
+    Raises AmpError for bool, and TypeError for all else.
     """
     try:
         wanted: np.dtype[Any] = np.dtype(dtype)
@@ -151,21 +132,11 @@ def _check(dtype: np.dtype[Any], path: str) -> None:
         if not path:
             raise TypeError(f"{what} is no element type: put the extra dimensions in the extent")
         _check(dtype.subdtype[0], path)
-    elif dtype in _DOUBLE_VECTORS:
-        raise UnsupportedFeatureError(
-            f"{what} elements need an engine that enables the device's shaderFloat64; "
-            f"the Kompute engine enables none: use {_DOUBLE_VECTORS[dtype].replace('double', 'float')}"
-        )
     elif dtype.names is not None:
         _check_struct(dtype, path)
-    elif dtype in _DEVICE_FEATURES:
-        raise UnsupportedFeatureError(
-            f"{what} elements need an engine that enables the device's {_DEVICE_FEATURES[dtype]}; "
-            f"the Kompute engine enables none: use {_substitute(dtype)}"
-        )
     elif dtype == np.dtype(bool_):
-        raise AmpError(f"{what} is no element type: use int32, or int8 where the device has it")
-    elif not dtype.isnative and dtype.newbyteorder("=") in (*_SCALARS, *_DEVICE_FEATURES):
+        raise AmpError(f"{what} is no element type: use int32 or int8")
+    elif not dtype.isnative and dtype.newbyteorder("=") in _SCALARS:
         raise TypeError(
             f"{what} elements of type {dtype.str!r} are not in native byte order: "
             f"write a.astype(a.dtype.newbyteorder('='))"
@@ -174,31 +145,55 @@ def _check(dtype: np.dtype[Any], path: str) -> None:
         raise TypeError(f"{what} is no element type: elements are {_POSSIBLE}")
 
 
-def _substitute(dtype: np.dtype[Any]) -> str:
-    return {"f": "float32", "i": "int32", "u": "uint32"}[dtype.kind]
-
-
 def _check_struct(dtype: np.dtype[Any], path: str) -> None:
     assert dtype.names is not None
     assert dtype.fields is not None
     name = f"member {path!r}" if path else "the structured dtype"
     if not dtype.names:
         raise TypeError(f"{name} has no members")
-    end, previous = 0, ""
+    end, previous, largest = 0, "", 4
     for member in dtype.names:
         inner, offset = dtype.fields[member][:2]
         full = f"{path}.{member}" if path else member
         _check(inner, full)
-        if offset % 4:
-            raise TypeError(f"member {full!r} is at byte {offset}: members are 4-byte aligned")
+        alignment = _alignment(inner)
+        largest = max(largest, alignment)
+        if offset % alignment:
+            members = "members are" if alignment == 4 else f"{dtype_name(inner)} members are"
+            raise TypeError(f"member {full!r} is at byte {offset}: {members} {alignment}-byte aligned")
         if offset < end:
             raise TypeError(
                 f"member {full!r} at byte {offset} overlaps or precedes {previous!r}: "
                 f"members are in ascending order and apart"
             )
         end, previous = offset + inner.itemsize, full
-    if dtype.itemsize % 4:
-        raise TypeError(f"{name} has {dtype.itemsize} bytes: the size is a multiple of 4")
+    if dtype.itemsize % largest:
+        raise TypeError(f"{name} has {dtype.itemsize} bytes: the size is a multiple of {largest}")
+
+
+def _alignment(dtype: np.dtype[Any]) -> int:
+    """Bytes that a member's offset is a multiple of, as in C++: those of its largest number."""
+    if dtype.subdtype is not None:
+        return _alignment(dtype.subdtype[0])
+    if dtype.names is not None:
+        return max(_alignment(dtype[name]) for name in dtype.names)
+    return dtype.itemsize
+
+
+def aligned(fields: Iterable[tuple[str, np.dtype[Any]]]) -> np.dtype[Any]:
+    """The structured dtype of some fields, each at the first offset that is aligned for it, as C++ lays them out."""
+    names, formats, offsets = [], [], []
+    end, largest = 0, 4
+    for name, dtype in fields:
+        alignment = _alignment(dtype)
+        largest = max(largest, alignment)
+        offset = -(-end // alignment) * alignment
+        names.append(name)
+        formats.append(dtype)
+        offsets.append(offset)
+        end = offset + dtype.itemsize
+    size = -(-end // largest) * largest
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
 
 
 # -- values ----------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from vkamp.lang.dtypes import components, convert_scalar, element_dtype
+from vkamp.lang.dtypes import aligned, components, convert_scalar, element_dtype
 from vkamp.lang.vectors import ShortVector, vector_class
 
 if TYPE_CHECKING:
@@ -57,11 +57,11 @@ def struct(cls: _C) -> _C:
     The annotations are the fields, in order: scalar types, other structs, or ``(type, shape)`` for an array of them.
     ``Particle(x=1.0)`` makes a value on both sides, what is not given is the field's default or zero.  Methods
     decorated ``@amp.func`` work on both sides too.  ``Particle.dtype`` is the structured dtype, and ``Particle``
-    stands for it wherever a dtype is asked for: ``np.zeros(8, Particle)``, ``amp.array(extent, Particle)``.
+    stands for it wherever a dtype is asked for: ``np.zeros(8, Particle)``, ``amp.array(extent, Particle)``.  Fields
+    are aligned to their own size, as in C++.
     Values on the host are numpy's own structured scalars, with the fields as attributes.
 
-    Raises ``TypeError`` for what is no such class, and ``UnsupportedFeatureError`` for fields of types that only some
-    devices have.
+    Raises ``TypeError`` for what is no such class.
     """
     if not isinstance(cls, type):
         raise TypeError(f"@amp.struct decorates a class, not {type(cls).__name__}")
@@ -71,7 +71,7 @@ def struct(cls: _C) -> _C:
         if struct_fields(base) is not None:
             raise TypeError(f"{cls.__name__} inherits from the struct {base.__name__}: make it a field instead")
     fields = _fields_of(cls, sys._getframe(1).f_locals)
-    plain = element_dtype(np.dtype([(f.name, f.dtype) for f in fields]))
+    plain = element_dtype(aligned((f.name, f.dtype) for f in fields))
     for field in fields:
         setattr(cls, field.name, _property(field))
     setattr(cls, _FIELDS, fields)

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from vkamp.errors import UnsupportedFeatureError
 from vkamp.ir.types import VECTOR_LETTERS, vector_dtype
 from vkamp.lang.dtypes import convert_scalar, dtype_name, vector_type
 
@@ -64,7 +63,7 @@ def letters_of(name: str, size: int) -> str | None:
 
 
 class ShortVector:
-    """2 to 4 numbers of one scalar type (AMP: ``float_3`` and its like); the classes are ``float2`` to ``uint4``.
+    """2 to 4 numbers of one scalar type (AMP: ``float_3`` and its like); the classes are ``float2`` to ``double4``.
 
     - ``float3()`` is zeros, ``float3(a)`` repeats a number, ``float3(x, y, z)`` gives each, and ``float3(v)`` converts
       a vector of the same length as C does.
@@ -74,8 +73,8 @@ class ShortVector:
       it.  ``/`` and ``%`` of integers truncate as in C.  In-place operators change the object.
     - ``==`` and ``!=`` give one bool; there is no order.
 
-    As a dtype it is packed: 4 bytes per component.  An element that is read from a view is a copy; assigning its
-    components, or an in-place operator, changes the element too.
+    As a dtype it is packed: its components lie side by side.  An element that is read from a view is a copy; assigning
+    its components, or an in-place operator, changes the element too.
 
     Raises TypeError for operands of another vector or scalar type, OverflowError for integers out of range,
     ZeroDivisionError for an integer division by zero, AttributeError for components that it has not.
@@ -369,32 +368,20 @@ class uint4(_Integers, value_type=np.uint32, size=4):
     __slots__ = ()
 
 
-class _Unsupported(ShortVector, value_type=np.float64, size=0):
-    """Vectors that need a device feature."""
-
-    __slots__ = ()
-
-    def __init__(self, *components: Any) -> None:
-        raise UnsupportedFeatureError(
-            f"{type(self).__name__} needs an engine that enables the device's shaderFloat64; "
-            f"the Kompute engine enables none: use float{self.size}"
-        )
-
-
-class double2(_Unsupported, value_type=np.float64, size=2):
-    """Two float64 (AMP: ``double_2``): refused with UnsupportedFeatureError, as float64 is."""
+class double2(ShortVector, value_type=np.float64, size=2):
+    """Two float64 (AMP: ``double_2``)."""
 
     __slots__ = ()
 
 
-class double3(_Unsupported, value_type=np.float64, size=3):
-    """Three float64 (AMP: ``double_3``): refused with UnsupportedFeatureError, as float64 is."""
+class double3(ShortVector, value_type=np.float64, size=3):
+    """Three float64 (AMP: ``double_3``)."""
 
     __slots__ = ()
 
 
-class double4(_Unsupported, value_type=np.float64, size=4):
-    """Four float64 (AMP: ``double_4``): refused with UnsupportedFeatureError, as float64 is."""
+class double4(ShortVector, value_type=np.float64, size=4):
+    """Four float64 (AMP: ``double_4``)."""
 
     __slots__ = ()
 
@@ -419,7 +406,7 @@ def short_vector(value_type: Any, size: int) -> type[ShortVector]:
     found = _CLASSES.get((np.dtype(value_type), size))
     if found is None:
         raise TypeError(
-            f"there is no short vector of {size} {np.dtype(value_type).name}: 2 to 4 float32, int32, uint32"
+            f"there is no short vector of {size} {np.dtype(value_type).name}: 2 to 4 float32, float64, int32, uint32"
         )
     return found
 

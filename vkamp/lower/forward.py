@@ -43,6 +43,7 @@ from vkamp.ir.nodes import (
 )
 from vkamp.ir.ranges import Ranges
 from vkamp.ir.types import INT32, Array
+from vkamp.ir.usage import memory_unit
 from vkamp.lower.bounds import folded, linear
 from vkamp.lower.inline import global_index, is_wait
 from vkamp.lower.phases import phases_of
@@ -212,7 +213,7 @@ def _copy_of(kernel: Kernel, array: Variable, uniform: frozenset[str], values: M
     reads = _reads_of(behind, array)
     if {n.variable.name for n in walk(copy.value) if isinstance(n, Local)} & assigned(behind):
         return None
-    ranges = Ranges(kernel.body, kernel.tile)
+    ranges = Ranges(kernel.body, kernel.tile, unit=memory_unit(kernel))
     declared = sum(isinstance(s, Declare) and s.variable == array for s in walk_statements(body))
     # A declaration is no operand: what is left is the store and the loads, and no other use.
     if uses != len(reads) + 1 or declared > 1:

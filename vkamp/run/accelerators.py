@@ -49,10 +49,6 @@ _DEFAULT = "default"
 _VERSION = (1 << 16) | 2
 
 
-#: Features that kernels can use so far.
-_IN_KERNELS: frozenset[str] = frozenset()
-
-
 class queuing_mode(enum.Enum):
     """When launches on a view are submitted (AMP: ``queuing_mode``)."""
 
@@ -331,10 +327,8 @@ class accelerator:
 
     @property
     def supports_double_precision(self) -> bool:
-        """Whether kernels may use float64 there now: the device has it, the engine can enable it, and
-        the kernel language knows it, which it does not yet.
-        """
-        return self._info is not None and "float64" in self._info.usable_features & _IN_KERNELS
+        """Whether kernels may use float64 there: the device has it, and the engine can enable it."""
+        return self._info is not None and "float64" in self._info.usable_features
 
     @property
     def supports_limited_double_precision(self) -> bool:

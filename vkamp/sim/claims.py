@@ -40,6 +40,6 @@ class Claims:
 
 def _bits(value: Any) -> int | bool | None:
     """What tells one value of a type from another: a float's bits; all NaN are one."""
-    if not isinstance(value, np.float32):
+    if not isinstance(value, np.floating):
         return value  # type: ignore[no-any-return]
-    return None if np.isnan(value) else int(value.view(np.uint32))
+    return None if np.isnan(value) else int(value.view(f"u{value.itemsize}"))

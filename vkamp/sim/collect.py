@@ -82,8 +82,8 @@ class CollectingArray(KernelArray):
 
     __slots__ = ()
 
-    def __init__(self, kind: Array, shadow: Shadow | None = None) -> None:
-        super().__init__(kind, shadow)
+    def __init__(self, kind: Array, shadow: Shadow | None = None, unit: int = 4) -> None:
+        super().__init__(kind, shadow, unit)
         self.forget()
 
     def forget(self) -> None:
@@ -102,9 +102,15 @@ class CollectingBuffer(Buffer):
         self, region: Region, layout: BufferLayout, judge: Judge, shadow: Shadow | None, array: NDArray[Any]
     ) -> None:
         super().__init__(region, layout, judge, shadow, array)
-        self.f = _GuardedWords(region.f, ZEROS["f"])
-        self.i = _GuardedWords(region.i, 0)
-        self.u = _GuardedWords(region.u, 0)
+        guarded: dict[str, _GuardedWords] = {}
+
+        def typed(letter: str) -> _GuardedWords:
+            found = guarded.get(letter)
+            if found is None:
+                found = guarded[letter] = _GuardedWords(region.typed(letter), ZEROS[letter])
+            return found
+
+        self.typed = typed
 
     def inside(self, thread: Thread, site: int, word: int, words: int) -> int:
         if word is not NOWHERE and not (self.low <= word and word + words <= self.high):
@@ -117,7 +123,7 @@ class CollectingBuffer(Buffer):
             if part is None:
                 self.judge.unset(thread, site, word + offset)
                 part = ZEROS[letter]
-            getattr(self, letter)[self.write(thread, site, word + offset)] = part
+            self.typed(letter)[self._each(self.write, thread, site, word + offset, letter)] = part
 
 
 # -- shadows -------------------------------------------------------------------------------------------------------

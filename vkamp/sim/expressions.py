@@ -6,18 +6,15 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import BUILTINS
-from vkamp.ir.types import BOOL, FLOAT32, VECTOR_LETTERS, Scalar, Type, Vector
+from vkamp.ir.types import BOOL, VECTOR_LETTERS, Scalar, Type, Vector, int_range
 from vkamp.sim.places import Places
 from vkamp.sim.trees import name_of, place_at, quote
 
 __all__ = ["INDEX_NAMES", "Expressions", "scalar_of"]
 
-_WRAP = {"int32": "(X + 2147483648 & 4294967295) - 2147483648", "uint32": "X & 4294967295"}
 
 _INTEGER_OPS = {
     "add": "L + R", "sub": "L - R", "mul": "L * R",
@@ -59,14 +56,15 @@ class Expressions(Places):
         return tree
 
     def const(self, node: ir.Const) -> ast.expr:
-        if node.type == FLOAT32:
-            return self.constant("c", np.float32(node.value))
+        kind = scalar_of(node.type)
+        if kind.kind == "float":
+            return self.constant("c", kind.dtype.type(node.value))
         if node.type == BOOL:
             return ast.Constant(bool(node.value))
         return ast.Constant(int(node.value))
 
     def scalar_value(self, node: ir.ScalarValue) -> ast.expr:
-        return name_of(f"_s_{node.name}")
+        return name_of(f"_s_{node.name.replace(' ', '_')}")
 
     def thread_index(self, node: ir.ThreadIndex) -> ast.expr:
         return name_of(f"{INDEX_NAMES[node.kind]}{node.dim}")
@@ -90,8 +88,8 @@ class Expressions(Places):
             return quote("not X", X=operand)
         if op == "neg":
             value = quote("-X", X=operand)
-            return value if kind == FLOAT32 else self.wrap(kind, value)
-        return quote("~X" if kind.kind == "int" else "X ^ 4294967295", X=operand)
+            return value if kind.kind == "float" else self.wrap(kind, value)
+        return quote("~X" if kind.kind == "int" else "X ^ N", X=operand, N=int_range(kind)[1])
 
     def _each(self, count: int, vectors: list[ast.expr], part: Callable[..., ast.expr]) -> ast.expr:
         """A vector whose components are made of those of others."""
@@ -110,13 +108,13 @@ class Expressions(Places):
 
     def _binary(self, node: ir.Binary, kind: Scalar, left: ast.expr, right: ast.expr) -> ast.expr:
         """The operation on scalars of type ``kind``."""
-        if kind == FLOAT32:
+        if kind.kind == "float":
             return quote(_FLOAT_OPS[node.op], L=left, R=right)
         if node.op in _DIVISIONS:
             value, may_overflow = self._division(node, kind, left, right)
         else:
             if node.op in ("shl", "shr"):
-                value = self._shift(node, left, right)
+                value = self._shift(node, kind, left, right)
             else:
                 value = quote(_INTEGER_OPS[node.op], L=left, R=right)
             may_overflow = node.op in _OVERFLOWS
@@ -133,17 +131,19 @@ class Expressions(Places):
         quotient = quote(template, L=left, D=name, R=right, S=site)
         return quotient, node.op in _OVERFLOWS and kind.kind == "int"
 
-    def _shift(self, node: ir.Binary, value: ast.expr, count: ast.expr) -> ast.expr:
+    def _shift(self, node: ir.Binary, kind: Scalar, value: ast.expr, count: ast.expr) -> ast.expr:
         template = _INTEGER_OPS[node.op]
-        if isinstance(node.right, ir.Const) and 0 <= node.right.value < 32:
+        if isinstance(node.right, ir.Const) and 0 <= node.right.value < kind.bits:
             return quote(template, L=value, R=count)
         name, site = self.temporary("n"), self.site(node.span)
-        template = f"({template.replace('R', 'D')}) if 0 <= (D := R) < 32 else _shift(_t, S, D)"
+        template = f"({template.replace('R', 'D')}) if 0 <= (D := R) < {kind.bits} else _shift(_t, S, D)"
         return quote(template, L=value, D=name, R=count, S=site)
 
     @staticmethod
     def wrap(kind: Type, value: ast.expr) -> ast.expr:
-        return quote(_WRAP[scalar_of(kind).name], X=value)
+        scalar = scalar_of(kind)
+        half, mask = 1 << (scalar.bits - 1), (1 << scalar.bits) - 1
+        return quote("(X + H & M) - H" if scalar.kind == "int" else "X & M", X=value, H=half, M=mask)
 
     def compare(self, node: ir.Compare) -> ast.expr:
         if isinstance(node.left.type, Vector):
@@ -173,12 +173,15 @@ class Expressions(Places):
             return quote("_bool(X)", X=value)
         if source == BOOL:
             number = quote("1 if X else 0", X=value)
-            return quote("_float32(X)", X=number) if target == FLOAT32 else number
-        if target == FLOAT32:
-            return quote("_float32(X)", X=value)
-        if source == FLOAT32:
-            function = "_to_int" if target.kind == "int" else "_to_uint"
-            return quote("F(_t, S, X)", F=function, S=self.site(span), X=value)
+            return quote("F(X)", F=f"_{target.name}", X=number) if target.kind == "float" else number
+        if target.kind == "float":
+            # A 64-bit integer is rounded once.
+            function = (
+                f"_{target.name}_of_{source.name}" if source.is_integer and source.bits == 64 else f"_{target.name}"
+            )
+            return quote("F(X)", F=function, X=value)
+        if source.kind == "float":
+            return quote("F(_t, S, X)", F=f"_to_{target.name}", S=self.site(span), X=value)
         return self.wrap(target, value)
 
     def construct(self, node: ir.Construct) -> ast.expr:
@@ -197,10 +200,13 @@ class Expressions(Places):
         return quote("_pick(X, 0, Y)", X=operand, Y=layout)
 
     def builtin(self, node: ir.Builtin) -> ast.expr:
-        self.program.constants[f"_b_{node.name}"] = BUILTINS[node.name].reference
-        call = ast.Call(name_of(f"_b_{node.name}"), [self.expr(a) for a in node.args], [])
-        if node.type == FLOAT32:
-            return quote("_float32(X)", X=call)
+        kind = scalar_of(node.args[0].type)
+        name = f"_b_{node.name}" if kind.bits == 32 else f"_b_{node.name}_{kind.name}"
+        self.program.constants[name] = BUILTINS[node.name].reference_for(kind.name)
+        call = ast.Call(name_of(name), [self.expr(a) for a in node.args], [])
+        result = scalar_of(node.type)
+        if result.kind == "float":
+            return quote("F(X)", F=f"_{result.name}", X=call)
         if node.type == BOOL:
             return quote("_bool(X)", X=call)
         return self.wrap(node.type, quote("_int(X)", X=call))

@@ -13,13 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from vkamp import findings
 from vkamp.errors import Span
 from vkamp.findings import AccessKind, Finding, ThreadAt, element_text, locate, member_text, unravel
 from vkamp.ir.nodes import Kernel
-from vkamp.ir.types import BOOL, FLOAT32, Array, Type, Vector
+from vkamp.ir.types import BOOL, Array, Scalar, Type, Vector
 
 __all__ = ["NOWHERE", "BufferLayout", "Grid", "Judge", "Nowhere", "Site", "Thread"]
 
@@ -134,7 +132,7 @@ def _ravel(index: Sequence[int], shape: Sequence[int]) -> int:
 
 
 class BufferLayout:
-    """Where a buffer's elements lie: ``offset`` and ``strides`` in 32-bit words of its region."""
+    """Where a buffer's elements lie: ``offset`` and ``strides`` in words of its region."""
 
     def __init__(self, offset: int, strides: tuple[int, ...], shape: tuple[int, ...]) -> None:
         self.offset = offset
@@ -153,9 +151,16 @@ class Judge:
     """
 
     def __init__(
-        self, kernel: Kernel, grid: Grid, sites: Sequence[Site], collect: Callable[[Finding], None] | None = None
+        self,
+        kernel: Kernel,
+        grid: Grid,
+        sites: Sequence[Site],
+        collect: Callable[[Finding], None] | None = None,
+        unit: int = 4,
     ) -> None:
         self.kernel = kernel
+        #: Bytes of a word of memory.
+        self.unit = unit
         self.grid = grid
         self.sites = sites
         self.collect = collect
@@ -172,16 +177,16 @@ class Judge:
         if kind is None:
             return site.variable, ()
         if site.is_buffer:
-            found = self.buffers[site.variable].locate(word, kind.size // 4)
+            found = self.buffers[site.variable].locate(word, kind.size // self.unit)
             if found is None:
                 return f"an element of {site.variable}", ()
             index, rest = found
-            return element_text(site.variable, index) + member_text(kind, rest), index
+            return element_text(site.variable, index) + member_text(kind, rest, self.unit), index
         if isinstance(kind, Array):
-            number, rest = divmod(word, kind.element.size // 4)
+            number, rest = divmod(word, kind.element.size // self.unit)
             index = unravel(number, kind.shape)
-            return element_text(site.variable, index) + member_text(kind.element, rest), index
-        return site.variable + member_text(kind, word), ()
+            return element_text(site.variable, index) + member_text(kind.element, rest, self.unit), index
+        return site.variable + member_text(kind, word, self.unit), ()
 
     def _at(self, thread: Thread) -> ThreadAt:
         return self.grid.thread(thread.number)
@@ -329,6 +334,6 @@ def _zero(kind: Type | None) -> Any:
     """What a read that is wrong gives."""
     if isinstance(kind, Vector):
         kind = kind.element
-    if kind == FLOAT32:
-        return np.float32(0)
+    if isinstance(kind, Scalar) and kind.kind == "float":
+        return kind.dtype.type(0)
     return False if kind == BOOL else 0

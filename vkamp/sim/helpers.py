@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from vkamp.ir.types import Scalar, int_range
+from vkamp.ir.types import BOOL, SCALARS, SMALL, Scalar, int_range
 from vkamp.sim.claims import Claims
 from vkamp.sim.faults import NOWHERE, Judge, Thread
-from vkamp.sim.memory import KernelArray, Layout, nothing
+from vkamp.sim.memory import LETTERS, KernelArray, Layout, nothing
 from vkamp.sim.output import Output, debugger
 from vkamp.sim.shadow import Clock
 
@@ -77,34 +77,54 @@ def _same(left: list[Any], right: list[Any]) -> bool:
     return all(bool(a == b) for a, b in zip(left, right, strict=True))
 
 
-def _truncated(judge: Judge, target: Scalar, thread: Thread, site: int, value: np.float32) -> int:
+def _each(judge: Callable[[Thread, int, int], int], thread: Thread, site: int, word: int, count: int) -> int:
+    """The first word of a scalar that has several, all of which are judged."""
+    for more in range(1, count):
+        judge(thread, site, word + more)
+    return judge(thread, site, word)
+
+
+def _truncated(judge: Judge, target: Scalar, thread: Thread, site: int, value: Any) -> int:
     """A float as an integer; one that has no value there is undefined in C, and an error here."""
     low, high = int_range(target)
-    # As Python floats, for which the limits are exact.
-    if not low - 1 < float(value) < high + 1:
+    # Python compares floats with integers exactly.
+    number = float(value)
+    if not low - 1 < number < high + 1:
         return judge.conversion(thread, site, value, target.name)
-    return int(value)
+    return int(number)
 
 
-def _float_bits(value: Any) -> np.float32:
-    """The bits of a scalar as a float."""
-    return value if isinstance(value, np.float32) else np.float32(np.uint32(value & 0xFFFFFFFF).view(np.float32))
+def _bits(target: Scalar, value: Any) -> Any:
+    """The bits of a scalar as those of another of its size."""
+    unsigned = np.dtype(f"uint{target.bits}").type
+    mask = (1 << target.bits) - 1
+    number = int(value.view(unsigned)) if isinstance(value, np.floating) else value & mask
+    if target.kind == "float":
+        return unsigned(number).view(target.dtype)
+    return number - (mask + 1) if target.kind == "int" and number >> (target.bits - 1) else number
 
 
-def _uint_bits(value: Any) -> int:
-    """The bits of a scalar as an unsigned integer."""
-    return int(value.view(np.uint32)) if isinstance(value, np.float32) else value & 0xFFFFFFFF
+def _rounded(source: Scalar, target: Scalar, value: int) -> Any:
+    """An integer of 64 bits as a float, rounded once."""
+    return source.dtype.type(value).astype(target.dtype)
 
 
-def _int_bits(value: Any) -> int:
-    """The bits of a scalar as a signed integer."""
-    return (_uint_bits(value) + 0x80000000 & 0xFFFFFFFF) - 0x80000000
+def _conversions(judge: Judge) -> dict[str, Any]:
+    """Conversions between scalar types, and the bits of one as another."""
+    numbers = [kind for kind in (*SCALARS.values(), *SMALL.values()) if kind != BOOL]
+    out: dict[str, Any] = {f"_bits_{LETTERS[kind.name]}": partial(_bits, kind) for kind in numbers}
+    integers = [kind for kind in numbers if kind.is_integer]
+    out |= {f"_to_{kind.name}": partial(_truncated, judge, kind) for kind in integers}
+    for target in (kind for kind in numbers if kind.kind == "float"):
+        out[f"_{target.name}"] = target.dtype.type
+        out |= {f"_{target.name}_of_{k.name}": partial(_rounded, k, target) for k in integers if k.bits == 64}
+    return out
 
 
 def helpers(judge: Judge, clock: Clock, claims: Claims, output: Output) -> dict[str, Any]:
     """The helpers by the names that the generated code has for them."""
-    signed, unsigned = Scalar("int32", "int", 32), Scalar("uint32", "uint", 32)
     return {
+        **_conversions(judge),
         "_bad": judge.index,
         "_unset": judge.unset,
         "_div0": judge.division,
@@ -113,11 +133,7 @@ def helpers(judge: Judge, clock: Clock, claims: Claims, output: Output) -> dict[
         "_uniform": claims.judge,
         "_fell": judge.fell,
         "_fence": clock.fence,
-        "_to_int": partial(_truncated, judge, signed),
-        "_to_uint": partial(_truncated, judge, unsigned),
-        "_bits_f": _float_bits,
-        "_bits_u": _uint_bits,
-        "_bits_i": _int_bits,
+        "_each": _each,
         "_tdiv": _tdiv,
         "_trem": _trem,
         "_steps": _steps,
@@ -130,7 +146,7 @@ def helpers(judge: Judge, clock: Clock, claims: Claims, output: Output) -> dict[
         "_place": _place_parts,
         "_set": partial(_all_set, judge),
         "_same": _same,
-        "_private": KernelArray,
+        "_private": partial(KernelArray, unit=judge.unit),
         "_print": output.print,
         "_stop": debugger(),
         "_acts": output.acts,
@@ -142,5 +158,4 @@ def helpers(judge: Judge, clock: Clock, claims: Claims, output: Output) -> dict[
         "_range": range,
         "_int": int,
         "_bool": bool,
-        "_float32": np.float32,
     }

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vkamp.errors import AmpError, CheckError, InvalidComputeDomainError, RaceError, UnsupportedFeatureError
+from vkamp.errors import AmpError, CheckError, InvalidComputeDomainError, RaceError
 from vkamp.findings import Report, unravel
 from vkamp.ir.nodes import Function, Kernel, Local, walk
-from vkamp.ir.types import FLOAT32, Array, int_range
+from vkamp.ir.types import Array, int_range
 from vkamp.sim.claims import Claims
 from vkamp.sim.collect import Collected, CollectingArray, CollectingBuffer, CollectingShadow, guarded_helpers
 from vkamp.sim.faults import Grid, Judge, Site, Thread
@@ -144,17 +144,16 @@ def _scalars(kernel: Kernel, scalars: Mapping[str, int | float | bool]) -> dict[
         if param.name not in scalars:
             raise AmpError(f"no value is given for {param.name}")
         value = scalars[param.name]
-        if param.type == FLOAT32:
-            names[f"_s_{param.name}"] = np.float32(value)
+        name = f"_s_{param.name.replace(' ', '_')}"
+        if param.type.kind == "float":
+            names[name] = param.type.dtype.type(value)
         elif param.type.kind == "bool":
-            names[f"_s_{param.name}"] = bool(value)
-        elif param.type.bits == 32:
+            names[name] = bool(value)
+        else:
             low, high = int_range(param.type)
             if value != int(value) or not low <= value <= high:
                 raise AmpError(f"{param.name} is {value}, which {param.type} cannot hold")
-            names[f"_s_{param.name}"] = int(value)
-        else:
-            raise UnsupportedFeatureError(f"the reference accelerator has no {param.type}")
+            names[name] = int(value)
     return names
 
 
@@ -206,7 +205,8 @@ class _Launch:
         trace = follow is not None and follow.trace and follow.thread(self.grid) is not None
         self.program = _program(kernel, Mode(races, schedule.switches, trace))
         self.collected = collected
-        self.judge = Judge(kernel, self.grid, self.program.sites, collected.add if collected is not None else None)
+        collect = collected.add if collected is not None else None
+        self.judge = Judge(kernel, self.grid, self.program.sites, collect, self.program.unit)
         self.output = Output(self.judge, kernel.name, follow)
         self.clock = Clock()
         self.claims = Claims(self.judge)
@@ -231,7 +231,7 @@ class _Launch:
         names.update(_named(scalars))
         names.update(helpers(self.judge, self.clock, self.claims, self.output))
         if self.collected is not None:
-            names.update(guarded_helpers(self.judge), _private=CollectingArray)
+            names.update(guarded_helpers(self.judge), _private=partial(CollectingArray, unit=self.program.unit))
         names.update(_scalars(kernel, scalars))
         names.update(_subgroup_size=self.meetings.size, _subgroup_count=self.meetings.count)
         self._bind_buffers(names, buffers)
@@ -260,8 +260,8 @@ class _Launch:
         for name, buffer in bound.items():
             names[f"_mem_{name}"] = buffer
             names.update(_named({name: buffer}))
-            for letter, words in (("f", buffer.f), ("i", buffer.i), ("u", buffer.u)):
-                names[f"_{letter}_{name}"] = words
+            for letter in program.letters:
+                names[f"_{letter}_{name}"] = buffer.typed(letter)
             for letter, judged in (("r", buffer.read), ("w", buffer.write), ("x", buffer.atomic)):
                 names[f"_{letter}_{name}"] = judged
             names[f"_o_{name}"] = buffer.layout.offset
@@ -285,7 +285,9 @@ class _Launch:
             shadow = self._shadow_of_tile_static() if self.races else None
             if shadow is not None:
                 self.tile_shadows.append(shadow)
-            array = (KernelArray if self.collected is None else CollectingArray)(variable.type, shadow)
+            array = (KernelArray if self.collected is None else CollectingArray)(
+                variable.type, shadow, self.program.unit
+            )
             self.arrays.append(array)
             names[f"_ts_{variable.name}"] = array
             names.update(_named({variable.name: array}))

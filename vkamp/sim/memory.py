@@ -1,13 +1,15 @@
 """The memory of the reference accelerator.
 
-Everything is addressed in 32-bit words.  Buffers keep their numpy memory: those that overlap share
-one region, so that aliasing is real.  Kernel memory is a list, ``None`` where nothing was written.
+Everything is addressed in words: of 32 bits, or of as many as the smallest type that a kernel has.
+Buffers keep their numpy memory: those that overlap share one region, so that aliasing is real.
+Kernel memory is a list, ``None`` where nothing was written.
 
 C++ AMP's model: docs/conformance.md, section 12.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -23,26 +25,37 @@ from vkamp.sim.text import text_at
 
 __all__ = ["LETTERS", "ZEROS", "Buffer", "KernelArray", "Layout", "Region", "bind", "nothing", "words_of"]
 
-#: The scalars of a struct or short vector: (word offset, "f" / "i" / "u").
+#: The scalars of a struct or short vector: (word offset, letter).
 Layout = tuple[tuple[int, str], ...]
 
-LETTERS = {"float32": "f", "int32": "i", "uint32": "u", "bool": "b"}
+LETTERS = {
+    "float32": "f", "int32": "i", "uint32": "u", "bool": "b", "float64": "d", "int64": "l", "uint64": "m",
+    "float16": "h", "int16": "j", "uint16": "q", "int8": "g", "uint8": "v",
+}  # fmt: skip
 
-ZEROS: dict[str, Any] = {"f": np.float32(0), "i": 0, "u": 0, "b": False, "": 0}
+ZEROS: dict[str, Any] = {
+    **dict.fromkeys(LETTERS.values(), 0), "f": np.float32(0), "d": np.float64(0), "h": np.float16(0), "b": False, "": 0,
+}  # fmt: skip
+
+#: Of the types that lie in buffers: bytes, the letter that the module struct has, the numpy type of floats.
+_STORED: dict[str, tuple[int, str, Any]] = {
+    "f": (4, "f", np.float32), "i": (4, "i", None), "u": (4, "I", None), "d": (8, "d", np.float64),
+    "l": (8, "q", None), "m": (8, "Q", None), "h": (2, "e", np.float16), "j": (2, "h", None), "q": (2, "H", None),
+    "g": (1, "b", None), "v": (1, "B", None),
+}  # fmt: skip
 
 
-def words_of(kind: Type) -> int:
-    """Size of a type in 32-bit words; a size or member that is no whole word is refused."""
+def words_of(kind: Type, unit: int = 4) -> int:
+    """Size of a type in words of ``unit`` bytes; a size or member that is no whole word is refused."""
     if isinstance(kind, Array):
-        return kind.count * words_of(kind.element)
+        return kind.count * words_of(kind.element, unit)
     if isinstance(kind, Struct):
         for member in kind.fields:
-            words_of(member.type)
-    if kind.size % 4 or (isinstance(kind, Scalar) and kind.bits != 32):
-        raise UnsupportedFeatureError(f"the reference accelerator has 32-bit scalars, no {kind}")
-    if isinstance(kind, Struct) and any(m.offset % 4 for m in kind.fields):
-        raise UnsupportedFeatureError(f"{kind} has members that are not aligned to 4 bytes")
-    return kind.size // 4
+            words_of(member.type, unit)
+            if member.offset % unit:
+                raise UnsupportedFeatureError(f"{kind} has members that are not aligned to {unit} bytes")
+    assert kind.size % unit == 0, f"{kind} in words of {unit} bytes"
+    return kind.size // unit
 
 
 def nothing(layout: Layout, words: int) -> list[Any]:
@@ -64,12 +77,13 @@ def _unjudged(thread: Thread, site: int, word: int) -> int:
 class KernelArray:
     """A private or tile_static array; private ones (no shadow) are judged by no one."""
 
-    __slots__ = ("atomic", "mem", "read", "shadow", "type", "write")
+    __slots__ = ("atomic", "mem", "read", "shadow", "type", "unit", "write")
 
-    def __init__(self, kind: Array, shadow: Shadow | None = None) -> None:
+    def __init__(self, kind: Array, shadow: Shadow | None = None, unit: int = 4) -> None:
         self.type = kind
         self.shadow = shadow
-        self.mem: list[Any] = [None] * words_of(kind)
+        self.unit = unit
+        self.mem: list[Any] = [None] * words_of(kind, unit)
         self.read = shadow.read if shadow is not None else _unjudged
         self.write = shadow.write if shadow is not None else _unjudged
         self.atomic = shadow.atomic if shadow is not None else _unjudged
@@ -77,7 +91,7 @@ class KernelArray:
     # What a debugger shows; `?` is what nothing wrote.
 
     def __repr__(self) -> str:
-        return text_at(self.type, self.mem, 0)
+        return text_at(self.type, self.mem, 0, self.unit)
 
     def __getitem__(self, index: int | tuple[int, ...]) -> Any:
         numbers = index if isinstance(index, tuple) else (int(index),)
@@ -88,7 +102,7 @@ class KernelArray:
             if not 0 <= i < n:
                 raise IndexError(f"{i} is outside 0 to {n - 1}")
             word = word * n + i
-        words = words_of(self.type.element)
+        words = words_of(self.type.element, self.unit)
         part = self.mem[word * words : word * words + words]
         return part[0] if isinstance(self.type.element, Scalar) else part
 
@@ -123,30 +137,58 @@ class KernelArray:
 class _Memory:
     """Bytes at an address, lent to numpy; holds their owners."""
 
-    def __init__(self, address: int, words: int, owners: tuple[NDArray[Any], ...]) -> None:
+    def __init__(self, address: int, nbytes: int, owners: tuple[NDArray[Any], ...]) -> None:
         self.owners = owners
         self.__array_interface__ = {
             "data": (address, False),
-            "shape": (words,),
-            "typestr": np.dtype(np.uint32).str,
+            "shape": (nbytes,),
+            "typestr": np.dtype(np.uint8).str,
             "version": 3,
         }
+
+
+class _Scalars:
+    """The scalars of a region that are larger than its words, by the word that each begins with."""
+
+    __slots__ = ("codec", "made", "raw", "unit")
+
+    def __init__(self, raw: memoryview, unit: int, code: str, made: Any) -> None:
+        self.raw = raw
+        self.unit = unit
+        self.codec = struct.Struct(f"={code}")
+        self.made = made
+
+    def __getitem__(self, word: int) -> Any:
+        (value,) = self.codec.unpack_from(self.raw, word * self.unit)
+        return value if self.made is None else self.made(value)
+
+    def __setitem__(self, word: int, value: Any) -> None:
+        self.codec.pack_into(self.raw, word * self.unit, value)
 
 
 class Region:
     """A stretch of numpy memory that buffers lie in, as arrays of words of each type."""
 
-    def __init__(self, low: int, high: int, owners: tuple[NDArray[Any], ...]) -> None:
+    def __init__(self, low: int, high: int, owners: tuple[NDArray[Any], ...], unit: int = 4) -> None:
         self.low = low
-        self.words = (high - low) // 4
-        words = np.zeros(0, np.uint32)
-        if self.words:
-            words = np.asarray(_Memory(low, self.words, owners))
-        # numpy gives float32 scalars, a memoryview Python's integers: what the generated code
-        # computes with.
-        self.f = words.view(np.float32)
-        self.i = words.view(np.int32).data
-        self.u = words.data
+        self.high = high
+        self.unit = unit
+        self.words = (high - low) // unit
+        self._raw = np.asarray(_Memory(low, high - low, owners)) if self.words else np.zeros(0, np.uint8)
+        self._typed: dict[str, Any] = {}
+
+    def typed(self, letter: str) -> Any:
+        """The memory as scalars of a type, by the word that each begins with."""
+        found = self._typed.get(letter)
+        if found is None:
+            found = self._typed[letter] = self._as(*_STORED[letter])
+        return found
+
+    def _as(self, size: int, code: str, made: Any) -> Any:
+        if size != self.unit:
+            return _Scalars(self._raw.data, self.unit, code, made)
+        # numpy gives its own floats, a memoryview Python's integers: what the generated code computes with.
+        return self._raw.view(made) if made is not None else self._raw.view(np.dtype(code)).data
 
 
 class Buffer:
@@ -160,14 +202,13 @@ class Buffer:
         shadow: Shadow | None,
         array: NDArray[Any],
     ) -> None:
-        words = array.itemsize // 4
+        self.unit = region.unit
+        words = array.itemsize // self.unit
         self.array = array
         spans = [s * (n - 1) for s, n in zip(layout.strides, layout.shape, strict=True)]
         self.low = layout.offset + sum(min(s, 0) for s in spans)
         self.high = layout.offset + sum(max(s, 0) for s in spans) + words
-        self.f: Any = region.f
-        self.i: Any = region.i
-        self.u: Any = region.u
+        self.typed: Callable[[str], Any] = region.typed
         self.layout = layout
         self.judge = judge
         self.read = shadow.read if shadow is not None else _unjudged
@@ -192,7 +233,7 @@ class Buffer:
         """A copy of a struct."""
         value: list[Any] = [None] * words
         for offset, letter in layout:
-            value[offset] = getattr(self, letter)[self.read(thread, site, word + offset)]
+            value[offset] = self.typed(letter)[self._each(self.read, thread, site, word + offset, letter)]
         return value
 
     def store_struct(self, thread: Thread, site: int, word: int, layout: Layout, value: list[Any]) -> None:
@@ -200,25 +241,33 @@ class Buffer:
         for offset, letter in layout:
             if value[offset] is None:
                 self.judge.unset(thread, site, word + offset)
-            getattr(self, letter)[self.write(thread, site, word + offset)] = value[offset]
+            self.typed(letter)[self._each(self.write, thread, site, word + offset, letter)] = value[offset]
 
     def load_vector(self, thread: Thread, site: int, word: int, layout: Layout) -> list[Any]:
         """Components of a short vector."""
-        return [getattr(self, letter)[self.read(thread, site, word + offset)] for offset, letter in layout]
+        return [
+            self.typed(letter)[self._each(self.read, thread, site, word + offset, letter)] for offset, letter in layout
+        ]
 
     def store_vector(self, thread: Thread, site: int, word: int, layout: Layout, value: list[Any]) -> None:
         """Stores components of a short vector."""
         for (offset, letter), part in zip(layout, value, strict=True):
-            getattr(self, letter)[self.write(thread, site, word + offset)] = part
+            self.typed(letter)[self._each(self.write, thread, site, word + offset, letter)] = part
+
+    def _each(self, judge: Callable[[Thread, int, int], int], thread: Thread, site: int, word: int, letter: str) -> int:
+        """The word of a scalar, all of whose words are judged."""
+        for more in range(1, _STORED[letter][0] // self.unit):
+            judge(thread, site, word + more)
+        return judge(thread, site, word)
 
 
-def _check(kernel: Kernel, buffers: Mapping[str, NDArray[Any]], written: frozenset[str]) -> None:
+def _check(kernel: Kernel, buffers: Mapping[str, NDArray[Any]], written: frozenset[str], unit: int) -> None:
     """Refuses arrays that are not what the kernel was compiled for."""
     for param in kernel.buffers:
         array = buffers.get(param.name)
         if array is None:
             raise AmpError(f"no array is given for {param.name}")
-        words_of(param.element)
+        words_of(param.element, unit)
         if array.dtype != param.element.dtype:
             raise AmpError(f"{param.name} has {array.dtype} elements, the kernel wants {param.element.dtype}")
         if array.ndim != param.rank:
@@ -226,8 +275,8 @@ def _check(kernel: Kernel, buffers: Mapping[str, NDArray[Any]], written: frozens
         if param.name in written and not array.flags.writeable:
             raise AmpError(f"{param.name} is a read-only array, and the kernel writes it")
         address = array.__array_interface__["data"][0]
-        if any(v % 4 for v in (address, *array.strides)):
-            raise AmpError(f"{param.name} is not aligned to 4 bytes")
+        if any(v % unit for v in (address, *array.strides)):
+            raise AmpError(f"{param.name} is not aligned to {unit} bytes")
 
 
 def _span(array: NDArray[Any]) -> tuple[int, int]:
@@ -240,7 +289,7 @@ def _span(array: NDArray[Any]) -> tuple[int, int]:
     return low, high + array.itemsize
 
 
-def _regions(buffers: Iterable[NDArray[Any]]) -> list[Region]:
+def _regions(buffers: Iterable[NDArray[Any]], unit: int) -> list[Region]:
     """The merged stretches of memory of all buffers."""
     spans = sorted(((*_span(a), a) for a in buffers), key=lambda s: s[:2])
     merged: list[tuple[int, int, list[NDArray[Any]]]] = []
@@ -250,7 +299,7 @@ def _regions(buffers: Iterable[NDArray[Any]]) -> list[Region]:
             merged[-1] = (start, max(end, high), [*owners, array])
         elif high > low:
             merged.append((low, high, [array]))
-    return [Region(low, high, tuple(owners)) for low, high, owners in merged]
+    return [Region(low, high, tuple(owners), unit) for low, high, owners in merged]
 
 
 def bind(
@@ -265,14 +314,15 @@ def bind(
 
     ``written`` names the buffers that the kernel stores to; memory that it only reads needs no shadow.
     """
-    _check(kernel, buffers, written)
+    unit = judge.unit
+    _check(kernel, buffers, written, unit)
     arrays = {p.name: buffers[p.name] for p in kernel.buffers}
-    regions = _regions(arrays.values())
-    empty = Region(0, 0, ())
+    regions = _regions(arrays.values(), unit)
+    empty = Region(0, 0, (), unit)
     home: dict[str, Region] = {}
     for name, array in arrays.items():
         low, high = _span(array)
-        home[name] = next((r for r in regions if high > low and r.low <= low < r.low + 4 * r.words), empty)
+        home[name] = next((r for r in regions if high > low and r.low <= low < r.high), empty)
     shadows: dict[int, Shadow] = {}
     if shadow is not None:
         for region in {id(home[name]): home[name] for name in sorted(written)}.values():
@@ -280,8 +330,8 @@ def bind(
     bound = {}
     for name, array in arrays.items():
         region = home[name]
-        offset = (array.__array_interface__["data"][0] - region.low) // 4
-        layout = BufferLayout(offset, tuple(s // 4 for s in array.strides), array.shape)
+        offset = (array.__array_interface__["data"][0] - region.low) // unit
+        layout = BufferLayout(offset, tuple(s // unit for s in array.strides), array.shape)
         judge.buffers[name] = layout
         bound[name] = kind(region, layout, judge, shadows.get(id(region)), array)
     return bound, list(shadows.values())

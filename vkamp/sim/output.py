@@ -56,7 +56,8 @@ def _inside(index: Sequence[int], shape: Sequence[int]) -> bool:
 class PrintedText:
     """A ``print`` statement, apart from its values."""
 
-    def __init__(self, node: Print) -> None:
+    def __init__(self, node: Print, unit: int) -> None:
+        self.unit = unit
         self.first = node.texts[0]
         self.parts = tuple(zip((v.type for v in node.values), node.formats, node.texts[1:], strict=True))
 
@@ -68,7 +69,7 @@ class PrintedText:
                 plain = bool(value) if isinstance(kind, Scalar) and kind.kind == "bool" else value
                 out += format(plain, spec) + after
             else:
-                out += value_text(kind, value) + after
+                out += value_text(kind, value, self.unit) + after
         return out
 
 
@@ -158,7 +159,7 @@ class Output:
         if self.acts(thread):
             site = self.judge.sites[number]
             assert site.value is not None
-            text = value_text(site.value, value)
+            text = value_text(site.value, value, self.judge.unit)
             self._show(f"      |     {f'{site.text} = ' if site.text else ''}{text}")
         return value
 
@@ -176,7 +177,7 @@ class Output:
         if self.acts(thread):
             site = self.judge.sites[number]
             assert site.value is not None
-            text = value_text(site.value, self.pending)
+            text = value_text(site.value, self.pending, self.judge.unit)
             if word is NOWHERE:
                 self._show(f"      |     {text} is not stored")
             else:

@@ -9,7 +9,7 @@ from vkamp.errors import Span
 from vkamp.findings import AccessKind
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import INT32, VECTOR_LETTERS, Array, Scalar, Struct, Type, Vector
-from vkamp.sim.memory import LETTERS, words_of
+from vkamp.sim.memory import LETTERS
 from vkamp.sim.scope import Scope
 from vkamp.sim.trees import name_of, quote, sum_of
 
@@ -41,12 +41,12 @@ class Places(Scope):
             struct = place.base.type
             member = struct.field(place.name) if isinstance(struct, Struct) else None
             assert member is not None, f"{struct} has no field {place.name}"
-            inner.constant += member.offset // 4
+            inner.constant += member.offset // self.program.unit
             return inner
         if isinstance(place, ir.ComponentsOf):
             inner = self.address(place.base)
             if len(place.letters) == 1:
-                inner.constant += VECTOR_LETTERS.index(place.letters)
+                inner.constant += VECTOR_LETTERS.index(place.letters) * self._step(place)
             return inner
         if isinstance(place, ir.Reinterpreted):
             return self._reinterpreted_address(place)
@@ -64,7 +64,7 @@ class Places(Scope):
         address = self.address(place.base)
         root = address.root
         assert isinstance(root, ir.BufferElement)
-        words = words_of(place.type)
+        words = self.words_of(place.type)
         index = self.expr(place.index)
         address.terms.append(index if words == 1 else quote("I * P", I=index, P=words))
         site = self.site(place.span, root.buffer, "read", self.kernel.buffer(root.buffer).element, is_buffer=True)
@@ -100,7 +100,7 @@ class Places(Scope):
         array = place.base.type
         assert isinstance(array, Array)
         site = self.site(place.span, ir.place_name(place.base), "read", array)
-        stride = words_of(array.element)
+        stride = self.words_of(array.element)
         for dim in reversed(range(len(array.shape))):
             index, extent = place.indices[dim], array.shape[dim]
             if isinstance(index, ir.Const) and 0 <= index.value < extent:
@@ -145,14 +145,15 @@ class Places(Scope):
         holder = self.holder(root)
         return holder if self.is_value(root) else quote("M.mem", M=holder)
 
-    def judged(self, address: Address, access: AccessKind, word: ast.expr, site: int) -> ast.expr:
-        """The word's address, reported to the shadow where another thread could touch it too."""
+    def judged(self, address: Address, access: AccessKind, word: ast.expr, site: int, kind: Scalar) -> ast.expr:
+        """A scalar's address, reported to the shadow where another thread could touch it too."""
         root = address.root
         if not self.races or self.is_value(root):
             return word
         if isinstance(root, ir.BufferElement):
-            letter = {"read": "r", "write": "w", "atomic": "x"}[access]
-            return quote("J(_t, S, K)", J=f"_{letter}_{root.buffer}", S=site, K=word)
+            letter, count = {"read": "r", "write": "w", "atomic": "x"}[access], self.words_of(kind)
+            template = "J(_t, S, K)" if count == 1 else "_each(J, _t, S, K, N)"
+            return quote(template, J=f"_{letter}_{root.buffer}", S=site, K=word, N=count)
         if root.variable.storage == "private":
             return word
         return quote(f"M.{access}(_t, S, K)", M=self.holder(root), S=site, K=word)
@@ -175,19 +176,27 @@ class Places(Scope):
         assert isinstance(struct, Struct)
         holder = self.holder(address.root)
         if self.is_value(address.root):
-            return quote("_part(M, K, N, Y)", M=holder, K=word, N=words_of(struct), Y=self.layout(struct))
+            return quote("_part(M, K, N, Y)", M=holder, K=word, N=self.words_of(struct), Y=self.layout(struct))
         return quote(
             "M.load_struct(_t, S, K, Y, N)",
-            M=holder, S=site, K=word, Y=self.layout(struct), N=words_of(struct),
+            M=holder, S=site, K=word, Y=self.layout(struct), N=self.words_of(struct),
         )  # fmt: skip
 
     def components(self, place: ir.Place) -> ast.expr:
         """The layout of a vector in place, from its first word on."""
         assert isinstance(place.type, Vector)
-        if not isinstance(place, ir.ComponentsOf):
-            return self.layout(place.type)
-        letter = LETTERS[place.type.element.name]
-        return self.constant("y", tuple((VECTOR_LETTERS.index(n), letter) for n in place.letters))
+        letters = place.letters if isinstance(place, ir.ComponentsOf) else place.type.letters
+        letter, step = LETTERS[place.type.element.name], self._step(place)
+        return self.constant("y", tuple((VECTOR_LETTERS.index(n) * step, letter) for n in letters))
+
+    def _step(self, place: ir.Place) -> int:
+        """The words from one component of a vector to the next: a variable's own are a list."""
+        root = ir.root_of(place)
+        if isinstance(root, ir.Local) and isinstance(root.variable.type, Vector):
+            return 1
+        kind = place.type
+        assert isinstance(kind, (Scalar, Vector))
+        return self.words_of(kind.element if isinstance(kind, Vector) else kind)
 
     def _load_vector(self, address: Address, word: ast.expr, layout: ast.expr, site: int) -> ast.expr:
         """The components of a vector, in a list of their own."""
@@ -206,15 +215,20 @@ class Places(Scope):
     def load_word(self, address: Address, word: ast.expr, kind: Scalar, site: int) -> ast.expr:
         if isinstance(address.root, ir.BufferElement):
             name = address.root.buffer
-            memory = name_of(f"_{LETTERS[kind.name]}_{name}")
-            return quote("M[K]", M=memory, K=self.judged(address, "read", word, site))
+            return quote("M[K]", M=self._typed(name, kind), K=self.judged(address, "read", word, site, kind))
         again = word
         if not isinstance(word, ast.Constant):
             again = name_of(self.temporary("k"))
             word = quote("T := K", T=again, K=word)
-        value = quote("M[K]", M=self.words(address.root), K=self.judged(address, "read", word, site))
+        value = quote("M[K]", M=self.words(address.root), K=self.judged(address, "read", word, site, kind))
         array = self._array(address.root)
         return quote("_v if (_v := X) is not None else _unset(_t, S, K, A)", X=value, S=site, K=again, A=array)
+
+    def _typed(self, buffer: str, kind: Scalar) -> ast.expr:
+        """A buffer's memory as scalars of a type."""
+        letter = LETTERS[kind.name]
+        self.program.letters.add(letter)
+        return name_of(f"_{letter}_{buffer}")
 
     # -- stores
 
@@ -253,12 +267,12 @@ class Places(Scope):
         access: AccessKind = "write",
     ) -> ast.stmt:  # fmt: skip
         if isinstance(address.root, ir.BufferElement):
-            memory = name_of(f"_{LETTERS[kind.name]}_{address.root.buffer}")
+            memory = self._typed(address.root.buffer, kind)
         else:
             memory = self.words(address.root)
         if self.is_value(address.root) and not isinstance(word, ast.Constant):
             return ast.Expr(quote("_store(X, M, K)", X=value, M=memory, K=word))
-        judged = self.judged(address, access, word, site)
+        judged = self.judged(address, access, word, site, kind)
         return ast.Assign([ast.Subscript(memory, judged, ast.Store())], value)
 
     # -- memory that is judged already

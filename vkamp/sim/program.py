@@ -39,12 +39,16 @@ class Program:
     """
 
     kernel: ir.Kernel
+    #: Bytes of a word of memory.
+    unit: int = 4
     codes: list[tuple[str, CodeType]] = field(default_factory=list)
     sites: list[Site] = field(default_factory=list)
     constants: dict[str, Any] = field(default_factory=dict)
     written: frozenset[str] = frozenset()
     fences: dict[int, Fence] = field(default_factory=dict)
     meetings: dict[int, ir.Subgroup] = field(default_factory=dict)
+    #: Of the types that the generated code accesses buffers as.
+    letters: set[str] = field(default_factory=set)
     waits: bool = False
     switched: bool = False
     split: tuple[bool, bool] = (False, False)

@@ -76,10 +76,14 @@ class Scope(ABC):
         self.program.constants[name] = value
         return name_of(name)
 
+    def words_of(self, kind: Type) -> int:
+        """The size of a type in words of memory."""
+        return words_of(kind, self.program.unit)
+
     def layout(self, kind: Struct | Vector) -> ast.expr:
-        """The scalars of a struct or vector, for copying."""
-        words_of(kind)
-        layout: Layout = tuple((o // 4, LETTERS[s.name]) for _, s, o in scalar_fields(kind))
+        """The scalars of a struct or vector in memory, for copying."""
+        unit = self.program.unit
+        layout: Layout = tuple((o // unit, LETTERS[s.name]) for _, s, o in scalar_fields(kind))
         return self.constant("y", layout)
 
     @staticmethod

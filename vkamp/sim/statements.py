@@ -7,14 +7,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS
-from vkamp.ir.types import BOOL, FLOAT32, Array, Scalar, Struct, Type, Vector
+from vkamp.ir.types import BOOL, Array, Scalar, Struct, Type, Vector
 from vkamp.sim.expressions import INDEX_NAMES, Expressions, scalar_of
-from vkamp.sim.memory import words_of
 from vkamp.sim.output import PrintedText
 from vkamp.sim.places import Address
 from vkamp.sim.schedule import SWITCH
@@ -60,9 +57,14 @@ class FunctionTranslator(Expressions):
         )
 
     def _zero(self, kind: Type) -> ast.expr:
-        if isinstance(kind, (Struct, Vector)):
-            return quote("_nothing(Y, N)", Y=self.layout(kind), N=words_of(kind))
-        return self.constant("c", np.float32(0)) if kind == FLOAT32 else ast.Constant(False if kind == BOOL else 0)
+        if isinstance(kind, Struct):
+            return quote("_nothing(Y, N)", Y=self.layout(kind), N=self.words_of(kind))
+        if isinstance(kind, Vector):
+            return quote("[X] * N", X=self._zero(kind.element), N=kind.count)
+        scalar = scalar_of(kind)
+        if scalar.kind == "float":
+            return self.constant("c", scalar.dtype.type(0))
+        return ast.Constant(False if kind == BOOL else 0)
 
     def _waits(self) -> bool:
         for statement in ir.walk_statements(self.function.body):
@@ -96,7 +98,8 @@ class FunctionTranslator(Expressions):
             out.append(self.assign_name(self.local(name), name_of("_t")))
         for variable in self.function.variables:
             if variable.storage == "local" and isinstance(variable.type, (Struct, Vector)):
-                words = words_of(variable.type)
+                # The components of a vector lie side by side, whatever their size.
+                words = variable.type.count if isinstance(variable.type, Vector) else self.words_of(variable.type)
                 out.append(self.assign_name(self.local(variable.name), quote("[None] * N", N=words)))
         return out
 
@@ -191,9 +194,9 @@ class FunctionTranslator(Expressions):
             args.insert(0, self.load_place(node.expected, node.expected.span))
         self.program.constants[f"_b_{node.name}"] = row.apply
         value: ast.expr = ast.Call(name_of(f"_b_{node.name}"), [name_of(old), *args], [])
-        if kind != FLOAT32:
+        if kind.kind != "float":
             value = self.wrap(kind, value)
-        place = self.judged(address, "atomic", sum_of(address.terms, address.constant), site)
+        place = self.judged(address, "atomic", sum_of(address.terms, address.constant), site, kind)
         unjudged = Address(address.root, [at], 0)
         loaded = self.read_back(unjudged, at, kind, site)
         if row.name == "atomic_exchange" and node.result is None:
@@ -252,7 +255,7 @@ class FunctionTranslator(Expressions):
 
     def print_(self, node: ir.Print) -> list[ast.stmt]:
         values = ast.Tuple([self.expr(v) for v in node.values], ast.Load())
-        text = self.constant("k", PrintedText(node))
+        text = self.constant("k", PrintedText(node, self.program.unit))
         return [ast.Expr(quote("_print(_t, P, X)", P=text, X=values))]
 
     def breakpoint_(self, node: ir.Breakpoint) -> list[ast.stmt]:

@@ -4,14 +4,15 @@ The code objects carry the file and the lines of the kernel's own source, and it
 own names: a debugger steps through the kernel, and a traceback shows its lines.  A function that
 waits at a barrier is a generator which yields the barrier's site.
 
-Values: int32 and uint32 are Python integers in range, float32 are numpy scalars, bools are truth
-values, structs are lists of 32-bit words, short vectors lists of components.  Every other name in
-the generated code begins with an underscore:
+Values: integers are Python's, in range, floats are numpy scalars, bools are truth values, structs are
+lists of words as memory has them, short vectors lists of components.  A word has 32 bits, or as many as
+the smallest type that the kernel has.  Every other name in the generated code begins with an
+underscore:
 
 ======================= =====================================================================
 ``_t``                  the running :class:`~vkamp.sim.faults.Thread`
 ``_g0 _l0 _b0 _o0``     its global and local index, tile, tile origin
-``_mem_A _f_A _i_A``    buffer A, its words as floats, integers (``_u_A``: unsigned)
+``_mem_A _f_A _i_A``    buffer A, its words as floats, integers, ... (by ``LETTERS``)
 ``_r_A _w_A _x_A``      judge a read, a write, an atomic update of a word of buffer A
 ``_o_A _p0_A _n0_A``    offset, stride, extent of buffer A
 ``_ts_A _s_A _fn_A``    tile_static array, captured scalar, device function
@@ -27,6 +28,7 @@ from collections.abc import Sequence
 from vkamp.errors import AmpError
 from vkamp.ir import nodes as ir
 from vkamp.ir.fences import Fence
+from vkamp.ir.usage import memory_unit
 from vkamp.sim.program import Mode, Program
 from vkamp.sim.statements import FunctionTranslator
 
@@ -35,7 +37,7 @@ __all__ = ["translate"]
 
 def translate(kernel: ir.Kernel, mode: Mode) -> Program:
     """The Python code of a kernel."""
-    program = Program(kernel)
+    program = Program(kernel, memory_unit(kernel))
     functions = (*kernel.functions, kernel.body)
     statements = [s for f in functions for s in ir.walk_statements(f.body)]
     program.written = _written(statements)

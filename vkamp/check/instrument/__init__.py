@@ -22,6 +22,7 @@ from vkamp.check.instrument.rewrite import Plan, Rewriter
 from vkamp.ir import nodes
 from vkamp.ir.access import Access, contiguous, typed_access
 from vkamp.ir.types import INT32, UINT32
+from vkamp.ir.usage import memory_unit
 
 __all__ = ["REPORT", "Instrumented", "Layout", "Sites", "buffer_word", "instrument"]
 
@@ -114,12 +115,12 @@ def _plan(
     near = threads > 1
     tables = {name: (2 if near else 1) if name in only_written else (6 if near else 3) for name in containers}
     first: dict[str, int] = {}
-    total = 0
+    total, unit = 0, memory_unit(kernel)
     for variable in kernel.tile_statics:
         first[variable.name] = total
-        total += variable.type.size // 4
+        total += variable.type.size // unit
     again = contiguous(kernel)
-    return Plan(kernel, containers, judged_static, only_written, first, tables, again, _ordered(kernel), near)
+    return Plan(kernel, containers, judged_static, only_written, first, tables, again, _ordered(kernel), near, unit)
 
 
 def _ordered(kernel: nodes.Kernel) -> tuple[bool, bool]:
@@ -142,6 +143,8 @@ def _notes(plan: Plan) -> list[str]:
                 f"the order of {space} memory by a fence and a barrier that stand apart: every barrier is taken to "
                 "order it"
             )
+    if plan.long_claims:
+        out.append("claims of uniformity for values of other sizes than 32 bits")
     if plan.partly_set:
         out.append("unwritten members of structs that are copied as a whole out of tile_static or private memory")
     return out
@@ -153,10 +156,10 @@ def _rewritten(plan: Plan, function: nodes.Function) -> nodes.Function:
 
 
 def _layout(plan: Plan, kernel: nodes.Kernel, threads: int) -> Layout:
-    words = sum(v.type.size // 4 for v in kernel.tile_statics)
+    words = sum(v.type.size // plan.unit for v in kernel.tile_statics)
     sites = plan.sites
     tables = (3 if plan.judged_static else 1) + _atomics_may_set(plan)
-    return Layout(threads, len(sites.values), len(sites.static), len(sites.global_), words, tables)
+    return Layout(threads, len(sites.values), len(sites.static), len(sites.global_), words, tables, plan.unit)
 
 
 def _atomics_may_set(plan: Plan) -> bool:

@@ -2,7 +2,7 @@
 
 The buffer holds, in 32-bit words: the number of findings and a flag, a table of findings, a cell for everything that
 can be found (taken by the first thread that finds it), a cell for each tile's claims, and the shadows: a group of
-entries for each word of memory that is looked after.
+entries for each word of memory that is looked after; such a word has 32 bits, or as many as the kernel's smallest type.
 
 An entry of a shadow is a signature plus the number of the access in the kernel.  Entries are only ever raised, by
 ``atomicMax``.  Within a tile a signature is ``interval | thread in the tile``, so that an access of the running
@@ -80,6 +80,8 @@ class Layout:
     global_: int
     static_words: int
     static_tables: int
+    #: Bytes of a word of the kernel's memory.
+    unit: int = 4
 
     @property
     def thread_bits(self) -> int:

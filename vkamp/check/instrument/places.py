@@ -39,16 +39,22 @@ class Address:
     terms: list[nodes.Expr] = field(default_factory=list)
 
 
-def words_in(place: nodes.Place) -> list[int]:
-    """The words that an access of a place touches, from its first on."""
+def words_in(place: nodes.Place, unit: int) -> list[int]:
+    """The words that an access of a place touches, from its first on.
+
+    In an array of the kernel the first of each scalar stands for all of it, since none is read as a smaller one.
+    """
+    scalars = [(offset, scalar.size) for _, scalar, offset in scalar_fields(place.type)]
     if isinstance(place, nodes.ComponentsOf) and isinstance(place.type, Vector):
-        return [VECTOR_LETTERS.index(letter) for letter in place.letters]
-    return [offset // 4 for _, _, offset in scalar_fields(place.type)]
+        size = place.type.element.size
+        scalars = [(VECTOR_LETTERS.index(letter) * size, size) for letter in place.letters]
+    whole = isinstance(nodes.root_of(place), nodes.BufferElement)
+    return [word for at, size in scalars for word in range(at // unit, (at + (size if whole else unit)) // unit)]
 
 
 def buffer_word(kind: str, buffer: str, dim: int = 0) -> str:
     """The name of a launch word: where a container begins (``at``), the ``stride`` of a dimension, its first word and
-    the number of its words (``low``, ``words``), the ``shadow`` of its memory; all in 32-bit words."""
+    the number of its words (``low``, ``words``), the ``shadow`` of its memory; all in words."""
     return f"{buffer} {kind} {dim}" if kind == "stride" else f"{buffer} {kind}"
 
 
@@ -56,7 +62,7 @@ class Addresses:
     """Finds the addresses of places in one function.
 
     ``value`` rewrites an expression, ``keep`` gives it a name where it is used more than once; ``words`` collects the
-    launch words that are used; ``needs_word`` tells of which containers the word is wanted.
+    launch words that are used; ``needs_word`` tells of which containers the word is wanted; ``unit``: bytes of a word.
     """
 
     def __init__(
@@ -68,6 +74,7 @@ class Addresses:
         value: Callable[[nodes.Expr], nodes.Expr],
         keep: Callable[[nodes.Expr, str], nodes.Expr],
         needs_word: Callable[[str], bool],
+        unit: int,
     ) -> None:
         self._kernel = kernel
         self._ranges = ranges
@@ -76,6 +83,7 @@ class Addresses:
         self._value = value
         self._keep = keep
         self._needs_word = needs_word
+        self._unit = unit
 
     def of(self, place: nodes.Place) -> Address:
         """The address of a place; its indices are evaluated."""
@@ -94,9 +102,9 @@ class Addresses:
         if isinstance(place, nodes.FieldOf):
             member = place.base.type.field(place.name) if isinstance(place.base.type, Struct) else None
             assert member is not None
-            address.terms.append(uint(member.offset // 4))
+            address.terms.append(uint(member.offset // self._unit))
         elif len(place.letters) == 1:
-            address.terms.append(uint(VECTOR_LETTERS.index(place.letters)))
+            address.terms.append(uint(VECTOR_LETTERS.index(place.letters) * place.type.size // self._unit))
         address.place = dataclasses.replace(place, base=address.place)
         return address
 
@@ -157,7 +165,7 @@ class Addresses:
     def _steps(self, place: nodes.BufferElement, indices: list[nodes.Expr], make: Maker) -> list[nodes.Expr]:
         """The words from a container's first element to another."""
         buffer = self._kernel.buffer(place.buffer)
-        size = buffer.element.size // 4
+        size = buffer.element.size // self._unit
         whole = [make.as_uint(i) for i in indices]
         if not buffer.dense:
             strides = (self.launch_word("stride", place.buffer, d) for d in range(buffer.rank))
@@ -180,7 +188,7 @@ class Addresses:
         name, rank, make = nodes.place_name(place.base), len(place.indices), Maker(place.span)
         address = self.of(place.base)
         kept = [self._index(i, name) for i in place.indices]
-        stride = array.element.size // 4
+        stride = array.element.size // self._unit
         # The last dimension is judged first.
         for dim in reversed(range(rank)):
             extent = nodes.Const(place.span, INT32, array.shape[dim])
@@ -197,7 +205,7 @@ class Addresses:
         root, make = nodes.root_of(place), Maker(place.span)
         assert isinstance(root, nodes.BufferElement)
         index = self._index(place.index, root.buffer)
-        size = place.type.size // 4
+        size = place.type.size // self._unit
         address.terms.append(make.mul(make.as_uint(index), size))
         address.place = dataclasses.replace(place, base=address.place, index=index)
         low, words = self.launch_word("low", root.buffer), self.launch_word("words", root.buffer)

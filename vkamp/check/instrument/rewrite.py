@@ -10,6 +10,8 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from vkamp.check.instrument.helpers import Helpers
 from vkamp.check.instrument.lanes import BALLOT, always_there, is_set, source_lane
 from vkamp.check.instrument.layout import RaceSite, Sites, ValueSite
@@ -21,7 +23,19 @@ from vkamp.ir import nodes
 from vkamp.ir.fences import FENCES
 from vkamp.ir.ranges import Ranges
 from vkamp.ir.subgroups import SUBGROUPS
-from vkamp.ir.types import BOOL, FLOAT32, INT32, UINT32, Array, Scalar, Struct, Type, Vector, scalar_fields
+from vkamp.ir.types import (
+    BOOL,
+    FLOAT32,
+    INT32,
+    UINT32,
+    Array,
+    Scalar,
+    Struct,
+    Type,
+    Vector,
+    int_range,
+    scalar_fields,
+)
 
 __all__ = ["Plan", "Rewriter"]
 
@@ -50,10 +64,13 @@ class Plan:
     reinterpreted: frozenset[str]
     ordered: tuple[bool, bool]
     near: bool
+    #: Bytes of a word of memory.
+    unit: int = 4
     sites: Sites = field(default_factory=Sites)
     helpers: Helpers = field(default_factory=Helpers)
     words: dict[str, None] = field(default_factory=dict)
     partly_set: bool = False
+    long_claims: bool = False
 
 
 class Rewriter:
@@ -69,14 +86,15 @@ class Rewriter:
         self.marks: dict[str, nodes.Variable] = {}
         self.addresses = Addresses(
             plan.kernel,
-            Ranges(function, plan.kernel.tile),
+            Ranges(function, plan.kernel.tile, unit=plan.unit),
             plan.sites,
             plan.words,
             self.expr,
             self.keep,
             (plan.judged | plan.reinterpreted).__contains__,
+            plan.unit,
         )
-        self.ranges = Ranges(function, plan.kernel.tile)
+        self.ranges = Ranges(function, plan.kernel.tile, unit=plan.unit)
 
     def run(self, before: Sequence[nodes.Stmt] = ()) -> nodes.Function:
         """The function; ``before`` stands at its start."""
@@ -119,7 +137,7 @@ class Rewriter:
         """The array with a bit for each word of a private array: whether it was written."""
         made = self.marks.get(variable.name)
         if made is None:
-            words = -(-(variable.type.size // 4) // 32)
+            words = -(-(variable.type.size // self.plan.unit) // 32)
             made = self.new(f"{variable.name}_written", Array(UINT32, (words,)), storage)
             self.marks[variable.name] = made
         return made
@@ -247,6 +265,9 @@ class Rewriter:
         make, kind = Maker(statement.span), statement.variable.type
         assert isinstance(kind, Scalar)
         self.out.append(make.set(statement.variable, self.expr(statement.value)))
+        if kind.bits != 32:
+            self.plan.long_claims = True
+            return
         own = self.new("claimed", UINT32)
         self.out += self._bits(make.load(statement.variable), own, make)
         at = make.add(
@@ -355,7 +376,7 @@ class Rewriter:
         """The statements that look at an access of memory."""
         place = address.place
         root = nodes.root_of(place)
-        words = words_in(place)
+        words = words_in(place, self.plan.unit)
         if isinstance(root, nodes.BufferElement):
             return self._notes_of_container(address, root.buffer, access, words, span)
         variable = root.variable
@@ -520,8 +541,8 @@ class Rewriter:
         if isinstance(kind, Scalar) and kind.is_integer:
             if expr.op in _DIVISIONS and not self._never_zero(expr.right):
                 right = self._divisor(right, expr)
-            elif expr.op in _SHIFTS and not self._in_shift_range(expr.right):
-                right = self._count(right, expr)
+            elif expr.op in _SHIFTS and not self._in_shift_range(expr.right, kind.bits):
+                right = self._count(right, expr, kind.bits)
         return dataclasses.replace(expr, left=left, right=right)
 
     def _never_zero(self, divisor: nodes.Expr) -> bool:
@@ -531,12 +552,12 @@ class Rewriter:
         low, high = self.ranges.of(divisor)
         return low > 0 or high < 0
 
-    def _in_shift_range(self, count: nodes.Expr) -> bool:
+    def _in_shift_range(self, count: nodes.Expr, bits: int) -> bool:
         count = _broadcast(count)
         if isinstance(count.type, Vector):
             return False
         low, high = self.ranges.of(count)
-        return low >= 0 and high < 32
+        return low >= 0 and high < bits
 
     def _replaced(
         self,
@@ -573,12 +594,12 @@ class Rewriter:
             1,
         )
 
-    def _count(self, right: nodes.Expr, expr: nodes.Binary) -> nodes.Expr:
+    def _count(self, right: nodes.Expr, expr: nodes.Binary, bits: int) -> nodes.Expr:
         make = Maker(expr.span)
         return self._replaced(
             right,
             "count",
-            lambda part: make.compare("gt", make.as_uint(part), uint(31)),
+            lambda part: make.compare("gt", make.as_uint(part), uint(bits - 1)),
             lambda part: self.note(ValueSite("shift", expr.span, type=part.type), make.as_uint(part)),
             0,
         )
@@ -592,9 +613,12 @@ class Rewriter:
         make = Maker(expr.span)
         kept = self.named(operand, "value")
         assert isinstance(kept, nodes.Load) and isinstance(kept.place, nodes.Local)
-        # Of a float: the smallest that fits, and the first that is too large.
-        low, high = (-2147483648.0, 2147483648.0) if target.kind == "int" else (-1.0, 4294967296.0)
-        op = "ge" if target.kind == "int" else "gt"
+        # Of a float: what is just too small or, where the source has no such number, the smallest that fits; and what
+        # is too large.
+        first, last = int_range(target)
+        low, high, op = float(first - 1), float(last + 1), "gt"
+        if low != first - 1 or float(np.array(low, source.dtype)) != low:
+            low, op = float(first), "ge"
         chain: list[nodes.Stmt] = []
         parts: list[nodes.Expr] = [kept]
         if isinstance(kept.type, Vector):
@@ -604,7 +628,8 @@ class Rewriter:
             fits = make.both([make.compare(op, part, least), make.compare("lt", part, most)])
             self.plan.sites.values.append(ValueSite("conversion", expr.span, type=target))
             number = uint(len(self.plan.sites.values) - 1)
-            note = make.call(self.plan.helpers.conversion(), number, part)
+            shown = part if source == FLOAT32 else nodes.Cast(expr.span, FLOAT32, part)
+            note = make.call(self.plan.helpers.conversion(), number, shown)
             wrong = [note, make.set(kept.place, make.zero(kept.type))]
             chain = [make.when(make.opposite(fits), wrong, chain)]
         self.out += chain

@@ -11,4 +11,4 @@ def wide(idx, points, cells):
     points[idx] = amp.float3(amp.double3(1, 2, 3))
 
 
-wide.inspect(POINTS.extent, POINTS, CELLS)
+wide.inspect(amp.accelerator("swiftshader"), POINTS.extent, POINTS, CELLS)

@@ -12,4 +12,4 @@ def wide(idx, points, cells):
     big[0].x = 1
 
 
-wide.inspect(POINTS.extent, POINTS, CELLS)
+wide.inspect(amp.accelerator("swiftshader"), POINTS.extent, POINTS, CELLS)

@@ -11,4 +11,4 @@ def wide(idx, a):
     a[idx] = x
 
 
-wide.inspect(FLOATS.extent, FLOATS)
+wide.inspect(amp.accelerator("swiftshader"), FLOATS.extent, FLOATS)

@@ -10,4 +10,4 @@ def scale(idx, a):
     a[idx] = amp.float64(a[idx]) * 0.1
 
 
-scale.inspect(FLOATS.extent, FLOATS)
+scale.inspect(amp.accelerator("swiftshader"), FLOATS.extent, FLOATS)

@@ -12,4 +12,4 @@ def scale(idx, a):
     a[idx] *= FACTOR
 
 
-scale.inspect(FLOATS.extent, FLOATS)
+scale.inspect(amp.accelerator("swiftshader"), FLOATS.extent, FLOATS)

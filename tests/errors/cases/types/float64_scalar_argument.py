@@ -10,4 +10,4 @@ def scale(idx, a, factor):
     a[idx] *= factor
 
 
-scale.inspect(FLOATS.extent, FLOATS, np.float64(2.0))
+scale.inspect(amp.accelerator("swiftshader"), FLOATS.extent, FLOATS, np.float64(2.0))

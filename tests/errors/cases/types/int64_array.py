@@ -8,4 +8,4 @@ def clear(idx, a):
     a[idx] = 0
 
 
-clear.inspect(amp.extent(12), amp.array_view(np.arange(12)))
+clear.inspect(amp.accelerator("swiftshader"), amp.extent(12), amp.array_view(np.arange(12)))

@@ -10,4 +10,4 @@ def wide(idx, a):
     a[idx] = np.int64(a[idx])
 
 
-wide.inspect(INTS.extent, INTS)
+wide.inspect(amp.accelerator("swiftshader"), INTS.extent, INTS)

@@ -12,4 +12,4 @@ def move(idx, a, p):
     a[idx] = p.x
 
 
-move.inspect(FLOATS.extent, FLOATS, particle)
+move.inspect(amp.accelerator("swiftshader"), FLOATS.extent, FLOATS, particle)

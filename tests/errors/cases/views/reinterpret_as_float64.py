@@ -12,4 +12,4 @@ def launch(idx, a):
     a[idx] = float(a.reinterpret_as(amp.float64)[0])
 
 
-launch.inspect(FLOATS.extent, FLOATS)
+launch.inspect(amp.accelerator("swiftshader"), FLOATS.extent, FLOATS)

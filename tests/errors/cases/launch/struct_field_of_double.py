@@ -1,6 +1,0 @@
-import vkamp as amp
-
-
-@amp.struct
-class Body:
-    mass: amp.float64

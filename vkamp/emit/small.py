@@ -1,0 +1,155 @@
+"""Types of 8 and 16 bits as shaders have them.
+
+As values the integers are ints, as C++ promotes them, and a float16 is a float16_t, or a float that is rounded after
+each operation.  In memory they are what the device has: elements of their own size, or parts of 32-bit words.  A part
+is stored by a compare-exchange of its word, so that what other threads store beside it is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vkamp.ir.types import FLOAT16, SMALL, Array, Scalar, Struct, Type, scalars_in
+
+__all__ = ["HALF_TEXTS", "Forms", "accessor_texts"]
+
+#: Conversions of float16 in integers: devices round and flush each in their own way.
+HALF_TEXTS = {
+    "half_bits": """\
+// The bits of x as a float16, rounded to even.
+uint half_bits(float x) {
+    uint bits = floatBitsToUint(x);
+    uint sign = (bits >> 16) & 0x8000u;
+    uint size = bits & 0x7fffffffu;
+    if (size > 0x7f800000u) {
+        return sign | 0x7e00u;
+    }
+    if (size >= 0x47800000u) {
+        return sign | 0x7c00u;
+    }
+    if (size >= 0x38800000u) {
+        return sign | ((size + 0xfffu + ((size >> 13) & 1u) - 0x38000000u) >> 13);
+    }
+    if (size <= 0x33000000u) {
+        return sign;
+    }
+    // Denormal: a multiple of 2^-24.
+    uint significand = (size & 0x7fffffu) | 0x800000u;
+    uint dropped = 126u - (size >> 23);
+    uint kept = significand >> dropped;
+    uint rest = significand & ((1u << dropped) - 1u);
+    uint middle = 1u << (dropped - 1u);
+    return sign | (rest > middle || (rest == middle && (kept & 1u) != 0u) ? kept + 1u : kept);
+}
+""",
+    "half_value": """\
+// The float of the lower 16 bits, which are a float16's.
+float half_value(uint bits) {
+    uint sign = (bits & 0x8000u) << 16;
+    uint size = bits & 0x7fffu;
+    if (size >= 0x7c00u) {
+        return uintBitsToFloat(sign | 0x7f800000u | ((size & 0x3ffu) << 13));
+    }
+    if (size < 0x400u) {
+        return uintBitsToFloat(sign | floatBitsToUint(float(size) * 5.9604644775390625e-8));
+    }
+    return uintBitsToFloat(sign | ((size << 13) + 0x38000000u));
+}
+""",
+    "to_half": """\
+// x as a float16 has it.
+float to_half(float x) {
+    return half_value(half_bits(x));
+}
+""",
+}
+
+_LOAD = """\
+// An element of {owner}: a part of a word.
+{value} load_(int index) {{
+    {result}
+}}
+"""
+_STORE = """\
+// Stores an element of {owner}; the rest of the word may be stored to by other threads.
+void store_(int index, {value} value) {{
+    int word = index >> {shift};
+    int offset = (index & {mask}) << {scale};
+    uint seen = {memory}[word];
+    uint before;
+    do {{
+        before = seen;
+        seen = atomicCompSwap({memory}[word], before, bitfieldInsert(before, {bits}, offset, {size}));
+    }} while (seen != before);
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Forms:
+    """What a device has of the small types: ``types`` are names of its features."""
+
+    types: frozenset[str] = frozenset()
+
+    def computes(self, kind: Scalar) -> bool:
+        """Whether the device has variables of a type, or it is no small one."""
+        name = "float16" if kind == FLOAT16 else f"int{kind.bits}"
+        return kind.bits >= 32 or name in self.types
+
+    def value(self, kind: Scalar) -> str | None:
+        """The GLSL type of a small type's values; ``None`` for other types."""
+        if kind == FLOAT16:
+            return "float16_t" if self.computes(kind) else "float"
+        return "int" if kind.name in SMALL else None
+
+    def kept(self, kind: Scalar) -> str | None:
+        """The GLSL type of a small type in arrays of the kernel and in structs."""
+        return self.buffered(kind) if self.computes(kind) else self.value(kind)
+
+    def buffered(self, kind: Scalar) -> str | None:
+        """The GLSL type of a small type in buffers that have elements of its size."""
+        return f"{kind.name}_t" if kind.name in SMALL or kind == FLOAT16 else None
+
+    def packs(self, kind: Type) -> bool:
+        """Whether elements of a type are parts of words in buffers."""
+        return isinstance(kind, Scalar) and kind.bits < 32 and f"storage{kind.bits}" not in self.types
+
+    def splits(self, kind: Type) -> bool:
+        """Whether a struct lies in buffers otherwise than in variables: it has members that the device has not."""
+        return isinstance(kind, Struct) and not all(self.computes(scalar) for scalar in scalars_in(kind))
+
+    def size(self, kind: Type) -> int:
+        """The bytes of a type in arrays of the kernel; three components may be as far apart as four."""
+        if isinstance(kind, Array):
+            return kind.count * self.size(kind.element)
+        if isinstance(kind, Struct):
+            return sum(self.size(member.type) for member in kind.fields) if self.splits(kind) else kind.size
+        if isinstance(kind, Scalar):
+            return kind.size if self.computes(kind) else 4
+        return 4 * kind.element.size if kind.count == 3 else kind.size
+
+
+def accessor_texts(forms: Forms, kind: Scalar, memory: str, owner: str) -> tuple[str, str]:
+    """The functions that load and store elements of a small type in the words ``memory`` of the container ``owner``.
+
+    They are called ``load_`` and ``store_``: what uses them has names of its own.
+    """
+    per_word = 32 // kind.bits
+    shift, scale = per_word.bit_length() - 1, kind.bits.bit_length() - 1
+    value = forms.value(kind)
+    part = f"{memory}[index >> {shift}]", f"(index & {per_word - 1}) << {scale}"
+    bits = "uint(value)"
+    if kind == FLOAT16:
+        result = f"return half_value({part[0]} >> ({part[1]}));"
+        bits = "half_bits(value)"
+        if value != "float":
+            result, bits = result.replace("return ", f"return {value}(").replace(";", ");"), "half_bits(float(value))"
+    elif kind.kind == "int":
+        result = f"return bitfieldExtract(int({part[0]}), {part[1]}, {kind.bits});"
+    else:
+        result = f"return int(bitfieldExtract({part[0]}, {part[1]}, {kind.bits}));"
+    load = _LOAD.format(owner=owner, value=value, result=result)
+    store = _STORE.format(
+        owner=owner, value=value, memory=memory, bits=bits, shift=shift, mask=per_word - 1, scale=scale, size=kind.bits
+    )
+    return load, store

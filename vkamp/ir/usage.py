@@ -1,0 +1,48 @@
+"""The scalar types that a kernel uses, and where: what a device must have for it.
+
+C++ AMP's model: docs/conformance.md, section 4 (element types).
+"""
+
+from __future__ import annotations
+
+from vkamp.errors import Span
+from vkamp.ir.access import own_nodes, typed_access
+from vkamp.ir.nodes import Expr, Kernel, Place, walk_statements
+from vkamp.ir.types import Scalar, Type, scalars_in
+
+__all__ = ["memory_unit", "types_in_use"]
+
+
+def types_in_use(kernel: Kernel) -> dict[Scalar, Span]:
+    """Every scalar type of the program, and the place that shows best where it comes from.
+
+    A container whose elements are never accessed counts for nothing.
+    """
+    found: dict[Scalar, Span] = {}
+    seen: set[Type] = set()
+
+    def add(kind: Type, span: Span) -> None:
+        if kind not in seen:
+            seen.add(kind)
+            for scalar in sorted(scalars_in(kind), key=lambda s: s.name):
+                found.setdefault(scalar, span)
+
+    for name, kind in typed_access(kernel):
+        add(kind, kernel.buffer(name).span)
+    for scalar in kernel.scalars:
+        add(scalar.type, scalar.span)
+    for variable in kernel.tile_statics:
+        add(variable.type, variable.span)
+    for function in (*kernel.functions, kernel.body):
+        for variable in (*function.params, *function.variables):
+            add(variable.type, variable.span)
+        for statement in walk_statements(function.body):
+            for node in own_nodes(statement):
+                if isinstance(node, (Expr, Place)):
+                    add(node.type, node.span)
+    return found
+
+
+def memory_unit(kernel: Kernel) -> int:
+    """The bytes in which addresses of the kernel's memory are counted: its smallest scalar's, and at most 4."""
+    return min(4, *(scalar.size for scalar in types_in_use(kernel)), 4)
