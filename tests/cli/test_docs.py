@@ -8,9 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from tests.cli.conftest import PACKAGE
+from vkamp.cli.app import command
 
 PAGE = PACKAGE / "docs" / "hand-edited-shaders.md"
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
@@ -47,7 +49,5 @@ def test_the_session_of_the_page(tmp_path: Path, request: pytest.FixtureRequest)
 
 
 def test_the_page_of_the_command_names_every_command() -> None:
-    from vkamp.cli.app import command
-
     page = (PACKAGE / "docs" / "command.md").read_text(encoding="utf-8")
-    assert all(f"`vkamp {name}" in page for name in command.commands)
+    assert all(f"`vkamp {name}" in page for name in command.list_commands(click.Context(command)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 
@@ -9,7 +10,6 @@ import click
 from rich.text import Text
 
 import vkamp
-from vkamp.cli import caching, doctor, explain, info, programs, shaders, tiling
 from vkamp.cli.console import ERRORS, OUT
 from vkamp.errors import AmpError
 
@@ -18,7 +18,34 @@ __all__ = ["command", "run"]
 _SHELLS = ("bash", "zsh", "fish")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+#: The modules of the commands, each imported when its command is: some need the whole compiler.
+_COMMANDS = {
+    "cache": "caching",
+    "check": "programs",
+    "doctor": "doctor",
+    "explain": "explain",
+    "info": "info",
+    "run": "programs",
+    "shaders": "shaders",
+    "tile": "tiling",
+}
+
+
+class _Commands(click.Group):
+    """A group that imports a command when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *_COMMANDS])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = _COMMANDS.get(cmd_name)
+        if module is None:
+            return super().get_command(ctx, cmd_name)
+        found: click.Command = getattr(importlib.import_module(f"vkamp.cli.{module}"), cmd_name)
+        return found
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(vkamp.__version__, prog_name="vkamp")
 def command() -> None:
     """C++ AMP's tile programs in Python, on any Vulkan device."""
@@ -39,19 +66,6 @@ def completion(shell: str) -> None:
     made = get_completion_class(shell)
     assert made is not None
     click.echo(made(command, {}, "vkamp", "_VKAMP_COMPLETE").source())
-
-
-for _each in (
-    info.info,
-    doctor.doctor,
-    programs.run,
-    programs.check,
-    shaders.shaders,
-    caching.cache,
-    explain.explain,
-    tiling.tile,
-):
-    command.add_command(_each)
 
 
 def run(argv: list[str]) -> int:
