@@ -292,6 +292,33 @@ def doubled(t_idx, source, target):
     target[t_idx.tile[0], t_idx.local[0]] = values[t_idx.local[0]] * 2.0
 
 
+@amp.kernel
+def marked(t_idx, numbers):
+    numbers[t_idx] = 1.0
+
+
+@pytest.mark.accelerators("swiftshader")
+def test_more_tiles_than_a_grid_takes_need_the_folded_form(
+    accelerator_view: amp.accelerator_view, tmp_path: Path
+) -> None:
+    def launch(count: int) -> Any:
+        numbers = amp.array_view(np.zeros(count, np.float32))
+        amp.parallel_for_each(accelerator_view, numbers.extent.tile(1), marked, numbers)
+        return np.asarray(numbers)
+
+    (plain,) = exported(tmp_path, lambda: launch(10))
+    assert plain.name == "marked.1.float32_1d.comp"
+    edit(plain, ("= 1.0", "= 2.0"))
+    assert np.all(launch(10) == 2.0)
+    with pytest.warns(amp.ShaderEditWarning, match="this launch needs another form of the shader"):
+        assert np.all(launch(70_000) == 1.0)
+    _, folded = exported(tmp_path, lambda: launch(70_000))
+    assert folded.name == "marked.1.float32_1d.folded.comp"
+    edit(folded, ("= 1.0", "= 3.0"))
+    assert np.all(launch(70_000) == 3.0)
+    assert np.all(launch(10) == 2.0)
+
+
 #: Edits that must not run, and the code of the error.
 MISMATCHES = {
     "local size": (("local_size_x = 5", "local_size_x = 4"), "VKA702"),
