@@ -383,3 +383,28 @@ def test_without_a_driver_the_default_stores_and_a_launch_says_what_to_install(s
     assert "runs no kernel, and no other was found: there is no Vulkan device" in second
     assert "mesa-vulkan-drivers" in second
     assert third.startswith("there is no Vulkan device on this machine")
+
+
+def test_the_default_view_follows_the_variables(monkeypatch):
+    """What is remembered of the last look is not taken for the answer to another question."""
+    from vkamp.run.accelerators import default_view
+
+    seen = []
+    for name, engine in (
+        ("reference", ""),
+        ("reference", ""),
+        ("cpu", ""),
+        ("swiftshader", ""),
+        ("swiftshader", "vulkan"),
+    ):
+        monkeypatch.setenv("VKAMP_ACCELERATOR", name)
+        monkeypatch.setenv("VKAMP_ENGINE", engine)
+        view = default_view()
+        assert view == amp.accelerator().default_view
+        assert default_view() == view
+        seen.append(view.accelerator.engine)
+    assert seen == ["reference", "reference", "cpu", "kompute", "vulkan"]
+    monkeypatch.setenv("VKAMP_ACCELERATOR", "abacus")
+    for _ in range(2):
+        with pytest.raises(amp.AmpError, match="VKAMP_ACCELERATOR=abacus names no accelerator"):
+            default_view()

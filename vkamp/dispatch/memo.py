@@ -26,7 +26,7 @@ from vkamp.lang.container import Container
 from vkamp.lang.home import epoch
 from vkamp.lang.index_space import extent, tiled_extent
 from vkamp.lang.kernel import KernelFunction
-from vkamp.run.accelerators import accelerator_view
+from vkamp.run.accelerators import accelerator_view, default_view
 from vkamp.run.engine import Dispatch, Ready
 
 if TYPE_CHECKING:
@@ -149,7 +149,15 @@ def _still_holds(found: _Repeat, kernel: KernelFunction, args: tuple[Any, ...]) 
         # An id may have gone to another object.
         if container() is not args[position]:
             return False
-    return not found.follows_default or default_for([args[k] for k, _ in found.containers]) == found.view
+    return not found.follows_default or _is_default(found, args)
+
+
+def _is_default(found: _Repeat, args: tuple[Any, ...]) -> bool:
+    """Whether a launch without a view would run where it ran."""
+    same = default_view()._view is found.view._view and len(found.uses) == len(found.containers)
+    if same and (epoch.now == found.epoch or all(use.is_current for _, use in found.uses)):
+        return True  # what it left there is there: no other view is preferred
+    return default_for([args[k] for k, _ in found.containers]) == found.view
 
 
 def _push(found: _Repeat, args: tuple[Any, ...]) -> bytes | None:

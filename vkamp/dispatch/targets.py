@@ -11,7 +11,7 @@ from typing import Any
 from vkamp.errors import AmpError
 from vkamp.lang.arrays import array
 from vkamp.lang.container import Container
-from vkamp.run.accelerators import accelerator, accelerator_view
+from vkamp.run.accelerators import accelerator_view, default_view
 
 __all__ = ["default_for", "target_view"]
 
@@ -39,7 +39,7 @@ def target_view(view: accelerator_view | None, containers: Mapping[str, Containe
 def default_for(containers: Iterable[Container]) -> accelerator_view:
     """The default accelerator's default view, or another of its views that holds all captured array_views when the
     default view does not."""
-    default = accelerator().default_view
+    default = default_view()
     holding: list[Any] | None = None
     for container in containers:
         places = container._current_at()

@@ -12,7 +12,7 @@ import enum
 import os
 import threading
 import weakref
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from vkamp.run.queue import taken
 __all__ = [
     "accelerator",
     "accelerator_view",
+    "default_view",
     "observe",
     "queuing_mode",
     "queuing_mode_automatic",
@@ -72,11 +73,13 @@ class _Engines:
         self.chosen: DeviceInfo | str | None = None  # by set_default; _CPU for the cpu accelerator
         self.queues: weakref.WeakSet[Queue] = weakref.WeakSet()
         self.observer: Observer | None = None
+        self.default: _Default | None = None
         self.access: dict[DeviceInfo, access_type] = {}  # arrays' default, once it was set or used
 
     def add(self, engine: Engine) -> None:
         with self.lock:
             self.engines[engine.name] = engine
+            self.default = None
 
     def to_vulkan(self, name: str) -> Engine:
         """One of the engines that lead to Vulkan devices."""
@@ -272,6 +275,7 @@ class accelerator:
             if _engines.chosen is not None:
                 return False
             _engines.chosen = found
+            _engines.default = None
             return True
 
     @staticmethod
@@ -629,13 +633,30 @@ def _no_kernels() -> str:
     return text
 
 
-def _default_view() -> accelerator_view:
-    return accelerator().default_view
+class _Default(NamedTuple):
+    """The default view, and what it was found by."""
+
+    variables: tuple[str | None, str | None]
+    devices: object
+    view: accelerator_view
+
+
+def default_view() -> accelerator_view:
+    """The default accelerator's default view; a few looks where nothing has changed since the last time."""
+    variables = os.environ.get(_VARIABLE), os.environ.get(_ENGINE_VARIABLE)
+    known = _engines.default
+    if known is not None and known.variables == variables and known.devices is devices.known_devices():
+        return known.view
+    with _engines.lock:
+        view = accelerator().default_view
+        found = devices.known_devices()
+        _engines.default = None if found is None else _Default(variables, found, view)
+    return view
 
 
 def _cpu_view() -> accelerator_view:
     return accelerator(_CPU).default_view
 
 
-set_location_provider(_default_view)
+set_location_provider(default_view)
 set_host_location_provider(_cpu_view)

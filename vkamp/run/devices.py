@@ -33,6 +33,7 @@ __all__ = [
     "free_memory",
     "heap_budgets",
     "installed_manifests",
+    "known_devices",
     "load_binding",
     "loader_version",
     "manifest_problem",
@@ -102,6 +103,11 @@ def vulkan_devices(*, search_browsers: bool = False) -> list[DeviceInfo]:
         if search_browsers and _state.added is None:
             _state.devices = _add_swiftshader(_state.devices) or _state.devices
         return list(_state.devices)
+
+
+def known_devices() -> object:
+    """What stands for the devices as they are known now: another object when they are others, None before."""
+    return _state.devices
 
 
 def as_kompute(info: DeviceInfo) -> DeviceInfo:
