@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import vkamp as amp
 from vkamp.dispatch import launch as launching
+from vkamp.lang.home import epoch
 
 STEP = 3
 
@@ -34,6 +36,11 @@ def fill(idx, values, unused, value):
     values[idx] = value
 
 
+@amp.kernel
+def add(idx, source, target):
+    target[idx] = target[idx] + source[idx]
+
+
 @pytest.fixture
 def long_ways(monkeypatch):
     """The kernels that launched on the long way, as a list."""
@@ -54,7 +61,7 @@ def long_ways(monkeypatch):
 def forget(monkeypatch):
     """Each test begins with kernels that were never launched; checked launches are never remembered."""
     monkeypatch.setenv("VKAMP_CHECK", "0")
-    for kernel in (scale, step, signed, fill):
+    for kernel in (scale, step, signed, fill, add):
         kernel.launches.clear()
 
 
@@ -180,3 +187,59 @@ def test_a_domain_that_changed(accelerator_view, long_ways):
     domain[0] = 0
     with pytest.raises(amp.InvalidComputeDomainError):
         amp.parallel_for_each(accelerator_view, domain, step, values)
+
+
+def test_the_memory_of_one_container_goes_with_it(accelerator_view):
+    """A remembered launch keeps the memory of all its containers, and must go with the first of them."""
+    values = amp.array(amp.extent(300), amp.int32, np.arange(300), accelerator_view=accelerator_view)
+    other = amp.array(amp.extent(300), amp.int32, np.arange(300), accelerator_view=accelerator_view)
+    for _ in range(4):
+        amp.parallel_for_each(accelerator_view, values.extent, add, values, other)
+    accelerator_view.wait()
+    gone: list[bool] = []
+    weakref.finalize(values._acquire(accelerator_view, read=True, write=False).storage, gone.append, True)
+    del values
+    gc.collect()
+    assert gone == [True]
+    assert not add.launches
+    assert np.asarray(other).tolist() == [5 * i for i in range(300)]
+
+
+def test_a_thread_that_looks_on(accelerator_view, long_ways):
+    """What it reads in between is some launch's result, and the last launch's comes home."""
+    view = amp.array_view(np.zeros(9, np.int32))
+    seen: list[list[int]] = []
+    stop = threading.Event()
+
+    def look():
+        while not stop.is_set():
+            seen.append(np.array(view).tolist())
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    for _ in range(150):
+        amp.parallel_for_each(accelerator_view, view.extent, step, view)
+    stop.set()
+    thread.join()
+    assert np.asarray(view).tolist() == [450] * 9
+    assert all(len(set(row)) == 1 for row in seen)
+    assert [row[0] for row in seen] == sorted(row[0] for row in seen)
+    assert long_ways == ["step"]
+
+
+def test_two_kernels_in_turn(accelerator_view, long_ways):
+    """Neither takes the other's writes for somebody else's: nothing is looked at after the first rounds."""
+    one, other = (amp.array_view(np.arange(20, dtype=np.int32)) for _ in range(2))
+    for _ in range(5):
+        amp.parallel_for_each(accelerator_view, one.extent, add, one, other)
+        amp.parallel_for_each(accelerator_view, one.extent, step, one)
+    before = epoch.now
+    for _ in range(5):
+        amp.parallel_for_each(accelerator_view, one.extent, add, one, other)
+        amp.parallel_for_each(accelerator_view, one.extent, step, one)
+    assert epoch.now == before
+    expected, value = np.arange(20), np.arange(20)
+    for k in range(10):
+        expected = expected + value + STEP * k
+    np.testing.assert_array_equal(np.asarray(other), expected)
+    assert long_ways == ["add", "step"]
