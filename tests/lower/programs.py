@@ -561,6 +561,27 @@ def unused_claim() -> Program:
     return Program(unused_claim, (12,), (6,), (ints(12),))
 
 
+@program
+def guarded_by_a_new_value() -> Program:
+    """A condition on a variable that held the thread's index, and does so no more."""
+
+    @amp.kernel
+    def guarded_by_a_new_value(t_idx, numbers, out):
+        marks = amp.tile_static(16, amp.int32)
+        marks[t_idx.local[0]] = 0
+        t_idx.barrier.wait()
+        i = t_idx.local[0]
+        number = numbers[t_idx]
+        i = int(number)
+        if i < 3:
+            marks[t_idx.local[0]] = 1
+        t_idx.barrier.wait()
+        out[t_idx] = marks[15 - t_idx.local[0]]
+
+    numbers = (np.arange(32) * 7 % 5).astype(np.float32)
+    return Program(guarded_by_a_new_value, (32,), (16,), (numbers, np.full(32, -1, np.int32)))
+
+
 # -- what keeps its threads ----------------------------------------------------------------------------------------
 
 
