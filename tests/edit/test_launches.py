@@ -352,7 +352,13 @@ MISMATCHES = {
         ("    float total = 0.0;", "<<<<<<< edited\n=======\n>>>>>>> generated\n    float total = 0.0;"),
         "VKA704",
     ),
-    "double precision": (("float total = 0.0;", "double wide = 0.0;\n        float total = float(wide);"), "VKA707"),
+    "a feature that no engine enables": (
+        (
+            "void main() {",
+            "#extension GL_EXT_shader_atomic_float2 : require\nvoid main() {\n    atomicMax(values[0][0], 1.0);",
+        ),
+        "VKA707",
+    ),
 }
 
 
