@@ -22,6 +22,10 @@ EXAMPLES = examples()
 WITHOUT_A_KERNEL = {"VKA102", "VKA107", "VKA503"}
 
 
+#: What the reference accelerator takes, and a device without the feature does not.
+OF_A_DEVICE = {"VKA304", "VKA502"}
+
+
 def arguments() -> dict[str, Any]:
     """What a parameter of each name is."""
     floats = {name: amp.array_view(np.ones(24, np.float32)) for name in ("a", "b", "out", "values")}
@@ -54,7 +58,7 @@ def launch(code: str, text: str, folder: Path) -> None:
     domain: Any = amp.extent(*shape)
     if index == "t_idx":
         domain = domain.tile(*(8,) * len(shape))
-    device = "swiftshader" if code == "VKA502" else "reference"
+    device = "swiftshader" if code in OF_A_DEVICE else "reference"
     kernel.inspect(amp.accelerator(device).default_view, domain, *values)
 
 
