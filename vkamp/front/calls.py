@@ -348,7 +348,9 @@ def _apply(ctx: Context, row: BuiltinRow, values: list[Value], nodes: list[ast.e
         if kind.name not in row.types(letter):
             wanted = row.types(letter)
             example = f"amp.{wanted[0]}({ctx.text(nodes[row.params.index(letter)])})"
-            ctx.fail("VKA315", node, name=row.name, accepts=" or ".join(wanted), given=kind, advice=example)
+            *others, last = wanted
+            accepts = f"{', '.join(others)} or {last}" if others else last
+            ctx.fail("VKA315", node, name=row.name, accepts=accepts, given=kind, advice=example)
         kinds[letter] = kind
     args = tuple(convert.convert(ctx, n, kinds[p], part) for n, p, part in zip(numbers, row.params, nodes, strict=True))
     result = SCALARS[row.result] if row.result in SCALARS else kinds[row.result]
