@@ -6,15 +6,18 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
 #: Of this many pairs, lavapipe checks one.
 PART = 5
+FOLDER = Path(__file__).resolve().parent
 
 
 def _left_out(item: pytest.Item) -> bool:
-    callspec = getattr(item, "callspec", None)
+    # The hook is asked about the items of all folders.
+    callspec = getattr(item, "callspec", None) if FOLDER in item.path.parents else None
     if callspec is None or "check_mode" not in item.name or callspec.params.get("accelerator") != "llvmpipe":
         return False
     from tests.corpus.registry import PAIRS
