@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import PACKAGE, Project
 
 EXPORT = ("shaders", "export", "prog:tile_sums", "--tile", "2x4", "--args", "float32[:,:], float32[:,:]")
@@ -140,6 +142,25 @@ def test_exports_of_every_type(project: Project) -> None:
     name = "k.untiled1d.float32_1d-int32_1d_strided-float3_1d-float2-int32-float32-index2.f=2.5.t=float32.comp"
     assert done.out == f"wrote {project.folder / 'shaders' / 'kernels' / name}\n"
     assert project.vkamp("shaders", "status").out.startswith("unedited")
+
+
+@pytest.mark.parametrize(
+    "element", ["int8", "uint8", "int16", "uint16", "float16", "int64", "uint64", "float64", "double2"]
+)
+def test_elements_of_every_size(project: Project, element: str) -> None:
+    (project.folder / "sizes.py").write_text(
+        "import vkamp as amp\n@amp.kernel\ndef k(idx, a, b):\n    a[idx] = b[idx]\n"
+    )
+    types = f"{element}[:], {element}[:]"
+    done = project.vkamp("shaders", "export", "sizes:k", "--args", types)
+    assert done.status == 0, done.err
+    name = f"sizes/k.untiled1d.{element}_1d-{element}_1d"
+    assert project.vkamp("shaders", "status").out == f"unedited  {name}\n"
+    assert project.vkamp("shaders", "check").out == f"unedited  {name}\n"
+    checked = project.vkamp(
+        "check", "sizes:k", "--args", types.replace(":", "9"), "--extent", "9", "--device", "reference"
+    )
+    assert (checked.status, checked.out.splitlines()[-1]) == (0, "no findings on reference"), checked
 
 
 def test_mistakes_are_one_message(project: Project) -> None:

@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 import vkamp as amp
-from vkamp.ir.types import SCALARS, VECTORS
+from vkamp.ir.types import SCALARS, SMALL, VECTORS
 
 __all__ = ["Argument", "constants_of", "parse_arguments", "parse_sizes", "signature_of"]
 
@@ -45,7 +45,7 @@ def _argument(text: str, storage: int) -> Argument:
     found = _CONTAINER.fullmatch(text)
     if found is not None:
         element, sizes, trait = found.groups()
-        if element not in VECTORS and (element not in SCALARS or element == "bool"):
+        if element not in VECTORS and element not in SMALL and (element not in SCALARS or element == "bool"):
             raise click.BadParameter(f"{element} is no element type; {_HELP}")
         if trait not in (None, "strided"):
             raise click.BadParameter(f"{text!r}: after the colon stands `strided`, or nothing")

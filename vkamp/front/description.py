@@ -25,7 +25,7 @@ from vkamp.front.signature import (
     TupleType,
     VectorType,
 )
-from vkamp.ir.types import SCALARS, VECTORS, Array, Field, Scalar, Struct, Type, Vector
+from vkamp.ir.types import SCALARS, SMALL, VECTORS, Array, Field, Scalar, Struct, Type, Vector
 
 __all__ = ["describe_request", "request_of"]
 
@@ -138,7 +138,7 @@ def _value(row: Mapping[str, Any]) -> Any:
     if "element" in row:
         return np.dtype(row["element"])
     value = float("nan") if row["value"] == "nan" else row["value"]
-    return SCALARS[row["dtype"]].dtype.type(value) if "dtype" in row else value
+    return np.dtype(row["dtype"]).type(value) if "dtype" in row else value
 
 
 def _object(path: str) -> Any:
@@ -157,7 +157,7 @@ def _type(row: Mapping[str, Any]) -> ArgType:
         element = _element_of(row["container"])
         return BufferType(element, row["rank"], False, row["dense"], row["storage"])
     if "number" in row:
-        return ScalarType(SCALARS[row["number"]], bool(row.get("weak")))
+        return ScalarType(SCALARS.get(row["number"]) or SMALL[row["number"]], bool(row.get("weak")))
     for kind in ("index", "extent"):
         if kind in row:
             return IndexType(row[kind], kind)
@@ -174,7 +174,7 @@ def _type(row: Mapping[str, Any]) -> ArgType:
 
 def _element_of(data: Any) -> Type:
     if isinstance(data, str):
-        found = SCALARS.get(data) or VECTORS.get(data)
+        found = SCALARS.get(data) or SMALL.get(data) or VECTORS.get(data)
         if found is None:
             raise AmpError(f"{data} is no element type")
         return found
