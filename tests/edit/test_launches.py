@@ -319,6 +319,15 @@ def test_more_tiles_than_a_grid_takes_need_the_folded_form(
     assert np.all(launch(10) == 2.0)
 
 
+@pytest.mark.accelerators("swiftshader")
+def test_the_next_launch_after_a_while_sees_the_change(accelerator_view: amp.accelerator_view, tmp_path: Path) -> None:
+    (shader,) = exported(tmp_path, lambda: run(accelerator_view))
+    assert np.array_equal(run(accelerator_view), expected())
+    shader.write_text(shader.read_text().replace("+ bias", "- bias"))
+    time.sleep(0.3)
+    assert np.array_equal(run(accelerator_view), expected(-0.5))
+
+
 #: Edits that must not run, and the code of the error.
 MISMATCHES = {
     "local size": (("local_size_x = 5", "local_size_x = 4"), "VKA702"),

@@ -259,6 +259,10 @@ def watch(names: tuple[str, ...], period: float, times: int | None, folder: Path
         before = now
         if not changed:
             continue
+        # A file may be half saved: the changes count when no more come.
+        while (later := _a_moment_later(store)) != before:
+            changed |= {path for path in later if later[path] != before.get(path)}
+            before = later
         store = Store(store.folder)
         forget_changed()
         for kept in store.select(names):
@@ -266,6 +270,11 @@ def watch(names: tuple[str, ...], period: float, times: int | None, folder: Path
                 seen += 1
                 _print_checked(kept.name, *check_one(kept))
     return 0
+
+
+def _a_moment_later(store: Store) -> dict[str, tuple[int, int, int]]:
+    time.sleep(0.05)
+    return store.snapshot()
 
 
 def _print_checked(name: str, word: str, error: AmpError | None) -> None:

@@ -100,7 +100,7 @@ def use_shaders(path: str | os.PathLike[str] | None) -> None:
 
     ``None``: none do.  Without a call it is the folder that the environment variable ``VKAMP_SHADERS`` names
     (``0``: none), else ``shaders/`` of the project in which the process runs.  A file that changes is used by the
-    launches after it, within a tenth of a second; a call looks at once.
+    launches after it, within a moment; a call looks at once.
 
     Raises ``FileNotFoundError`` if there is no such folder; launches raise ``ShaderEditError`` for an edited shader
     that does not compile or does not fit its kernel.

@@ -30,6 +30,7 @@ class _State:
     is_chosen: bool = False
     store: Store | None = None
     snapshot: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    seen: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     generation: int = 0
     next_look: float = 0.0
     next_search: float = 0.0
@@ -88,9 +89,16 @@ def look_again() -> None:
         if _state.store is None:
             return
         snapshot = _state.store.snapshot()
-        if snapshot != _state.snapshot:
+        seen, _state.seen = _state.seen, snapshot
+        if snapshot != _state.snapshot and (snapshot == seen or _is_settled(snapshot)):
             _state.store, _state.snapshot = Store(_state.store.folder), snapshot
             _state.generation += 1
+
+
+def _is_settled(snapshot: dict[str, tuple[int, int, int]]) -> bool:
+    """Whether the files that changed did so a moment ago: one that changes now may be half saved."""
+    changed = [stamp for path, stamp in snapshot.items() if _state.snapshot.get(path) != stamp]
+    return all(time.time_ns() - stamp[0] > _PERIOD * 1e9 for stamp in changed)
 
 
 def _wanted() -> Path | None:
