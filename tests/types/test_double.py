@@ -142,7 +142,10 @@ def test_conversions_are_those_of_c(typed):
         np.zeros((3, x.size), np.int64), np.zeros((2, x.size), np.float32),
     )  # fmt: skip
     *_, out, ints, longs, floats = found
-    identical(out, np.stack([n, u, f, n / 3, f * x]).astype(F64))
+    expected = np.stack([n, u, f, n / 3, f * x]).astype(F64)
+    identical(np.delete(out, 3, 0), np.delete(expected, 3, 0))
+    # A GPU's quotient may be off by one.
+    np.testing.assert_array_almost_equal_nulp(out[3], expected[3], 0 if typed.accelerator.is_emulated else 1)
     half = (np.abs(x).astype(np.uint64).astype(np.uint32) >> 1).astype(np.int32)
     identical(ints, np.stack([np.trunc(x).astype(np.int64).astype(np.int32), half, (x > 0.5).astype(np.int32)]))
     identical(longs, np.stack([(x * 1e9).astype(np.int64), n.astype(np.int64), u.astype(np.int64)]))
@@ -397,7 +400,8 @@ def define(source: str) -> object:
     return amp.kernel(space["k"])
 
 
-def test_supports_double_precision():
+@pytest.mark.accelerators("llvmpipe")
+def test_supports_double_precision(accelerator):
     assert amp.accelerator("reference").supports_double_precision
     assert amp.accelerator("llvmpipe@vulkan").supports_double_precision
     assert not amp.accelerator("llvmpipe@kompute").supports_double_precision

@@ -215,7 +215,7 @@ def test_two_launches_on_one_word(accelerator_view):
 
     whole = amp.array(amp.extent(10), amp.uint8, np.zeros(10, np.uint8), accelerator_view=accelerator_view)
     for k in range(10):
-        amp.parallel_for_each(accelerator_view, amp.extent(1), put, whole.section(k, 1), np.uint8(250 + k))
+        amp.parallel_for_each(accelerator_view, amp.extent(1), put, whole.section(k, 1), np.uint8((250 + k) % 256))
     assert np.asarray(whole).tolist() == [(250 + k) % 256 for k in range(10)]
 
 

@@ -20,8 +20,12 @@ class Trap:
 
 TRAPS = (
     Trap("long_loops", "ends all loops of a thread after 65,535 iterations in all", ("llvmpipe",)),
-    Trap("denormals", "takes denormal numbers for 0", ("swiftshader",)),
-    Trap("zero_products", "takes x * 0.0 for 0.0 if x is negative, infinite or NaN, too", ("llvmpipe", "swiftshader")),
+    Trap("denormals", "takes denormal numbers for 0", ("swiftshader", "nvidia")),
+    Trap(
+        "zero_products",
+        "takes x * 0.0 for 0.0 if x is negative, infinite or NaN, too",
+        ("llvmpipe", "swiftshader", "nvidia"),
+    ),
 )
 
 
