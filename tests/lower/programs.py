@@ -582,6 +582,32 @@ def guarded_by_a_new_value() -> Program:
     return Program(guarded_by_a_new_value, (32,), (16,), (numbers, np.full(32, -1, np.int32)))
 
 
+@program
+def guarded_loads() -> Program:
+    """A product whose tiles are loaded under conditions: SwiftShader takes minutes for too many of them together."""
+
+    @amp.kernel
+    def guarded_loads(t_idx, left, right, result):
+        left_tile = amp.tile_static((16, 16), amp.float32)
+        right_tile = amp.tile_static((16, 16), amp.float32)
+        row, column = t_idx.local
+        total = 0.0
+        for start in range(0, left.extent[1], 16):
+            from_left = amp.index(t_idx.global_[0], start + column)
+            from_right = amp.index(start + row, t_idx.global_[1])
+            left_tile[row, column] = left[from_left] if left.extent.contains(from_left) else 0.0
+            right_tile[row, column] = right[from_right] if right.extent.contains(from_right) else 0.0
+            t_idx.barrier.wait()
+            for k in range(16):
+                total += left_tile[row, k] * right_tile[k, column]
+            t_idx.barrier.wait()
+        if result.extent.contains(t_idx.global_):
+            result[t_idx] = total
+
+    whole = (floats(43, 37), floats(37, 21), floats(43, 21))
+    return Program(guarded_loads, (48, 32), (16, 16), whole)
+
+
 # -- what keeps its threads ----------------------------------------------------------------------------------------
 
 

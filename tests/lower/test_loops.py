@@ -87,6 +87,11 @@ def test_neighbours(name: str, accelerator_view: amp.accelerator_view) -> None:
     assert ("vec4" in glsl) == together.WIDE[name]
 
 
+@pytest.mark.accelerators("drivers")
+def test_few_conditions_go_together(accelerator_view: amp.accelerator_view) -> None:
+    assert _inspect(PROGRAMS["guarded_loads"](), "loops", accelerator_view).glsl.count(" ? ") <= 24
+
+
 @pytest.mark.accelerators("swiftshader")
 @pytest.mark.parametrize("name", SHOWN)
 def test_golden(name: str, accelerator_view: amp.accelerator_view, request: pytest.FixtureRequest) -> None:

@@ -57,6 +57,8 @@ __all__ = ["TURN", "Around", "Jam", "accesses", "cost", "jammed"]
 
 #: Threads that go together, at most, and statements of a phase: the drivers compile too long otherwise.
 _MOST_THREADS, _MOST_STATEMENTS = 32, 200
+#: Branches of a phase for several threads: SwiftShader's compiler takes minutes and gigabytes for a hundred of them.
+_MOST_BRANCHES = 24
 #: What a jam may cost, of the threads alone, to be worth its text, and how much less twice the text has to cost.
 _WORTH, _DOUBLE = 0.8, 1.08
 #: What accesses cost, a branch, and the turn of a loop, in statements of arithmetic.
@@ -107,6 +109,7 @@ def jammed(block: Block, around: Around) -> Jam | None:
             continue
         jam = _Jammer(block, counts, around, unrolled=unrolled).run()
         too_long = sum(1 for _ in walk_statements(jam.block)) > _MOST_STATEMENTS
+        too_long = too_long or branches(jam.block) > _MOST_BRANCHES
         if too_long or accesses(jam.block) > around.accesses or jam.cost > most:
             continue
         score = jam.cost * _DOUBLE ** math.log2(math.prod(counts))
@@ -178,6 +181,15 @@ def accesses(block: Block) -> int:
     for statement in walk_statements(block):
         count += sum(1 for n in own_nodes(statement) if isinstance(n, Load) and is_memory(n.place))
         count += isinstance(statement, Assign) and is_memory(statement.place)
+    return count
+
+
+def branches(block: Block) -> int:
+    """The places in the text of a block where threads may go two ways."""
+    count = 0
+    for statement in walk_statements(block):
+        count += isinstance(statement, If)
+        count += sum(isinstance(n, (Logical, Select)) for n in own_nodes(statement))
     return count
 
 
