@@ -368,7 +368,7 @@ class Expressions:
 
     def operator(self, expr: Binary) -> tuple[str, Expr] | None:
         """The operator and right operand for ``place op= right``, if ``expr`` is one GLSL operator."""
-        if expr.type == FLOAT16 and self._shared.forms.value(FLOAT16) == "float":
+        if expr.type == FLOAT16 and (expr.op == "div" or self._shared.forms.value(FLOAT16) == "float"):
             return None
         if isinstance(expr.type, Vector):
             sign = None if _divides_by_zero(expr) else self._vector_operator(expr)
@@ -640,6 +640,10 @@ class Expressions:
             expr = _times_infinity(expr)
         if expr.type == FLOAT16 and self._shared.forms.value(FLOAT16) == "float":
             return Text(f"{self._shared.helpers.use('to_half')}({self._arithmetic(expr).glsl})")
+        if expr.type == FLOAT16 and expr.op == "div":
+            # Devices divide by a reciprocal, which overflows for denormal float16 and is off by one for others.
+            left, right = self._text(expr.left).glsl, self._text(expr.right).glsl
+            return Text(f"float16_t(float({left}) / float({right}))")
         if self._apart and expr.op in _EXACT:
             kind = _element(expr)
             name = self._shared.helpers.use(f"exact_{expr.op}", kind if kind.bits != 32 else None)
