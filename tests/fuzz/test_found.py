@@ -186,3 +186,34 @@ def test_angles_behind_a_return(accelerator_view):
     amp.parallel_for_each(accelerator_view, amp.extent(9).tile(3), angles_behind_a_return, amp.array_view(a), out)
     expected = np.where(a > 5, 7, np.arctan((a - 3) * 0.25 + 0.125))
     np.testing.assert_allclose(np.asarray(out), expected.astype(F32), rtol=1e-6)
+
+
+@amp.kernel
+def quotients_of_the_least_integer(i, a, out):
+    k = i[0]
+    least = amp.int32(-2147483648)
+    out[0, k] = -amp.tdiv(least, (a[k] & 7) + 2)
+    out[1, k] = -amp.tdiv(a[k], least)
+    out[2, k] = -(least // ((a[k] & 7) + 2))
+    out[3, k] = -(a[k] // least)
+    quotients = -(amp.int2(least) / amp.int2((a[k] & 7) + 2, 5)) - amp.int2(a[k], k) / amp.int2(least)
+    out[4, k] = quotients.x
+    out[5, k] = quotients.y
+
+
+def test_quotients_of_the_least_integer(accelerator_view):
+    """Of spirv-opt, which SwiftShader runs: it takes `-(c / x)` for `-c / x`, and `-(x / c)` for `x / -c`."""
+    a = np.array([-(2**31), -(2**31) + 1, -5, -1, 0, 1, 6, 2**31 - 1], I32)
+    out = amp.array_view(np.full((6, 8), 7, I32))
+    amp.parallel_for_each(accelerator_view, amp.extent(8), quotients_of_the_least_integer, amp.array_view(a), out)
+    divisor = (a & 7).astype(np.int64) + 2
+    by, is_least = 2**31 // divisor, (a == -(2**31)).astype(np.int64)
+    expected = [
+        by,
+        -is_least,
+        -(-(2**31) // divisor),
+        -(a.astype(np.int64) // -(2**31)),
+        by - is_least,
+        [2**31 // 5] * 8,
+    ]
+    same(np.asarray(out), np.array(expected))

@@ -17,6 +17,7 @@ from vkamp.emit.literals import literal
 from vkamp.emit.places import Bits
 from vkamp.emit.small import Forms, accessor_texts
 from vkamp.emit.tidy import Called
+from vkamp.ir.access import own_nodes
 from vkamp.ir.builtins import BUILTINS
 from vkamp.ir.nodes import (
     ArrayElement,
@@ -48,6 +49,7 @@ from vkamp.ir.nodes import (
     Variable,
     root_of,
     walk,
+    walk_statements,
 )
 from vkamp.ir.ranges import Ranges
 from vkamp.ir.subgroups import INDICES
@@ -132,6 +134,18 @@ class Globals:
         """Whether the threads of a tile of rank 2 or 3 lie in x alone: only then drivers agree on its subgroups."""
         tile = self.kernel.tile or ()
         return any(n > 1 for n in tile[:-1]) and uses_subgroups(self.kernel)
+
+    @cached_property
+    def has_quotients_of_the_least(self) -> bool:
+        """Whether a kernel that divides names the integer that has no opposite.
+
+        spirv-opt, which SwiftShader runs, takes ``-(c / x)`` for ``-c / x``, and ``-(x / c)`` for ``x / -c``.
+        """
+        functions = (*self.kernel.functions, self.kernel.body)
+        nodes = [n for f in functions for statement in walk_statements(f.body) for n in own_nodes(statement)]
+        return any(isinstance(n, Binary) and n.op in ("tdiv", "floordiv") for n in nodes) and any(
+            isinstance(n, Const) and n.value == _least(n) for n in nodes
+        )
 
     @property
     def tile_threads(self) -> int:
@@ -507,6 +521,9 @@ class Expressions:
                 )
             return Text(f"!{_in_parentheses(self._text(inner), _UNARY)}", _UNARY)
         operand = self._text(expr.operand)
+        if expr.op == "neg" and _element(expr).kind == "int" and self._shared.has_quotients_of_the_least:
+            zero = Const(expr.span, _element(expr), 0)
+            return self._joined("-", _ADD, self._text(zero), operand)
         sign = "-" if expr.op == "neg" else "~"
         # Not "--": that is another operator.
         level = _POSTFIX if operand.glsl.startswith("-") else _UNARY
