@@ -320,7 +320,7 @@ def test_closures_merge_after_their_program_has_run(tmp_path: Path) -> None:
 
     def run(*args: str) -> str:
         environment = {**os.environ, "VKAMP_ACCELERATOR": "swiftshader"}
-        environment["PYTHONPATH"] = str(Path(amp.__file__).parents[1])
+        environment["PYTHONPATH"] = os.pathsep.join([str(Path(amp.__file__).parents[1]), *sys.path])
         command = [sys.executable, str(program), *args]
         done = subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False

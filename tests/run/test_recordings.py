@@ -144,6 +144,45 @@ def test_a_ready_dispatch_is_enqueued_many_times(runner):
     assert set(runner.read(a).tolist()) == {200}
 
 
+@pytest.mark.parametrize("card", [VulkanEngine], indirect=True)
+def test_what_comes_alone_is_submitted_at_once(card):
+    """On a GPU, and where it came alone before: a device that has nothing to do needs not wait for the host's wait."""
+    queue = card.queue
+    a, b = card.buffer(np.zeros(N)), card.buffer(np.zeros(N))
+    ready, other = (queue.ready(dispatch(card, "add", [buffer], [1])) for buffer in (a, b))
+    for _ in range(3):
+        assert difference(card, ready.enqueue)["submissions"] == 0
+        queue.wait()
+    for step in range(3):
+        assert difference(card, ready.enqueue)["submissions"] == 1
+        assert difference(card, ready.enqueue)["submissions"] == 0  # behind one that runs
+        assert difference(card, other.enqueue)["submissions"] == 0
+        queue.wait()
+        assert difference(card, other.enqueue)["submissions"] == (step == 2)
+        queue.wait()
+    assert set(card.read(a).tolist()) == {9}
+    assert set(card.read(b).tolist()) == {6}
+
+
+@pytest.mark.parametrize("card", [VulkanEngine], indirect=True)
+@pytest.mark.parametrize("seed", range(4))
+def test_ready_dispatches_and_waits_in_any_order(card, seed):
+    choose, state = random.Random(seed), [0, 0]
+    buffers = [card.buffer(np.zeros(N)) for _ in state]
+    ready = [card.queue.ready(dispatch(card, "add", [buffer], [1])) for buffer in buffers]
+    for _ in range(200):
+        which = choose.choice([0, 0, 0, 1])
+        ready[which].enqueue()
+        state[which] += 1
+        after = choose.randrange(4)
+        if after < 2:
+            card.queue.wait()
+        elif after == 2:
+            assert set(card.read(buffers[which]).tolist()) == {state[which]}
+    for buffer, count in zip(buffers, state, strict=True):
+        assert set(card.read(buffer).tolist()) == {count}
+
+
 def test_a_closed_queue_replays_nothing(runner):
     a = runner.buffer([1, 2])
     recording = runner.queue.record([dispatch(runner, "add", [a], [1])])
@@ -293,7 +332,11 @@ def test_recordings_are_valid(validated):
                 for _ in range(10):
                     ready.enqueue()
                     runner.queue.flush()
-                assert set(runner.read(a).tolist()) == {10}
+                runner.queue._poll = 1e-4
+                for _ in range(10):
+                    ready.enqueue()
+                    runner.queue.wait()
+                assert set(runner.read(a).tolist()) == {20}
         print("end")
         """
     )

@@ -33,7 +33,7 @@ class Commands:
 class Frame:
     """A command buffer, the fence that says when it is done, and places for timestamps."""
 
-    __slots__ = ("commands", "fence", "fences", "own", "queries", "results", "submit", "waiters")
+    __slots__ = ("commands", "fence", "fences", "is_over", "own", "queries", "results", "submit", "waiters")
 
     def __init__(self, commands: Any, fences: Any, submit: Any) -> None:
         self.commands = commands
@@ -46,6 +46,8 @@ class Frame:
         self.submit = submit
         #: What vkQueueSubmit returned; empty before.
         self.results: list[int] = []
+        #: Whether its fence was seen to be signalled.
+        self.is_over = False
         #: Threads that wait for the fence without the device's lock: it must not be reset meanwhile.
         self.waiters = 0
         self.queries: Any = None
@@ -114,13 +116,26 @@ class Frames:
 
     def _take(self) -> Frame:
         """A frame that is not in use."""
+        for at, frame in enumerate(self._spare):
+            if not frame.waiters:
+                del self._spare[at]
+                if frame.results:
+                    self._reset(frame)
+                return frame
+        return self._make()
+
+    def _reset(self, frame: Frame) -> None:
         api = self._api
-        at = next((i for i, frame in enumerate(self._spare) if not frame.waiters), None)
-        frame = self._make() if at is None else self._spare.pop(at)
-        if frame.results:
-            api.check("vkResetFences", api.ResetFences(api.device, 1, frame.fences))
-            frame.results = []
-        return frame
+        api.check("vkResetFences", api.ResetFences(api.device, 1, frame.fences))
+        frame.results = []
+        frame.is_over = False
+
+    def prepare(self) -> None:
+        """Makes the frame ready that is taken next, while the host has to wait anyway."""
+        if not self._spare:
+            self._spare.append(self._make())
+        elif self._spare[0].results and not self._spare[0].waiters:
+            self._reset(self._spare[0])
 
     def give_back(self, frame: Frame) -> None:
         """Takes a frame that is done, or was never submitted."""
@@ -166,9 +181,11 @@ class Frames:
         self._api.check("vkQueueSubmit", result)
 
     def is_done(self, frame: Frame) -> bool:
-        """Whether a submitted frame has ended."""
-        api = self._api
-        return bool(api.check("vkGetFenceStatus", api.GetFenceStatus(api.device, frame.fence)) == 0)
+        """Whether a frame was submitted and has ended."""
+        if not frame.is_over and frame.results:
+            api = self._api
+            frame.is_over = api.check("vkGetFenceStatus", api.GetFenceStatus(api.device, frame.fence)) == 0
+        return frame.is_over
 
     def wait(self, frame: Frame, poll: float, check: Callable[[], None]) -> None:
         """Waits for a submitted frame: first ``poll`` seconds awake, since to be woken costs more than a short
@@ -178,12 +195,15 @@ class Frames:
         if self.is_done(frame):
             return
         if poll > 0:
-            until = time.perf_counter() + poll
-            while time.perf_counter() < until:
-                if self.is_done(frame):
+            clock, status, device, fence = time.perf_counter, api.GetFenceStatus, api.device, frame.fence
+            until = clock() + poll
+            while clock() < until:
+                if api.check("vkGetFenceStatus", status(device, fence)) == 0:
+                    frame.is_over = True
                     return
         while api.check("vkWaitForFences", api.WaitForFences(api.device, 1, frame.fences, 1, _SLICE)) == _TIMEOUT:
             check()
+        frame.is_over = True
 
     def queries(self, frame: Frame, count: int) -> Any:
         """The query pool of a frame, for ``count`` timestamps, reset by its commands."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from vkamp.artifacts import Executable
 from vkamp.lang.region import ByteSet, scatter
 from vkamp.run.engine import Dispatch, Sink, Timing
-from vkamp.run.plan import Access, joint
+from vkamp.run.plan import NOTHING, Access, joint
 from vkamp.run.queue import BaseQueue, DeviceBuffer, moved, taken
 from vkamp.run.vulkan.api import VulkanError
 from vkamp.run.vulkan.commands import CopyWork, DispatchWork, Hazards, Recorder, Stamps, Work, joint_access
@@ -154,7 +154,13 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         self._check()
         oldest = None
         with self.device.lock:
-            pending = self._state.pending
+            pending, running, _ = self._state
+            if self._poll and not running and not pending and work.number and self._sink is None:
+                # Nothing to do on a GPU, and it came alone before: the device starts while the host goes on.
+                recorded = self._repeats.get((work.number,))
+                if recorded is not None:
+                    self._resubmit(recorded, [work])
+                    return
             pending.append(work if self._sink is None else work.timed())
             if self.immediate or work.is_heavy or len(pending) >= _MAX_PENDING:
                 self._submit()
@@ -436,10 +442,8 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         self, recorded: Recorded, work: list[Work] | VulkanRecording, later: list[Work] | None = None
     ) -> None:
         """Hands recorded work to the device; ``later`` stays pending."""
-        state, after = self._state, recorded.after
-        behind = (
-            not recorded.follows_itself if state.hazards is after else state.hazards.access.conflicts(recorded.access)
-        )
+        (pending, running, hazards), after = self._state, recorded.after
+        behind = not recorded.follows_itself if hazards is after else hazards.access.conflicts(recorded.access)
         try:
             frame = self._frames.again(recorded.commands, behind=behind)
         except VulkanError as error:
@@ -449,13 +453,14 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
             submission = _Submission(frame, recorded.access, (work, recorded), 1, {})
         else:
             submission = _Submission(frame, recorded.access, (work, recorded), len(work), recorded.slots)
-        hazards = after if behind else state.hazards.and_then(after.access, after.computes, after.copies)
+        if not behind and hazards.access is not NOTHING:
+            after = hazards.and_then(after.access, after.computes, after.copies)
         self.device.busy[id(self)] = self
-        pending = state.pending if later is None else later
-        self._state = _State(pending, [*state.running, submission], hazards)
-        self._statistics.submissions += 1
-        self._statistics.barriers += recorded.barriers + behind
-        self._statistics.dispatches += recorded.count
+        self._state = _State(pending if later is None else later, [*running, submission], after)
+        statistics = self._statistics
+        statistics.submissions += 1
+        statistics.barriers += recorded.barriers + behind
+        statistics.dispatches += recorded.count
         self._submit_recorded()
 
     def _submit_recorded(self) -> None:
@@ -488,6 +493,8 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
             if not frame.results:
                 self._submit_recorded()
             frame.waiters += 1
+            if self._poll:
+                self._frames.prepare()
         try:
             self._frames.wait(frame, self._poll, device.check)
         except VulkanError as error:
@@ -495,8 +502,8 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         finally:
             with device.lock:
                 frame.waiters -= 1
-        with device.lock:
-            self.retire()
+                if frame.is_over:
+                    self.retire()
 
     def settle_running(self) -> None:
         """Waits for everything handed to the device, and for nothing else."""
@@ -506,24 +513,25 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
 
     def retire(self) -> None:
         """Lets go of work that is over."""
-        state = self._state
-        done = 0
+        pending, running, hazards = self._state
+        done, is_done = 0, self._frames.is_done
         try:
-            for each in state.running:
-                if not each.frame.results or not self._frames.is_done(each.frame):
+            for each in running:
+                if not is_done(each.frame):
                     break
                 done += 1
         except VulkanError as error:
             raise self.device.failed(error) from error
         if not done:
             return
-        for each in state.running[:done]:
+        over = running[:done]
+        for each in over:
             each.is_over = True
-        self._state = state._replace(running=state.running[done:])
-        if not self._state.running:
+        self._state = _State(pending, running[done:], hazards)
+        if done == len(running):
             self.device.busy.pop(id(self), None)
-        reports = [(each.sink, self._times(each, each.stamps)) for each in state.running[:done] if each.stamps]
-        for each in state.running[:done]:
+        reports = [(each.sink, self._times(each, each.stamps)) for each in over if each.stamps is not None]
+        for each in over:
             self._frames.give_back(each.frame)
         # Last, since they may do anything.
         for sink, times in reports:
