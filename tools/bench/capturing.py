@@ -2,6 +2,7 @@
 
 Times are of one launch. Where it says so, the launches are waited for; otherwise it is the host's time until the call
 returns. The work by hand is one command buffer, submitted again, with the barriers that dependent launches need.
+Clocks are warm: each work is called for a while before its calls count.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 import vkamp as amp
 from tools.bench.kernels import increment
-from tools.bench.measure import Measurement, Options, alternately, check, child_json
+from tools.bench.measure import Measurement, Options, check, child_json, warmly
 
 GROUP = "capture"
 ENGINES = ("kompute", "vulkan")
@@ -66,8 +67,8 @@ class Vkamp:
         for number in range(MANY):
             amp.parallel_for_each(self.view, self.domain, increment, self.arrays[number if independent else 0])
 
-    def _expect(self, independent: bool) -> None:
-        for number in range(MANY):
+    def _expect(self, independent: bool, count: int = MANY) -> None:
+        for number in range(count):
             self.expected[number if independent else 0] += 1
 
     def launch(self) -> float:
@@ -116,12 +117,12 @@ class Vkamp:
 class ByHand:
     """The same dispatches in a command buffer of their own, on the direct engine's device."""
 
-    def __init__(self, vkamp: Vkamp, independent: bool) -> None:
+    def __init__(self, vkamp: Vkamp, independent: bool, count: int = MANY) -> None:
         queue: Any = vkamp.view._queue
         self.device, api = queue.device, queue.device.api
-        self.vkamp, self.independent = vkamp, independent
+        self.vkamp, self.independent, self.count = vkamp, independent, count
         # What vkamp recorded names the pipeline and the descriptor sets.
-        work = vkamp.graphs[independent]._recording.work  # type: ignore[union-attr]
+        work = vkamp.graphs[independent]._recording.work[:count]  # type: ignore[union-attr]
         self.frames = queue._frames
         self.commands = self.frames.record()
         handle, vk = self.commands.handle, api.vk
@@ -146,13 +147,13 @@ class ByHand:
         self.poll = queue._poll
 
     def replay(self) -> float:
-        self.vkamp._expect(self.independent)
+        self.vkamp._expect(self.independent, self.count)
         started = time.perf_counter()
         frame = self.frames.again(self.commands, behind=False)
         self.frames.submit(frame)
         self.frames.wait(frame, self.poll, self.device.check)
         self.frames.give_back(frame)
-        return (time.perf_counter() - started) / MANY
+        return (time.perf_counter() - started) / self.count
 
 
 def _measure_here(path: str, runs: int) -> dict[str, Any]:
@@ -168,23 +169,20 @@ def _measure_here(path: str, runs: int) -> dict[str, Any]:
     rows: dict[str, Any] = {}
 
     def add(name: str, times: int, works: Mapping[str, Callable[[], float]]) -> None:
-        for _ in range(3):
-            for work in works.values():
-                work()
-        for side, values in zip(works, alternately(times, *works.values()), strict=True):
+        for side, values in zip(works, warmly(times, *works.values()), strict=True):
             rows[f"{name}, {side}"] = values
 
     add("launch", runs, {name: engine.launch for name, engine in engines.items()})
-    add("launch + wait", 10 * runs, {name: engine.launch_and_wait for name, engine in engines.items()})
+    waited = {name: engine.launch_and_wait for name, engine in engines.items()}
+    add("launch + wait", 40 * runs, {**waited, "Vulkan by hand": ByHand(engines["vulkan"], False, 1).replay})
     for independent in (False, True):
         kind = f"{MANY} {'independent' if independent else 'dependent'}"
-        many = max(1, runs // 2)
         works = {name: partial(engine.launches, independent) for name, engine in engines.items()}
-        add(f"{kind}, one by one and waited", many, works)
+        add(f"{kind}, one by one and waited", runs, works)
         works = {name: partial(engine.replay, independent) for name, engine in engines.items()}
-        add(f"{kind}, replayed and waited", many, {**works, "Vulkan by hand": by_hand[independent].replay})
+        add(f"{kind}, replayed and waited", runs, {**works, "Vulkan by hand": by_hand[independent].replay})
         works = {name: partial(engine.replay_alone, independent) for name, engine in engines.items()}
-        add(f"{kind}, replay()", many, works)
+        add(f"{kind}, replay()", runs, works)
     for engine in engines.values():
         engine.check()
     return rows

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tools.bench.measure import Measurement, Options, alternately, check, child_json
+from tools.bench.measure import Measurement, Options, check, child_json, warmly
 
 GROUP = "launch"
 SIZE = 64
@@ -143,15 +143,12 @@ def _measure_here(accelerator: str, runs: int) -> dict[str, Any]:
     """In the child: seconds by name; Kompute's only on a Vulkan device."""
     vkamp = Vkamp(accelerator)
     if not accelerator.startswith("vulkan:"):
-        waited, enqueued, chained = alternately(runs, vkamp.launch_and_wait, vkamp.enqueue_many, vkamp.chain)
+        waited, enqueued, chained = warmly(runs, vkamp.launch_and_wait, vkamp.enqueue_many, vkamp.chain)
         vkamp.check()
         return {WAITED: waited, ENQUEUED: enqueued, CHAINED: chained}
     kompute = RawKompute(accelerator, vkamp.spirv())
-    for _ in range(20):  # warms clocks and caches
-        vkamp.launch_and_wait()
-        kompute.launch_and_wait()
-    waited, raw, again = alternately(runs * 20, vkamp.launch_and_wait, kompute.launch_and_wait, kompute.evaluate_again)
-    enqueued, recorded, chained, raw_chained = alternately(
+    waited, raw, again = warmly(runs * 20, vkamp.launch_and_wait, kompute.launch_and_wait, kompute.evaluate_again)
+    enqueued, recorded, chained, raw_chained = warmly(
         runs, vkamp.enqueue_many, kompute.record_many, vkamp.chain, kompute.chain
     )
     vkamp.check()

@@ -22,6 +22,7 @@ __all__ = [
     "child_environment",
     "child_json",
     "child_seconds",
+    "warmly",
 ]
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,6 +71,22 @@ def alternately(runs: int, *works: Callable[[], float]) -> list[tuple[float, ...
     """The results of `runs` calls of each, in turn, so that what disturbs one disturbs all; the first are left out."""
     rows = [[work() for work in works] for _ in range(runs + 1)][1:]
     return list(zip(*rows, strict=True))
+
+
+def warmly(runs: int, *works: Callable[[], float], seconds: float = 0.05, rounds: int = 3) -> list[tuple[float, ...]]:
+    """As :func:`alternately`, for what a device does slower when it has just had nothing to do: in each of a few
+    rounds a work is called for some `seconds`, and then as often as it counts, without a pause.
+    """
+    found: list[list[float]] = [[] for _ in works]
+    for number in range(rounds):
+        for work, values in zip(works, found, strict=True):
+            until = time.perf_counter() + seconds
+            while True:
+                work()
+                if time.perf_counter() >= until:
+                    break
+            values += [work() for _ in range(runs // rounds + (number < runs % rounds))]
+    return [tuple(values) for values in found]
 
 
 def child_environment(**changes: str) -> dict[str, str]:

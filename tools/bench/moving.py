@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from tools.bench.measure import Measurement, Options, alternately, check, child_json
+from tools.bench.measure import Measurement, Options, check, child_json, warmly
 
 GROUP = "moving"
 ENGINES = ("kompute", "vulkan")
@@ -86,10 +86,7 @@ def _measure_here(path: str, runs: int, mib: int) -> dict[str, Any]:
         return time.perf_counter() - started
 
     works = {f"there and back, {mib} MiB, {name}": trip for name, trip in trips.items()}
-    for _ in range(2):
-        for work in works.values():
-            work()
-    found = alternately(runs, copies, *works.values())
+    found = warmly(runs, copies, *works.values(), seconds=0.5)
     rows: dict[str, Any] = dict(zip(("numpy: two copies", *works), found, strict=True))
     for name, trip in trips.items():
         rows[f"memory of an array of {mib} MiB, by {name}"] = [trip.memory(mib)]
