@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from vkamp.artifacts import Binding, Executable
 from vkamp.dispatch import forms
 from vkamp.dispatch.domain import domain_of
 from vkamp.dispatch.launch import prepare
+from vkamp.edit.saving import save
 
 __all__ = ["Inspection", "inspect_kernel"]
 
@@ -46,6 +48,16 @@ class Inspection:
     def spirv(self) -> bytes:
         """The SPIR-V binary; compiled, or taken from the cache, when it is first asked for."""
         return self._executable.spirv
+
+    def save(self, path: str | os.PathLike[str]) -> tuple[Path, ...]:
+        """Writes the GLSL (``.comp``, ``.glsl``), the SPIR-V (``.spv``) or the IR (``.ir``), as the suffix of ``path``
+        says, or all three into the folder ``path``, named as the kernel; returns the files.
+
+        Replaces files that are there.  AmpError for another suffix, and in a folder of hand-edited shaders, which
+        ``vkamp shaders export`` writes to.
+        """
+        makers = {"glsl": self.glsl.encode, "spirv": lambda: self.spirv, "ir": lambda: self.ir.encode()}
+        return save(Path(path), self.name, makers)
 
     def __str__(self) -> str:
         return self.glsl

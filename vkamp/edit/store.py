@@ -20,8 +20,9 @@ from vkamp.edit.compare import code_of
 from vkamp.edit.names import file_stem, signature_text
 from vkamp.errors import AmpError
 
-__all__ = ["OUTSIDE", "Form", "Kept", "Record", "Store", "find_folder"]
+__all__ = ["BASE", "OUTSIDE", "Form", "Kept", "Record", "Store", "find_folder", "replace_file"]
 
+#: The folder of what was generated, inside of a folder of shaders.
 BASE = ".base"
 #: Before the name of a kernel's file that is not in the project.
 OUTSIDE = "?/"
@@ -301,13 +302,17 @@ def _read(path: Path) -> str | None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Under a temporary name first: a file is whole or as it was."""
+    replace_file(path, text.encode())
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Writes under a temporary name first: a file is whole or as it was.  AmpError if it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=".new-", dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as stream:
-                stream.write(text.encode())
+                stream.write(data)
             os.chmod(name, 0o644)
             os.replace(name, path)
         except BaseException:

@@ -65,7 +65,8 @@ class KernelFunction:
     def inspect(self, domain: Any, *args: Any, **constants: Any) -> Any:
         """What vkamp makes of the kernel for this launch, without running it.
 
-        The object has ``.glsl`` (the shader's text), ``.spirv`` (bytes), ``.ir`` (text) and ``.bindings``.
+        The object has ``.glsl`` (the shader's text), ``.spirv`` (bytes), ``.ir`` (text) and ``.bindings``;
+        ``.save("name.comp")`` writes the shader, ``.save("name.spv")`` the binary, ``.save("folder")`` all.
         Raises what the launch would raise before it runs.
         """
         if _inspector is None:
