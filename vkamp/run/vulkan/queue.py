@@ -443,17 +443,20 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
     ) -> None:
         """Hands recorded work to the device; ``later`` stays pending."""
         (pending, running, hazards), after = self._state, recorded.after
-        behind = not recorded.follows_itself if hazards is after else hazards.access.conflicts(recorded.access)
+        # What was waited for is over and visible.
+        behind = bool(running) and (
+            not recorded.follows_itself if hazards is after else hazards.access.conflicts(recorded.access)
+        )
         try:
             frame = self._frames.again(recorded.commands, behind=behind)
         except VulkanError as error:
             raise self.device.failed(error) from error
-        if isinstance(work, VulkanRecording):
+        if type(work) is VulkanRecording:  # isinstance asks its abstract class, slowly
             # A replay counts as one piece, whose memory somebody else most likely holds anyway.
             submission = _Submission(frame, recorded.access, (work, recorded), 1, {})
         else:
             submission = _Submission(frame, recorded.access, (work, recorded), len(work), recorded.slots)
-        if not behind and hazards.access is not NOTHING:
+        if running and not behind and hazards.access is not NOTHING:
             after = hazards.and_then(after.access, after.computes, after.copies)
         self.device.busy[id(self)] = self
         self._state = _State(pending if later is None else later, [*running, submission], after)
@@ -530,8 +533,10 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         self._state = _State(pending, running[done:], hazards)
         if done == len(running):
             self.device.busy.pop(id(self), None)
-        reports = [(each.sink, self._times(each, each.stamps)) for each in over if each.stamps is not None]
+        reports = []
         for each in over:
+            if each.stamps is not None:
+                reports.append((each.sink, self._times(each, each.stamps)))
             self._frames.give_back(each.frame)
         # Last, since they may do anything.
         for sink, times in reports:
