@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+import textwrap
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from click.testing import CliRunner
 import vkamp as amp
 from tests.cli.conftest import PACKAGE, Project
 from vkamp.cli.app import command
+from vkamp.cli.examples import examples, messages
 from vkamp.errors import MESSAGES
 
 
@@ -146,13 +149,33 @@ def test_cache(project: Project) -> None:
 @pytest.mark.parametrize("code", ["VKA601", "vka601", "601"])
 def test_explain(code: str) -> None:
     text = invoke("explain", code)
-    assert text.startswith("VKA601: some threads of the tile may miss this barrier: it stands <place>\n")
-    assert "wrong:" in text and "right:" in text
+    assert text.startswith("VKA601: some threads of the tile may miss this barrier: it stands under a condition that ")
+    assert text.splitlines()[1] == "raised as amp.CompileError"
+    shown = textwrap.indent(messages()["VKA601"].text, "  ")
+    assert f"\nwhat vkamp says:\n{shown}\n\nright:\n" in text
+    assert "\nwrong:\n  @amp.kernel\n" in text
+    assert "docs/errors.md" in text and (PACKAGE / "docs" / "errors.md").is_file()
+
+
+@pytest.mark.parametrize("code", sorted(MESSAGES))
+def test_explain_shows_no_template(code: str) -> None:
+    shown = invoke("explain", code)
+    assert f"{code}: {messages()[code].headline}\n" in shown
+    for field in re.findall(r"\{\w+\}", MESSAGES[code].text + MESSAGES[code].help):
+        assert field not in shown and f"<{field[1:-1]}>" not in shown
+    assert (examples()[code].right.splitlines()[-1] in shown) if code in examples() else "hand-edited-shaders" in shown
+
+
+def test_explain_names_a_warning() -> None:
+    assert "\ngiven as amp.RaceWarning\n" in invoke("explain", "620")
+    assert "\nraised as amp.UnsupportedFeatureError\n" in invoke("explain", "304")
 
 
 def test_explain_lists_every_code() -> None:
     text = invoke("explain")
-    assert all(code in text for code in MESSAGES)
+    rows = re.findall(r"^(VKA\d+)  \S", text, re.MULTILINE)
+    assert rows == list(MESSAGES)
+    assert "<" not in "".join(line for line in text.splitlines() if not line.startswith("VKA704"))
 
 
 def test_explain_knows_no_other_code(project: Project) -> None:

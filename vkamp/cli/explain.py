@@ -1,17 +1,19 @@
-"""``vkamp explain``: an error's code, with a program that has it and one that has not."""
+"""``vkamp explain``: an error's code, with a program that has it, what vkamp says to that, and a program that is right."""
 
 from __future__ import annotations
 
-import re
+import textwrap
 
 import click
 from rich.syntax import Syntax
 
 from vkamp.cli.console import OUT, print_table, say
-from vkamp.cli.examples import examples
+from vkamp.cli.examples import examples, messages
 from vkamp.errors import MESSAGES, AmpError
 
 __all__ = ["explain"]
+
+_PAGE = "docs/errors.md has all codes on one page"
 
 
 @click.command()
@@ -19,28 +21,33 @@ __all__ = ["explain"]
 def explain(code: str | None) -> None:
     """Explain an error's CODE, as in "VKA601", with a wrong and a right example; list all codes without one."""
     if code is None:
-        print_table(("code", "message"), [(each, _plain(row.text)) for each, row in sorted(MESSAGES.items())])
+        print_table(("code", "message, as in its example"), [(each, messages()[each].headline) for each in MESSAGES])
+        say("")
+        say(f"`vkamp explain CODE` shows the example; {_PAGE}")
         return
     name = code.strip().upper()
     name = name if name.startswith("VKA") else f"VKA{name}"
-    row = MESSAGES.get(name)
-    if row is None:
+    if name not in MESSAGES:
         raise AmpError(f"there is no error {code}; `vkamp explain` lists them")
-    say(f"{name}: {_plain(row.text)}", "bold")
-    say(f"raised as amp.{row.error.__name__}")
-    if row.help:
-        say(f"help: {_plain(row.help)}")
+    told = messages()[name]
+    say(f"{name}: {told.headline}", "bold")
+    say(f"{'given' if told.kind.endswith('Warning') else 'raised'} as amp.{told.kind}")
     example = examples().get(name)
-    if example is not None:
-        for title, text in (("wrong", example.wrong), ("right", example.right)):
-            say("")
-            say(f"{title}:", "red" if title == "wrong" else "green")
-            OUT.print(Syntax(text.strip("\n"), "python", background_color="default", padding=(0, 2)))
-    if name.startswith("VKA7"):
+    if example is None:
+        _show("an edited shader with this mistake:", "red", told.text, "text")
         say("")
         say("`vkamp shaders --help` and docs/hand-edited-shaders.md say how an edited shader lives with its kernel")
+    else:
+        _show("wrong:", "red", example.wrong, "python")
+        _show("what vkamp says:", "red", told.text, "text")
+        _show("right:", "green", example.right, "python")
+    say("")
+    say(_PAGE)
 
 
-def _plain(text: str) -> str:
-    """A message's template for people: its places as words in angle brackets."""
-    return re.sub(r"\{(\w+)[^}]*\}", r"<\1>", text).replace("{{", "{").replace("}}", "}")
+def _show(title: str, style: str, text: str, language: str) -> None:
+    say("")
+    say(title, style)
+    # As text, which no narrow pipe cuts off.
+    lines = textwrap.indent(text.strip("\n"), "  ")
+    OUT.print(Syntax("", language, background_color="default").highlight(lines), end="")
