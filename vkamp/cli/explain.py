@@ -1,4 +1,4 @@
-"""``vkamp explain``: an error's code, with a program that has it, what vkamp says to that, and a program that is right."""
+"""``vkamp explain``: an error, by a program that has it, what vkamp says to that, and a program that is right."""
 
 from __future__ import annotations
 
