@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 import vkamp as amp
+from tools.bench import peers
 from tools.bench.__main__ import main
 from tools.bench.measure import Measurement, alternately, check
 
@@ -99,3 +101,64 @@ def test_targets() -> None:
     assert Measurement("g", "n", (1.0, 9.0, 2.0), target=2.0).met is True
     assert Measurement("g", "n", (1.0, 9.0, 2.1), target=2.0).met is False
     assert Measurement("g", "n", (1.0,)).met is None
+
+
+@pytest.mark.accelerators("swiftshader")
+def test_peers_are_measured(
+    accelerator: amp.accelerator, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peers.importlib.util, "find_spec", lambda name: None)
+    output = tmp_path / "peers.json"
+    arguments = ["--runs", "1", "--groups", "peers", "--accelerators", accelerator.device_path, "--json", str(output)]
+    assert main(arguments) == 0
+    table = capsys.readouterr().out.splitlines()
+    for kind in ("launch + wait", "launch", "1000 dependent, one by one and waited"):
+        for engine in ("kompute", "vulkan"):
+            assert sum(line.startswith(f"  {kind}, vkamp, {engine} ") for line in table) == 1
+    rows = {row["name"]: row for row in json.loads(output.read_text(encoding="utf-8"))["measurements"]}
+    for peer in ("wgpu-py", "vkdispatch", "numba-vulkan", "Taichi, Vulkan", "CuPy", "numba-cuda", "PyTorch", "Warp"):
+        assert sum(line.split(peer)[-1].strip() == "not installed" for line in table if peer in line) == 1
+        assert rows[f"launches, {peer}"]["missing"] == "not installed"
+        assert rows[f"launches, {peer}"]["values_seconds"] == []
+
+
+@pytest.mark.parametrize(
+    ("program", "found"),
+    [
+        ("raise LookupError('no device\\nat all')", {"missing": "fails here: LookupError: no device"}),
+        ("import os; os.write(1, b'noise'); os.abort()", {"missing": "fails here: ended by SIGABRT"}),
+        ("import os; os._exit(3)", {"missing": "fails here: ended with status 3"}),
+        ("import time; time.sleep(60)", {"missing": "fails here: no end after 1 s"}),
+        ("print('a banner')", {"peer": "mine", "device": "llvmpipe (256 bits)", "runs": "5"}),
+    ],
+)
+def test_a_peer_that_fails_says_so(
+    program: str, found: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "peer_program.py").write_text(
+        "from tools.bench import peers\n"
+        "def work(peer, device, runs):\n"
+        f"    {program}\n"
+        "    return {'peer': peer, 'device': device.name, 'runs': runs}\n"
+        "peers.answer(work)\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    seconds = 1 if "sleep" in program else 60
+    assert peers.ask("peer_program", "mine", peers.Device(1, "llvmpipe (256 bits)"), 5, seconds=seconds) == found
+
+
+def test_a_wrong_result_of_a_peer_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "wrong_program.py").write_text(
+        "from tools.bench import peers\n"
+        "from tools.bench.measure import check\n"
+        "peers.answer(lambda peer, device: check(False, f'a launch by {peer}'))\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    with pytest.raises(SystemExit, match=r"tools\.bench: wrong result: a launch by mine"):
+        peers.ask("wrong_program", "mine", peers.Device(0, "any"))
+
+
+def test_a_peer_over_cuda_needs_cuda() -> None:
+    assert peers.ask("json", "CuPy", peers.Device(0, "llvmpipe"))["missing"] in ("not installed", "needs CUDA")

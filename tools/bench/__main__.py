@@ -24,6 +24,7 @@ from tools.bench import (
     example,
     forms,
     launching,
+    launching_peers,
     lowering,
     moving,
     startup,
@@ -48,6 +49,7 @@ GROUPS: dict[str, Callable[[Options], Iterator[Measurement]]] = {
         subgroups,
         capturing,
         moving,
+        launching_peers,
     )
 }
 HEADER = ("", "median", "least", "greatest", "target", "")
@@ -106,16 +108,19 @@ def _table(rows: Sequence[Measurement]) -> list[str]:
         for row in rows:
             if row.accelerator == path:
                 if not row.values:
-                    lines.append((f"  {row.name}", str(row.notes["missing"]), "", "", "", ""))
+                    lines.append((f"  {row.name}", str(row.notes["missing"])))
                     continue
                 times = [_time(value) for value in (row.median, min(row.values), max(row.values))]
                 target = "" if row.target is None else _time(row.target)
                 verdict = {None: "", True: "met", False: "MISSED"}[row.met]
                 lines.append((f"  {row.name}", *times, target, verdict))
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADER))]
+    # A reason in place of times widens no column.
+    timed = [line for line in lines if len(line) == len(HEADER)]
+    widths = [max(len(line[column]) for line in timed) for column in range(len(HEADER))]
+    widths[0] = max(len(line[0]) for line in lines)
     return [
         "  ".join(
-            [line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))]
+            [line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=False))]
         ).rstrip()
         for line in lines
     ]

@@ -2,7 +2,8 @@
 
 All go through Kompute, in one process, in turn, on the same memory, and results are checked before anything is timed.
 A time is the slope between few and many dispatches of one submission, so that the submission itself is not in it. On
-NVIDIA devices the same work follows by CuPy, PyTorch and numba-cuda, where they are installed.
+NVIDIA devices the same work follows by CuPy, PyTorch and numba-cuda, and everywhere what wgpu-py, numba-vulkan and
+Taichi have of it, where they are installed.
 """
 
 # vkamp infers the types of a kernel's parameters.
@@ -23,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from tools.bench import lowering, throughput_peers
+from tools.bench import lowering, peers, throughput_peers
 from tools.bench.measure import Measurement, Options, alternately, check, child_json
 
 GROUP = "throughput"
@@ -276,7 +277,8 @@ def _measure_here(path: str, runs: int) -> list[dict[str, Any]]:
     rows += _products(programs, view, runs, 4096 if large else 256)
     if not large:
         rows += _lowered_products(programs, view, runs, 512)
-    return rows + (throughput_peers.rows(runs) if "NVIDIA" in accelerator.description else [])
+    index = int(accelerator.device_path.partition("@")[0].removeprefix("vulkan:"))
+    return rows + throughput_peers.rows(peers.Device(index, accelerator.description), runs, large)
 
 
 def _copies_and_sums(programs: _Programs, view: Any, runs: int, bits: int, sums: bool) -> list[dict[str, Any]]:

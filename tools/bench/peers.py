@@ -1,0 +1,144 @@
+"""Other frameworks beside vkamp: which there are, and how each is asked in a process of its own.
+
+Drivers and frameworks disturb one another, and some end the process where they fail; what one says or prints is kept
+from the table.
+"""
+
+# The peers are no dependencies: mypy may not find them, nor know their types.
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tools.bench.measure import ROOT, child_environment
+
+__all__ = ["CUDA", "Device", "answer", "ask", "taichi", "vkdispatch", "wgpu_device"]
+
+#: The peers that reach a device by CUDA only.
+CUDA = ("Taichi, CUDA", "CuPy", "numba-cuda", "PyTorch", "Warp")
+#: What each peer is imported as.
+_MODULES = {
+    "wgpu-py": "wgpu",
+    "vkdispatch": "vkdispatch",
+    "numba-vulkan": "numba_vulkan",
+    "Taichi, Vulkan": "taichi",
+    "Taichi, CUDA": "taichi",
+    "CuPy": "cupy",
+    "numba-cuda": "numba",
+    "PyTorch": "torch",
+    "Warp": "warp",
+}
+#: A child that ends so has found a wrong result.
+_WRONG = 1
+
+
+@dataclass(frozen=True)
+class Device:
+    """A Vulkan device as peers name it; `index` is the loader's."""
+
+    index: int
+    name: str
+
+    @property
+    def nvidia(self) -> bool:
+        """Whether CUDA leads there, too."""
+        return "NVIDIA" in self.name
+
+
+def ask(module: str, peer: str, device: Device, *arguments: object, seconds: float = 120) -> dict[str, Any]:
+    """What the module answers about a peer, in a child process; in `missing`, why it does not."""
+    name = _MODULES.get(peer)
+    if name is not None and importlib.util.find_spec(name) is None:
+        return {"missing": "not installed"}
+    if peer in CUDA and not device.nvidia:
+        return {"missing": "needs CUDA"}
+    command = [sys.executable, "-W", "ignore", "-m", module, peer, str(device.index), device.name]
+    command += [str(argument) for argument in arguments]
+    try:
+        run = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", cwd=ROOT, env=_environment(), timeout=seconds
+        )
+    except subprocess.TimeoutExpired:
+        return {"missing": f"fails here: no end after {seconds:.0f} s"}
+    if run.returncode == _WRONG:
+        sys.exit(run.stderr.strip() or f"tools.bench: {peer} ended with status 1")
+    if run.returncode != 0:
+        return {"missing": f"fails here: {_end(run.returncode)}"}
+    found: dict[str, Any] = json.loads(run.stdout)
+    return found
+
+
+def answer(work: Callable[..., dict[str, Any]]) -> None:
+    """The child's part: gives `work` the peer, the device and the arguments of :func:`ask`, and prints its answer."""
+    peer, index, name, *arguments = sys.argv[1:]
+    # Some peers print banners and warnings.
+    output = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        found = work(peer, Device(int(index), name), *arguments)
+    except Exception as error:  # whatever a peer fails by here, it shall not end the others' measuring
+        lines = str(error).strip().splitlines()
+        found = {"missing": f"fails here: {type(error).__name__}{f': {lines[0][:150]}' if lines else ''}"}
+    with os.fdopen(output, "w") as stream:
+        stream.write(json.dumps(found))
+    # Some peers crash when the interpreter takes them apart; what they were asked is said.
+    os._exit(0)
+
+
+def _environment() -> dict[str, str]:
+    """Taichi asks the network for a newer version otherwise."""
+    return child_environment(TI_SKIP_VERSION_CHECK="ON")
+
+
+def _end(status: int) -> str:
+    if status >= 0:
+        return f"ended with status {status}"
+    try:
+        return f"ended by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"ended by signal {-status}"
+
+
+# -- devices of the peers that choose them by themselves --------------------------------------------------------------
+
+
+def wgpu_device(device: Device) -> Any:
+    """wgpu's device, with the adapter's limits for buffers."""
+    import wgpu
+
+    for adapter in wgpu.gpu.enumerate_adapters_sync():
+        if adapter.info["backend_type"] == "Vulkan" and adapter.info["device"] == device.name:
+            limits = ("max-buffer-size", "max-storage-buffer-binding-size")
+            return adapter.request_device_sync(required_limits={name: adapter.limits[name] for name in limits})
+    raise LookupError(f"no Vulkan adapter named {device.name}")
+
+
+def vkdispatch(device: Device) -> Any:
+    """vkdispatch with a context on the device."""
+    import vkdispatch as vd
+
+    vd.initialize(backend="vulkan")
+    names = [each.device_name for each in vd.get_devices()]
+    vd.make_context(device_ids=names.index(device.name))
+    return vd
+
+
+def taichi(device: Device, cuda: bool) -> Any:
+    """Taichi on the device; it would fall back to another one than CUDA or Vulkan in silence."""
+    os.environ["TI_VISIBLE_DEVICE"] = str(device.index)
+    import taichi as ti
+
+    arch = ti.cuda if cuda else ti.vulkan
+    ti.init(arch=arch, offline_cache=False)
+    if ti.cfg.arch != arch:
+        raise LookupError(f"no {'CUDA' if cuda else 'Vulkan'} here, {ti.cfg.arch} instead")
+    return ti
