@@ -17,7 +17,7 @@ from vkamp.emit.literals import literal
 from vkamp.emit.places import Bits
 from vkamp.emit.small import Forms, accessor_texts
 from vkamp.emit.tidy import Called
-from vkamp.ir.access import own_nodes
+from vkamp.ir.access import access, own_nodes
 from vkamp.ir.builtins import BUILTINS
 from vkamp.ir.nodes import (
     ArrayElement,
@@ -278,6 +278,8 @@ class Expressions:
         self._threads = threads
         self._ranges = ranges
         self._apart = False
+        #: A value that goes to memory which is not read, and nowhere else.
+        self._only_stored: Expr | None = None
 
     # -- entry points ------------------------------------------------------------------------------------------
 
@@ -343,6 +345,9 @@ class Expressions:
 
     def for_memory(self, place: Place, value: Expr) -> Expr:
         """A value without a conversion to a small integer that storing it makes anyway."""
+        root = root_of(place)
+        if value.type == FLOAT16 and isinstance(root, BufferElement) and not self.is_part(place):
+            self._only_stored = None if access(self._shared.kernel)[root.buffer].reads else value
         if not isinstance(value, Cast) or not isinstance(value.type, Scalar) or value.type.name not in SMALL:
             return value
         if isinstance(place, Local) or not (self.is_part(place) or self._kept_type(place) != "int"):
@@ -541,7 +546,7 @@ class Expressions:
         if isinstance(expr.operand, Const) and expr.operand.type.kind != "float":
             return self._const(Const(expr.span, expr.type, _converted(expr.operand, expr.type)))
         if expr.type.bits < 32:
-            return self._narrowed(expr.type, expr.operand)
+            return self._narrowed(expr, expr.type, expr.operand)
         text = self._text(expr.operand)
         value = GLSL_TYPES[expr.type.name]
         return text if self._value_type(expr.operand.type) == value else Text(f"{value}({text.glsl})")
@@ -549,13 +554,24 @@ class Expressions:
     def _value_type(self, kind: Scalar) -> str:
         return self._shared.forms.value(kind) or GLSL_TYPES[kind.name]
 
-    def _narrowed(self, kind: Scalar, operand: Expr) -> Text:
+    def _half(self, expr: Expr, value: str) -> Text:
+        """A float as the device's float16.
+
+        NVIDIA's compiler leaves out such a conversion where the result is converted back: bits it can't see through.
+        """
+        if expr is self._only_stored:
+            return Text(f"float16_t({value})")
+        return Text(f"float16_t({self._shared.helpers.use('to_half')}({value}))")
+
+    def _narrowed(self, expr: Cast, kind: Scalar, operand: Expr) -> Text:
         """A value as one of a small type."""
         assert isinstance(operand.type, Scalar)
         text, given, wanted = self._text(operand), self._value_type(operand.type), self._value_type(kind)
         if kind == FLOAT16 and wanted == "float":
             inner = text.glsl if given == "float" else f"float({text.glsl})"
             return Text(f"{self._shared.helpers.use('to_half')}({inner})")
+        if kind == FLOAT16 and given in ("float", "double"):
+            return self._half(expr, text.glsl if given == "float" else f"float({text.glsl})")
         converted = text if given == wanted else Text(f"{wanted}({text.glsl})")
         if kind == FLOAT16:
             return converted
@@ -660,7 +676,7 @@ class Expressions:
         if expr.type == FLOAT16 and expr.op == "div":
             # Devices divide by a reciprocal, which overflows for denormal float16 and is off by one for others.
             left, right = self._text(expr.left).glsl, self._text(expr.right).glsl
-            return Text(f"float16_t(float({left}) / float({right}))")
+            return self._half(expr, f"float({left}) / float({right})")
         if self._apart and expr.op in _EXACT:
             kind = _element(expr)
             name = self._shared.helpers.use(f"exact_{expr.op}", kind if kind.bits != 32 else None)

@@ -159,7 +159,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
                 # Nothing to do on a GPU, and it came alone before: the device starts while the host goes on.
                 recorded = self._repeats.get((work.number,))
                 if recorded is not None:
-                    self._resubmit(recorded, [work])
+                    self._resubmit(recorded, work, 1, recorded.slots)
                     return
             pending.append(work if self._sink is None else work.timed())
             if self.immediate or work.is_heavy or len(pending) >= _MAX_PENDING:
@@ -181,7 +181,8 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
                 self._submit()
             else:
                 self._submit()
-                self._resubmit(recording.recorded, recording)
+                # It counts as one piece, whose memory somebody else most likely holds anyway.
+                self._resubmit(recording.recorded, recording, 1, {})
             oldest = self._excess()
         if oldest is not None:
             self._await(oldest)
@@ -416,7 +417,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
                     recorded = self._recorded([each for each in now if isinstance(each, DispatchWork)])
                     self._repeats.keep(key, recorded)
                 if recorded is not None:
-                    self._resubmit(recorded, now, later)
+                    self._resubmit(recorded, now, len(now), recorded.slots, later)
                     return
                 submission, hazards, barriers = self._record(now)
                 device.busy[id(self)] = self
@@ -439,9 +440,9 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         return Recorded(commands, work, after, barriers)
 
     def _resubmit(
-        self, recorded: Recorded, work: list[Work] | VulkanRecording, later: list[Work] | None = None
+        self, recorded: Recorded, held: object, pieces: int, slots: dict[int, int], later: list[Work] | None = None
     ) -> None:
-        """Hands recorded work to the device; ``later`` stays pending."""
+        """Hands recorded work to the device; ``later`` stays pending. The others are the submission's."""
         (pending, running, hazards), after = self._state, recorded.after
         # What was waited for is over and visible.
         behind = bool(running) and (
@@ -451,11 +452,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
             frame = self._frames.again(recorded.commands, behind=behind)
         except VulkanError as error:
             raise self.device.failed(error) from error
-        if type(work) is VulkanRecording:  # isinstance asks its abstract class, slowly
-            # A replay counts as one piece, whose memory somebody else most likely holds anyway.
-            submission = _Submission(frame, recorded.access, (work, recorded), 1, {})
-        else:
-            submission = _Submission(frame, recorded.access, (work, recorded), len(work), recorded.slots)
+        submission = _Submission(frame, recorded.access, (held, recorded), pieces, slots)
         if running and not behind and hazards.access is not NOTHING:
             after = hazards.and_then(after.access, after.computes, after.copies)
         self.device.busy[id(self)] = self
