@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vkamp.lang.copying import copy_bytes
+
 __all__ = ["ByteSet", "Footprint", "Layout", "dense_strides", "scatter"]
 
 _Parity = NDArray[np.bool_]
@@ -146,7 +148,7 @@ def scatter(target: NDArray[np.uint8], values: NDArray[np.uint8], where: ByteSet
     position ``origin``."""
     if where.count <= 16:
         for start, stop in where.intervals():
-            target[start - origin : stop - origin] = values[start - origin : stop - origin]
+            copy_bytes(target[start - origin : stop - origin], values[start - origin : stop - origin])
         return
     edges = where._edges - origin
     if _copy_regular(target, values, edges):

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from vkamp.artifacts import Executable
 from vkamp.errors import AmpError
+from vkamp.lang.copying import copy_bytes
 from vkamp.lang.region import ByteSet, scatter
 from vkamp.run.engine import Dispatch, Ready, Recording, Sink, Timing
 from vkamp.run.kompute import Device, KomputeProgram, Pipeline, Slot
@@ -359,7 +360,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
             slot.dirty = slot.mirrored
             slot.stale = False
             if where is None:
-                slot.mirror[offset : offset + data.size] = data
+                copy_bytes(slot.mirror[offset : offset + data.size], data)
             else:
                 scatter(slot.mirror[offset : offset + data.size], data, where, 0)
             self._statistics.uploads += 1

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.artifacts import Executable
+from vkamp.lang.copying import copy_bytes
 from vkamp.lang.region import ByteSet, scatter
 from vkamp.run.engine import Dispatch, Sink, Timing
 from vkamp.run.plan import NOTHING, Access, joint
@@ -247,7 +248,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
                 is_used = self._is_used(buffer.slot, writes_only=False)
                 if not is_used:
                     if where is None:
-                        mapped[offset : offset + data.size] = data
+                        copy_bytes(mapped[offset : offset + data.size], data)
                     else:
                         scatter(mapped[offset : offset + data.size], data, where, 0)
                     return
@@ -277,7 +278,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
                 continue
             staging = self._staging(stop - start, kind)
             assert staging.slot.mapped is not None
-            staging.slot.mapped[: stop - start] = data[start:stop]
+            copy_bytes(staging.slot.mapped[: stop - start], data[start:stop])
             regions = _regions(part, -start, offset)
             self._state.pending.append(CopyWork(staging, buffer, regions))
             self._statistics.synced_bytes += part.nbytes
