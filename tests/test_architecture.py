@@ -19,7 +19,7 @@ PACKAGE = ROOT / "vkamp"
 # The package itself as a user sees it, `vkamp`, stands here under the name PUBLIC.
 PUBLIC = "vkamp"
 MIDDLE = {"errors", "artifacts", "cache", "ir", "findings", "edit", "front", "check", "lower", "emit", "sim", "spirv"}
-CORE = MIDDLE | {"lang", "run", "pipeline", "dispatch", "profiling"}
+CORE = MIDDLE | {"display", "lang", "run", "pipeline", "dispatch", "profiling"}
 LIBRARIES = {"algorithms", "blas", "fft", "rng"}
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -27,9 +27,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "artifacts": {"errors"},
     "cache": {"errors"},
     "ir": {"errors"},
-    "findings": {"errors", "ir"},
+    "display": {"errors"},
+    "findings": {"errors", "ir", "display"},
     "edit": {"errors", "artifacts", "spirv"},
-    "lang": {"errors", "ir"},
+    "lang": {"errors", "ir", "display"},
     "front": {"errors", "ir", "lang"},
     "check": {"errors", "ir", "findings", "artifacts"},
     "lower": {"errors", "ir", "artifacts"},
@@ -39,7 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "run": {"errors", "artifacts", "cache", "lang"},
     "profiling": {"errors", "run"},
     "pipeline": MIDDLE,
-    "dispatch": {"errors", "artifacts", "findings", "lang", "pipeline", "edit", "run", "sim"},
+    "dispatch": {"errors", "artifacts", "display", "findings", "lang", "pipeline", "edit", "run", "sim"},
     PUBLIC: CORE,
     **{library: {PUBLIC} for library in LIBRARIES},
     "testing": CORE | LIBRARIES | {PUBLIC},

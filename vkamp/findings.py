@@ -91,6 +91,18 @@ class Finding:
     def __str__(self) -> str:
         return self.text
 
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from vkamp.display.page import block
+
+        return block([self._details()])
+
+    def _details(self) -> str:
+        from vkamp.display.page import details
+
+        headline, _, lines = self.text.partition("\n")
+        return details(headline, lines)
+
 
 @dataclass(frozen=True)
 class Report:
@@ -111,11 +123,22 @@ class Report:
         return not self.findings
 
     def __str__(self) -> str:
-        count = len(self.findings)
-        what = "nothing wrong" if not count else f"{count} finding{'s' if count > 1 else ''}"
-        parts = [f"{self.kernel} on {self.accelerator}: {what}", *map(str, self.findings)]
+        parts = [f"{self.kernel} on {self.accelerator}: {self._verdict}", *map(str, self.findings)]
         parts += [f"not covered: {text}" for text in self.not_covered]
         return "\n\n".join(parts)
+
+    @property
+    def _verdict(self) -> str:
+        count = len(self.findings)
+        return "nothing wrong" if not count else f"{count} finding{'s' if count > 1 else ''}"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: each finding with its Python lines."""
+        from vkamp.display.page import block, heading, note
+
+        head = heading(self.kernel, f"checked on {self.accelerator}: {self._verdict}")
+        notes = [note(f"not covered: {text}") for text in self.not_covered]
+        return block([head, *(finding._details() for finding in self.findings), *notes])
 
 
 def error_of(findings: Sequence[Finding], text: str = "") -> CheckError:

@@ -21,6 +21,7 @@ PAGES = (
     "from-cpp-amp.md",
     "from-numba-cuda.md",
     "language.md",
+    "notebooks.md",
     "reference-accelerator.md",
     "subgroups.md",
     "tutorial.md",

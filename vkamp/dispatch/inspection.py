@@ -59,6 +59,19 @@ class Inspection:
         makers = {"glsl": self.glsl.encode, "spirv": lambda: self.spirv, "ir": lambda: self.ir.encode()}
         return save(Path(path), self.name, makers)
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the GLSL, coloured where Pygments is installed, with what it needs."""
+        from vkamp.display.page import block, facts, heading, program
+
+        edited = () if self.edited is None else (f"edited by hand: {self.edited} is in force",)
+        uses = {(True, False): "read", (False, True): "written", (True, True): "read and written"}
+        rows = [("threads", f"{self.lowering}; {' x '.join(map(str, self.local_size))} in a group")]
+        rows.append(("tile_static", f"{self.shared_bytes} bytes"))
+        for binding in self.bindings:
+            use = uses.get((binding.reads, binding.writes), "not accessed")
+            rows.append((f"binding {binding.number}", f"{', '.join(binding.params)}: {binding.element}, {use}"))
+        return block([heading(self.name, *edited), facts(rows), program(self.glsl, "glsl")])
+
     def __str__(self) -> str:
         return self.glsl
 

@@ -166,6 +166,12 @@ class Container:
     def __reduce__(self) -> NoReturn:
         raise TypeError(f"{type(self).__name__} cannot be pickled: send np.array(...) of it and make a new one")
 
+    def _repr_html_(self) -> str:
+        """For notebooks: type, place, and the first and last values if they are in host memory; nothing moves."""
+        from vkamp.lang.notebook import container_html
+
+        return container_html(self)
+
     # -- values ------------------------------------------------------------------------------------
 
     def _read(self) -> NDArray[Any]:

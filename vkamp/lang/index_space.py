@@ -432,6 +432,12 @@ class tiled_extent(extent, _TileDims):
     def __repr__(self) -> str:
         return f"{super().__repr__()}.tile({', '.join(map(str, self._tile))})"
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the tiles, drawn."""
+        from vkamp.display.tiling import tiling_html
+
+        return tiling_html(repr(self), self._values, self._tile)
+
     def _with(self, values: list[int]) -> tiled_extent:
         return tiled_extent(extent(values), *self._tile)
 
