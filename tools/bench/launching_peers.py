@@ -9,6 +9,7 @@ that of one of a few launches until its call returns, and what is waited for is 
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -38,10 +39,15 @@ def measure(options: Options) -> Iterator[Measurement]:
     for path in dict.fromkeys(path.partition("@")[0] for path in options.accelerators):
         if path in devices:
             found = {peer: peers.ask(__name__, peer, devices[path], options.runs) for peer in _PEERS}
+            for peer in _PEERS:
+                if peer.startswith("vkamp") and "missing" in found[peer]:
+                    sys.exit(f"tools.bench: {peer} {found[peer]['missing']}")
             for kind in (WAITED, ENQUEUED, CHAINED):
                 for peer, values in found.items():
                     if kind in values:
-                        yield Measurement(GROUP, f"{kind}, {peer}", tuple(values[kind]), path)
+                        yield Measurement(
+                            GROUP, f"{kind}, {peer}", tuple(values[kind]), path, notes=peers.versions(peer)
+                        )
             for peer, values in found.items():
                 if "missing" in values:
                     yield Measurement(GROUP, f"launches, {peer}", (), path, notes={"missing": values["missing"]})

@@ -9,6 +9,8 @@ from the table.
 
 from __future__ import annotations
 
+import functools
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -21,7 +23,7 @@ from typing import Any
 
 from tools.bench.measure import ROOT, child_environment
 
-__all__ = ["CUDA", "Device", "answer", "ask", "taichi", "vkdispatch", "wgpu_device"]
+__all__ = ["CUDA", "Device", "answer", "ask", "taichi", "versions", "vkdispatch", "wgpu_device"]
 
 #: The peers that reach a device by CUDA only.
 CUDA = ("Taichi, CUDA", "CuPy", "numba-cuda", "PyTorch", "Warp")
@@ -75,6 +77,13 @@ def ask(module: str, peer: str, device: Device, *arguments: object, seconds: flo
         return {"missing": f"fails here: {_end(run.returncode)}"}
     found: dict[str, Any] = json.loads(run.stdout)
     return found
+
+
+@functools.cache
+def versions(peer: str) -> dict[str, str]:
+    """The versions of the packages that hold the peer, for a measurement's notes."""
+    packages = importlib.metadata.packages_distributions().get(_MODULES.get(peer, ""), [])
+    return {package: importlib.metadata.version(package) for package in sorted(set(packages))}
 
 
 def answer(work: Callable[..., dict[str, Any]]) -> None:

@@ -180,7 +180,7 @@ def _rows_over_vulkan(peer: str, device: Device, runs: int, count: int, n: int) 
     made = []
     for work, values in found.items():
         unit, amount = units[work]
-        notes = {unit: round(amount / statistics.median(values), 1)}
+        notes = {unit: round(amount / statistics.median(values), 1), **peers.versions(peer)}
         made.append({"name": f"{names[work]}, {peer}", "values": values, "target": None, "notes": notes})
     return made
 
