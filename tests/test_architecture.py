@@ -19,7 +19,7 @@ PACKAGE = ROOT / "vkamp"
 # The package itself as a user sees it, `vkamp`, stands here under the name PUBLIC.
 PUBLIC = "vkamp"
 MIDDLE = {"errors", "artifacts", "cache", "ir", "findings", "edit", "front", "check", "lower", "emit", "sim", "spirv"}
-CORE = MIDDLE | {"display", "lang", "run", "pipeline", "dispatch", "profiling"}
+CORE = MIDDLE | {"display", "progress", "lang", "run", "pipeline", "dispatch", "profiling"}
 LIBRARIES = {"algorithms", "blas", "fft", "rng"}
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -28,6 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cache": {"errors"},
     "ir": {"errors"},
     "display": {"errors"},
+    "progress": set(),
     "findings": {"errors", "ir", "display"},
     "edit": {"errors", "artifacts", "spirv"},
     "lang": {"errors", "ir", "display"},
@@ -35,12 +36,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "check": {"errors", "ir", "findings", "artifacts"},
     "lower": {"errors", "ir", "artifacts"},
     "emit": {"errors", "ir", "artifacts"},
-    "sim": {"errors", "ir", "findings", "artifacts"},
-    "spirv": {"errors", "artifacts", "cache"},
-    "run": {"errors", "artifacts", "cache", "lang"},
+    "sim": {"errors", "ir", "findings", "artifacts", "progress"},
+    "spirv": {"errors", "artifacts", "cache", "progress"},
+    "run": {"errors", "artifacts", "cache", "lang", "progress"},
     "profiling": {"errors", "run"},
-    "pipeline": MIDDLE,
-    "dispatch": {"errors", "artifacts", "display", "findings", "lang", "pipeline", "edit", "run", "sim"},
+    "pipeline": MIDDLE | {"progress"},
+    "dispatch": {"errors", "artifacts", "display", "findings", "lang", "pipeline", "edit", "progress", "run", "sim"},
     PUBLIC: CORE,
     **{library: {PUBLIC} for library in LIBRARIES},
     "testing": CORE | LIBRARIES | {PUBLIC},

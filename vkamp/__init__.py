@@ -19,6 +19,7 @@ from vkamp.dispatch import (
     reference_subgroups,
     use_shaders,
 )
+from vkamp.display.status import TerminalStatus as _TerminalStatus
 from vkamp.errors import (
     AcceleratorRemovedError,
     AmpError,
@@ -120,6 +121,8 @@ from vkamp.lang.kernel import func, kernel, set_inspector
 from vkamp.lang.structs import struct
 from vkamp.lang.subgroups import subgroup
 from vkamp.profiling import Profile, profile
+from vkamp.progress import current as _current_activity
+from vkamp.progress import set_reporter as _set_reporter
 from vkamp.run import accelerators as _accelerators
 from vkamp.run.accelerators import (
     accelerator,
@@ -247,6 +250,7 @@ __all__ = [
 
 _accelerators.register_engine(_dispatch.ReferenceEngine())
 set_inspector(_dispatch.inspect_kernel)
+_set_reporter(_TerminalStatus(_current_activity))
 
 
 class _RefusedNameError(UnsupportedFeatureError, AttributeError):

@@ -23,7 +23,7 @@ from vkamp.check import report
 from vkamp.check.conflicts import RaceVerdicts, judge_races
 from vkamp.check.instrument import REPORT, Instrumented, buffer_word
 from vkamp.check.instrument import instrument as _instrument
-from vkamp.check.races import check_certain_races
+from vkamp.check.races import RaceFinding, check_certain_races
 from vkamp.check.report import Placed, Shadow, Where
 from vkamp.check.uniformity import check_uniformity
 from vkamp.emit import choose_target, grid, tile_counts
@@ -41,6 +41,7 @@ from vkamp.ir.text import text
 from vkamp.ir.usage import types_in_use
 from vkamp.ir.uses import subgroup_uses
 from vkamp.ir.verify import verify
+from vkamp.progress import hide
 
 __all__ = [
     "REPORT",
@@ -96,13 +97,19 @@ def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
     uniformity = check_uniformity(kernel)
     # Races are judged by what is uniform, so that a single thread's update passes.
     for finding in check_certain_races(kernel, uniformity):
-        warnings.warn_explicit(finding.text, RaceWarning, finding.span.file, finding.span.line)
+        _warn(finding, RaceWarning)
     races = judge_races(kernel, uniformity)
     for finding in races.advice:
-        warnings.warn_explicit(finding.text, BarrierWarning, finding.span.file, finding.span.line)
+        _warn(finding, BarrierWarning)
     types = {kind.name: span for kind, span in types_in_use(kernel).items()}
     needs = _subgroup_needs(kernel)
     return Compiled(kernel, access(kernel), contiguous(kernel), lowered.guards, lowered.constants, races, needs, types)
+
+
+def _warn(finding: RaceFinding, kind: type[Warning]) -> None:
+    # A warning is printed where a terminal may just show what goes on.
+    hide()
+    warnings.warn_explicit(finding.text, kind, finding.span.file, finding.span.line)
 
 
 def instrument(

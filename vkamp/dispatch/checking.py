@@ -22,6 +22,7 @@ from vkamp.findings import Report, error_of
 from vkamp.lang.capturing import refuse
 from vkamp.lang.container import Descriptor
 from vkamp.lang.storage import Storage
+from vkamp.progress import activity
 
 if TYPE_CHECKING:
     from vkamp.dispatch.launch import Prepared
@@ -77,7 +78,8 @@ def run(prepared: Prepared, *, proofs: bool = True) -> Report:
     device = prepared.view.accelerator
     if device.is_emulated and prepared.view._queue.info.kind == "reference":
         return _run_reference(prepared)
-    return _Check(prepared, proofs).run()
+    with activity(f"checking {prepared.compiled.kernel.name} on {device.description}"):
+        return _Check(prepared, proofs).run()
 
 
 def _run_reference(prepared: Prepared) -> Report:

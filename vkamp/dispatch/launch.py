@@ -29,6 +29,7 @@ from vkamp.lang.capturing import recorder
 from vkamp.lang.container import Container, Descriptor
 from vkamp.lang.kernel import LOWERINGS, BoundKernel, DeviceFunction, KernelFunction
 from vkamp.lang.region import Footprint
+from vkamp.progress import activity
 from vkamp.run.accelerators import accelerator_view
 from vkamp.run.engine import SUBGROUP_OPERATIONS, Buffer, Dispatch, Launch, Limits
 
@@ -225,7 +226,7 @@ def _compiled(
         form, executable = edit.target, edit.executable
     else:
         known = entry.executables.get(form)
-        executable = pipeline.executable(entry.compiled.kernel, form) if known is None else known
+        executable = _executable(entry, form) if known is None else known
         entry.executables[form] = executable
     # Devices of one form may differ in what they take.
     check_limits(executable, limits, name, target)
@@ -233,6 +234,12 @@ def _compiled(
     return Prepared(
         target, domain, arguments, entry.compiled, form, executable, entry, generation, edit, request, kernel
     )
+
+
+def _executable(entry: Entry, form: Target) -> Executable:
+    kernel = entry.compiled.kernel
+    with activity(f"compiling {kernel.name}"):
+        return pipeline.executable(kernel, form)
 
 
 def plain_target(domain: Domain, limits: Limits, view: accelerator_view) -> Target:
@@ -346,7 +353,8 @@ def _compile(request: pipeline.Request, function: FunctionType, arguments: pipel
     for entry in entries:
         if _still_right(entry.compiled, function, arguments.captured):
             return entry
-    entry = Entry(pipeline.compile_kernel(request, arguments.captured))
+    with activity(f"compiling {function.__name__}"):
+        entry = Entry(pipeline.compile_kernel(request, arguments.captured))
     # Only the newest meanings are kept: a program that changes a global for ever does not pile up kernels.
     entries[:] = [entry, *entries[:7]]
     return entry

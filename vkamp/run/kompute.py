@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from vkamp.artifacts import Executable
 from vkamp.errors import AmpError, OutOfMemoryError
+from vkamp.progress import activity
 from vkamp.run import devices
 from vkamp.run.device import POOL_CAPACITY, BaseDevice, DeviceProgram
 from vkamp.run.engine import DeviceInfo, Engine, Statistics
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["Device", "Held", "KomputeEngine", "KomputeProgram", "Pipeline", "Slot"]
 
 _PIPELINES = 1024
+#: A program as large as this takes a driver about a second to compile: SwiftShader 1.3 s for 38 KB, 4 s for 62 KB.
+_LONG_BYTES = 32 << 10
 _RECORDINGS = 64
 _WORD = np.dtype(np.uint32)
 
@@ -323,8 +326,11 @@ class Device(BaseDevice[Slot]):
         # Two dimensions keep the words from being taken for a list of floats.
         push = np.zeros((1, program.push_bytes // 4), _WORD)
         tensors = [slot.tensor for slot in slots]
+        # Kompute lets no other thread run meanwhile.
+        at_once = len(program.spirv) >= _LONG_BYTES
         try:
-            algorithm = self.manager.algorithm(tensors, program.spirv, groups, np.empty((1, 0), _WORD), push)
+            with activity(f"{self.info.name} compiles {program.name}", at_once=at_once):
+                algorithm = self.manager.algorithm(tensors, program.spirv, groups, np.empty((1, 0), _WORD), push)
         except RuntimeError as error:
             raise AmpError(f"{self.info.name} can't compile the program: {error}") from error
         if not algorithm.is_init():

@@ -19,6 +19,7 @@ from vkamp.errors import AmpError, CheckError, InvalidComputeDomainError, RaceEr
 from vkamp.findings import Report, unravel
 from vkamp.ir.nodes import Function, Kernel, Local, walk
 from vkamp.ir.types import Array, int_range
+from vkamp.progress import NOTHING, Activity, activity
 from vkamp.sim.claims import Claims
 from vkamp.sim.collect import Collected, CollectingArray, CollectingBuffer, CollectingShadow, guarded_helpers
 from vkamp.sim.faults import Grid, Judge, Site, Thread
@@ -237,10 +238,11 @@ class _Launch:
         self._bind_buffers(names, buffers)
         self._bind_tile_statics(names)
         main = self._load(names)
+        shown = self._shown()
         # Overflow and division by zero of floats have a result, which is what the kernel asked for.
-        with np.errstate(all="ignore"), self.output:
+        with np.errstate(all="ignore"), self.output, shown:
             try:
-                self._run(main)
+                self._run(main, shown)
             except UnboundLocalError as error:
                 found = _unassigned(error, self.program)
                 if found is None:
@@ -309,29 +311,35 @@ class _Launch:
 
     # -- threads
 
-    def _run(self, main: Callable[[Thread], Any]) -> None:
+    def _shown(self) -> Activity:
+        """What a terminal shows of it, unless the kernel itself needs the terminal."""
+        if self.program.speaks or self.output.follow is not None:
+            return NOTHING
+        return activity(f"running {self.program.kernel.name} on the reference accelerator")
+
+    def _run(self, main: Callable[[Thread], Any], shown: Activity) -> None:
         """Runs every thread."""
         if self.grid.tile is None:
-            self._run_untiled(main)
+            self._run_untiled(main, shown)
             return
         threads = self.threads
         locals_ = list(itertools.product(*map(range, self.grid.tile)))
-        for number in self.orders.tiles(self.grid.count):
+        for number in shown.counted(self.orders.tiles(self.grid.count)):
             self._enter_tile(number, threads, locals_)
             self._run_group(main, threads)
 
-    def _run_untiled(self, main: Callable[[Thread], Any]) -> None:
+    def _run_untiled(self, main: Callable[[Thread], Any], shown: Activity) -> None:
         """Every thread alone: nothing orders two of them."""
         if self.program.waits:
             threads = [Thread() for _ in range(_GROUP)]
             numbers = self.orders.tiles(self.grid.count)
-            for start in range(0, len(numbers), _GROUP):
+            for start in shown.counted(range(0, len(numbers), _GROUP)):
                 some = numbers[start : start + _GROUP]
                 self._run_group(main, [self._enter(t, n) for t, n in zip(threads, some, strict=False)])
             return
         thread = Thread()
         step = partial(main, thread)
-        for number in self.orders.tiles(self.grid.count):
+        for number in shown.counted(self.orders.tiles(self.grid.count)):
             self._enter(thread, number)
             self._step(step)
 

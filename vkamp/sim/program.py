@@ -52,6 +52,8 @@ class Program:
     waits: bool = False
     switched: bool = False
     split: tuple[bool, bool] = (False, False)
+    #: Whether it prints, or stops for the debugger.
+    speaks: bool = False
 
     def function_of(self, code: CodeType) -> ir.Function | None:
         """The function that a code object was made from."""

@@ -255,10 +255,12 @@ class FunctionTranslator(Expressions):
 
     def print_(self, node: ir.Print) -> list[ast.stmt]:
         values = ast.Tuple([self.expr(v) for v in node.values], ast.Load())
+        self.program.speaks = True
         text = self.constant("k", PrintedText(node, self.program.unit))
         return [ast.Expr(quote("_print(_t, P, X)", P=text, X=values))]
 
     def breakpoint_(self, node: ir.Breakpoint) -> list[ast.stmt]:
+        self.program.speaks = True
         return [ast.Expr(quote("_stop() if _acts(_t) else None"))]
 
     # -- the steps of a thread that is followed

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from vkamp.cache import DiskCache, default_cache
+from vkamp.progress import NOTHING, activity
 from vkamp.spirv.glslang import OPTIONS, Compiler, GlslError, GlslMessage, find_compiler, run, run_many
 from vkamp.spirv.reflection import reflect, source_line
 from vkamp.spirv.validator import find_validator, validator_messages
@@ -61,13 +62,14 @@ def compile_many(shaders: Sequence[str], *, name: str = "kernel") -> list[bytes]
         cache.put(keys[glsl], data)
         return data
 
-    if len(missing) > 1:
-        for glsl, found in zip(missing, run_many(compiler, missing), strict=True):
-            if found is not None:
-                cache.put(keys[glsl], found)
-                done[glsl] = found
-        missing = [glsl for glsl in missing if glsl not in done]
-    done.update(zip(missing, _side_by_side(build, missing), strict=True))
+    with activity(f"compiling {name} to SPIR-V") if missing else NOTHING:
+        if len(missing) > 1:
+            for glsl, found in zip(missing, run_many(compiler, missing), strict=True):
+                if found is not None:
+                    cache.put(keys[glsl], found)
+                    done[glsl] = found
+            missing = [glsl for glsl in missing if glsl not in done]
+        done.update(zip(missing, _side_by_side(build, missing), strict=True))
     return [done[glsl] for glsl in shaders]
 
 

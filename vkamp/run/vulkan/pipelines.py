@@ -11,6 +11,7 @@ from typing import Any
 
 from vkamp.cache import default_cache
 from vkamp.errors import AmpError
+from vkamp.progress import activity
 from vkamp.run.device import DeviceProgram
 from vkamp.run.engine import DeviceInfo
 from vkamp.run.vulkan.api import Api, VulkanError
@@ -148,7 +149,8 @@ class Pipelines:
             create.layout = layout.handle
             made = api.ffi.new("VkPipeline*")
             cache = self.cache.handle
-            result = api.CreateComputePipelines(api.device, cache, 1, create, api.null, made)
+            with activity(f"{self._info.name} compiles {program.name}"):
+                result = api.CreateComputePipelines(api.device, cache, 1, create, api.null, made)
             api.check("vkCreateComputePipelines", result)
         except VulkanError as error:
             if error.is_lost:
