@@ -11,6 +11,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -241,22 +242,47 @@ def execute(compiler: Compiler, arguments: list[str], folder: str) -> tuple[int,
     """
     said = Path(folder, "output")
     try:
-        with said.open("wb") as stream:
-            status = subprocess.run(
+        with (
+            said.open("wb") as stream,
+            subprocess.Popen(
                 [compiler.path, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=subprocess.STDOUT,
                 env=compiler.environment(),
-                timeout=TIME_LIMIT,
                 creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-                check=False,
-            ).returncode
-    except subprocess.TimeoutExpired as error:
-        raise AmpError(f"{compiler.path} did not end within {TIME_LIMIT:g} s and was stopped") from error
+            ) as process,
+        ):
+            status = _wait(process)
     except OSError as error:
         raise AmpError(f"{compiler.path} cannot be run: {error}; {_INSTALL}") from error
+    if status is None:
+        raise AmpError(f"{compiler.path} did not end within {TIME_LIMIT:g} s and was stopped")
     return status, said.read_text(errors="replace").replace(f"{folder}{os.sep}", "").strip()
+
+
+def _wait(process: subprocess.Popen[bytes]) -> int | None:
+    """The exit status; ``None`` if it had to be stopped.
+
+    Popen.wait with a timeout looks again and again and sleeps between: that took as long as the compiler itself.
+    """
+    stopped = threading.Event()
+
+    def stop() -> None:
+        stopped.set()
+        process.kill()
+
+    timer = threading.Timer(TIME_LIMIT, stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        status = process.wait()
+    except BaseException:
+        process.kill()
+        raise
+    finally:
+        timer.cancel()
+    return None if stopped.is_set() else status
 
 
 def _ending(status: int) -> str:
