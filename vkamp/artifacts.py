@@ -125,6 +125,11 @@ class Executable:
         """The SPIR-V words as bytes."""
         return self.compile(self.shader.glsl)
 
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self.shader.name
+
     @cached_property
     def key(self) -> str:
         """Identity of the program: a hash of its text."""

@@ -98,6 +98,7 @@ class Executable:
     buffers: int
     push_bytes: int
     local_size: tuple[int, int, int]
+    name: str = "program"
 
     @property
     def key(self) -> str:

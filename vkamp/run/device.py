@@ -33,7 +33,7 @@ class DeviceProgram(Program):
     def __init__(self, device: BaseDevice[S], executable: Executable) -> None:
         check_program(device.info, executable)
         self._key = executable.key
-        self.name = executable.shader.name
+        self.name = executable.name
         self.device: object = device
         self.spirv = executable.spirv
         self.buffers = executable.buffers
