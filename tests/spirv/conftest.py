@@ -1,10 +1,13 @@
-"""Each test has a cache of its own."""
+"""Each test has a cache and compilers of its own."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from vkamp.spirv import resident
 
 
 @pytest.fixture(autouse=True)
@@ -13,3 +16,11 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("VKAMP_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv("VKAMP_CACHE_SIZE", raising=False)
     return tmp_path / "cache" / "spirv"
+
+
+@pytest.fixture(autouse=True)
+def _no_process_from_another_test(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(resident, "_residents", {})
+    yield
+    for each in resident._residents.values():
+        each.stop()

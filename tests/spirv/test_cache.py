@@ -16,6 +16,7 @@ from vkamp import spirv
 from vkamp.cache import DiskCache, default_cache
 from vkamp.errors import AmpError
 from vkamp.spirv import glslang
+from vkamp.spirv.resident import Resident
 
 
 @pytest.fixture
@@ -29,6 +30,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return real(compiler, glsl, name)
 
     monkeypatch.setattr(spirv, "run", run)
+    monkeypatch.setattr(Resident, "compile", lambda *_: None)
     return names
 
 

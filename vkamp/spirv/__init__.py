@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 
 from vkamp.cache import DiskCache, default_cache
 from vkamp.progress import NOTHING, activity
-from vkamp.spirv.glslang import OPTIONS, Compiler, GlslError, GlslMessage, find_compiler, run, run_many
+from vkamp.spirv.glslang import OPTIONS, Compiler, GlslError, GlslMessage, find_compiler, run, within_limits
 from vkamp.spirv.reflection import reflect, source_line
+from vkamp.spirv.resident import resident_of
 from vkamp.spirv.validator import find_validator, validator_messages
 
 __all__ = [
@@ -46,10 +47,10 @@ def compile(glsl: str, *, name: str = "kernel") -> bytes:
 def compile_many(shaders: Sequence[str], *, name: str = "kernel") -> list[bytes]:
     """The SPIR-V of several compute shaders, those that are not cached compiled together.
 
-    In one process, which runs glslang's library, where that is installed; what it does not compile, and everything
-    elsewhere, in one process of glslangValidator each, side by side: that one links all files of a call into one
-    module, and a module has one ``main``.  Raises what :func:`compile` raises, for the first shader in order that
-    fails.
+    A process's first shader by glslangValidator, all others by a process that stays and runs glslang's library, where
+    that is installed.  What it does not compile, and everything elsewhere, in a process of glslangValidator each, side
+    by side: that one links all files of a call into one module, and a module has one ``main``.  Raises what
+    :func:`compile` raises, for the first shader in order that fails.
     """
     compiler, cache = find_compiler(), default_cache()
     version = _version(compiler, cache)
@@ -63,12 +64,16 @@ def compile_many(shaders: Sequence[str], *, name: str = "kernel") -> list[bytes]
         return data
 
     with activity(f"compiling {name} to SPIR-V") if missing else NOTHING:
-        if len(missing) > 1:
-            for glsl, found in zip(missing, run_many(compiler, missing), strict=True):
+        quick = resident_of(compiler)
+        if len(missing) > 1 or quick.is_wanted:
+            for glsl in missing:
+                # glslang's library has the validator's own limits.
+                found = quick.compile(glsl) if within_limits(glsl) else None
                 if found is not None:
                     cache.put(keys[glsl], found)
                     done[glsl] = found
             missing = [glsl for glsl in missing if glsl not in done]
+        quick.is_wanted = quick.is_wanted or bool(missing)
         done.update(zip(missing, _side_by_side(build, missing), strict=True))
     return [done[glsl] for glsl in shaders]
 

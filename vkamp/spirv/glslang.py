@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import re
@@ -12,7 +11,7 @@ import sys
 import sysconfig
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,8 +25,8 @@ __all__ = [
     "cmeel_prefixes",
     "execute",
     "find_compiler",
+    "is_spirv",
     "run",
-    "run_many",
     "workplace",
 ]
 
@@ -166,48 +165,24 @@ def run(compiler: Compiler, glsl: str, name: str, options: tuple[str, ...] = ())
             raise AmpError(
                 f"{compiler.path} wrote no SPIR-V for {name} ({error.strerror}); it said:\n{text}"
             ) from error
-    if not _is_spirv(data):
+    if not is_spirv(data):
         raise AmpError(f"what {compiler.path} wrote for {name} is no SPIR-V ({len(data)} bytes)")
     return data
 
 
-def run_many(compiler: Compiler, shaders: Sequence[str]) -> list[bytes | None]:
-    """The SPIR-V of several compute shaders from one process; ``None`` where :func:`run` must say more.
-
-    That is: where the shader is refused, where this compiler brings no library, and where its process ends early.
-    """
-    done: list[bytes | None] = [None] * len(shaders)
-    if compiler.libraries is None or not compiler.has_library():
-        return done
-    with workplace() as folder:
-        for number, glsl in enumerate(shaders):
-            # The library has the validator's own limits.
-            if _within_limits(glsl):
-                _write(Path(folder, f"{number:06}.comp"), glsl)
-        program = Path(__file__).with_name("library.py")
-        python = Compiler(sys.executable, compiler.libraries)
-        # It may hang on a shader: what came before that is done, and alone each has its own error.
-        with contextlib.suppress(AmpError):
-            execute(python, ["-I", "-S", str(program), folder, compiler.libraries], folder)
-        for number in range(len(shaders)):
-            path = Path(folder, f"{number:06}.spv")
-            data = path.read_bytes() if path.exists() else b""
-            done[number] = data if _is_spirv(data) else None
-    return done
-
-
-def _is_spirv(data: bytes) -> bool:
+def is_spirv(data: bytes) -> bool:
+    """Whether it looks like a module."""
     return len(data) >= _HEADER_BYTES and len(data) % 4 == 0 and data.startswith(_MAGIC)
 
 
-def _within_limits(glsl: str) -> bool:
+def within_limits(glsl: str) -> bool:
     """Whether the tile is one that glslang takes by itself."""
     return all(int(size) <= _LARGEST_TILE[axis] for axis, size in _LOCAL_SIZE.findall(glsl))
 
 
 def _limits(compiler: Compiler, glsl: str, folder: str) -> list[str]:
     """The option for a tile that some devices take, and that is larger than glslang takes by itself."""
-    if _within_limits(glsl):
+    if within_limits(glsl):
         return []
     sizes = {axis: int(size) for axis, size in _LOCAL_SIZE.findall(glsl)}
     # A file of limits has to name all of them.

@@ -1,14 +1,15 @@
-"""A program: ``library.py FOLDER LIBRARIES`` compiles every ``N.comp`` of a folder to ``N.spv`` with glslang's library.
+"""A program: ``library.py LIBRARIES`` compiles shaders with glslang's library until its input ends.
 
-Starting glslangValidator takes much longer than compiling a shader, and it compiles one per process; its library, in
-a process of its own like that, compiles many.  A shader that is refused gets no file: the validator, run on it alone,
-says why.  Imports nothing of the package, so that it starts fast.
+It reads a size (4 bytes, little-endian) and as many bytes of GLSL, and writes a size and as many bytes of SPIR-V, none
+for a shader that is refused: the validator, run on it alone, says why.  Imports nothing of the package, so that it
+starts fast.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+import select
 import sys
 from typing import Any
 
@@ -17,6 +18,8 @@ _VULKAN_1_1, _SPV_1_3 = 1 << 22 | 1 << 12, 1 << 16 | 3 << 8
 _NO_PROFILE = 1
 #: Of glslang_messages_t: the rules of SPIR-V and of Vulkan.
 _MESSAGES = 1 << 3 | 1 << 4
+#: It ends when nobody asks for so many seconds.
+_IDLE = 20.0
 
 
 class _Input(ctypes.Structure):
@@ -103,19 +106,35 @@ class _Library:
             self.shader_delete(shader)
 
 
-def main(folder: str, libraries: str) -> None:
-    """Compiles the folder's shaders in order; a file appears whole."""
+def _read(size: int) -> bytes:
+    """``size`` bytes of the input, or fewer if it ends."""
+    data = b""
+    while len(data) < size:
+        part = os.read(0, size - len(data))
+        if not part:
+            break
+        data += part
+    return data
+
+
+def _write(target: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(target, data) :]
+
+
+def main(libraries: str) -> None:
+    """Answers one shader after another."""
+    answers = os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the library says things
     library = _Library(libraries)
-    for name in sorted(os.listdir(folder)):
-        if not name.endswith(".comp"):
-            continue
-        base = os.path.join(folder, name[: -len(".comp")])
-        with open(base + ".comp", "rb") as stream:
-            data = library.compile(stream.read())
-        if data is not None:
-            with open(base + ".part", "wb") as stream:
-                stream.write(data)
-            os.rename(base + ".part", base + ".spv")
+    while select.select([0], [], [], _IDLE)[0]:
+        head = _read(4)
+        size = int.from_bytes(head, "little")
+        source = _read(size)
+        if len(head) < 4 or len(source) < size:
+            break
+        data = library.compile(source) or b""
+        _write(answers, len(data).to_bytes(4, "little") + data)
 
 
 if __name__ == "__main__":
