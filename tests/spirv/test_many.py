@@ -60,7 +60,7 @@ def test_the_validator_compiles_the_first_alone_and_nothing_more(
     run = glslang.run
     monkeypatch.setattr("vkamp.spirv.run", lambda *args: started.append(args) or run(*args))
     binaries = [spirv.compile(shader(100))]
-    assert (len(started), resident_of(compiler)._process) == (1, None)
+    assert len(started) == 1
     binaries += [spirv.compile(shader(101)), *spirv.compile_many([shader(n) for n in range(8)])]
     assert len(started) == 1
     assert len(set(binaries)) == 10

@@ -65,7 +65,7 @@ def compile_many(shaders: Sequence[str], *, name: str = "kernel") -> list[bytes]
 
     with activity(f"compiling {name} to SPIR-V") if missing else NOTHING:
         quick = resident_of(compiler)
-        if len(missing) > 1 or quick.is_wanted:
+        if len(missing) > 1 or quick.is_prepared:
             for glsl in missing:
                 # glslang's library has the validator's own limits.
                 found = quick.compile(glsl) if within_limits(glsl) else None
@@ -73,7 +73,8 @@ def compile_many(shaders: Sequence[str], *, name: str = "kernel") -> list[bytes]
                     cache.put(keys[glsl], found)
                     done[glsl] = found
             missing = [glsl for glsl in missing if glsl not in done]
-        quick.is_wanted = quick.is_wanted or bool(missing)
+        elif missing:
+            quick.prepare()
         done.update(zip(missing, _side_by_side(build, missing), strict=True))
     return [done[glsl] for glsl in shaders]
 

@@ -31,8 +31,15 @@ class Resident:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._failures = 0
-        #: Whether it pays to start it: a single shader compiles as fast without.
-        self.is_wanted = False
+        #: Whether a shader was compiled before.
+        self.is_prepared = False
+
+    def prepare(self) -> None:
+        """Starts it for the next shader: this one's compiler is as fast as its start."""
+        with self._lock:
+            self.is_prepared = True
+            if self._process is None:
+                self._process = self._start()
 
     def compile(self, glsl: str) -> bytes | None:
         """The SPIR-V; ``None`` where the validator must say more: where the shader is refused, or has ended the
