@@ -5,6 +5,7 @@ door sets shows those that last.  Without one, or while nobody looks, nothing is
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Iterable, Sequence
@@ -67,19 +68,28 @@ class _Shown(Activity):
         self.began = time.monotonic()
         if self.at_once and _state.reporter is not None:
             _state.reporter.prepare()
-        with _state.lock:
-            _state.running.append(self)
-            if self.at_once:
-                _state.show()
-            elif len(_state.running) == 1:
-                _state.wait()
+        try:
+            with _state.lock:
+                _state.running.append(self)
+                if self.at_once:
+                    _state.show()
+                elif len(_state.running) == 1:
+                    _state.wait()
+        except BaseException:
+            # Interrupted before the statement's body: nobody else would end it.
+            self._leave()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, frames: TracebackType | None
     ) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
         with _state.lock:
-            _state.running.remove(self)
+            if self in _state.running:
+                _state.running.remove(self)
             if not _state.running:
                 _state.end()
                 _state.is_hidden = False
@@ -142,6 +152,16 @@ class _State:
 
 
 _state = _State()
+
+
+def _forget() -> None:
+    """In a process that was forked: the terminal is the other's, and so are the threads and what they were at."""
+    _state.lock = threading.RLock()
+    _state.running, _state.timer, _state.is_shown, _state.is_hidden = [], None, False, False
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 def set_reporter(reporter: Reporter | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pty
+import signal
 import subprocess
 import sys
 import threading
@@ -170,6 +171,46 @@ def test_threads_share_the_terminal(reporter: Recorder) -> None:
     last.set()
     thread.join(20)
     assert reporter.calls == ["prepare", "show in a thread (0 s)", "end"]
+
+
+def test_an_interrupt_as_it_begins(reporter: Recorder) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    reporter.show = interrupt  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt), progress.activity("beginning", at_once=True):
+        pass
+    assert reporter.calls == ["prepare", "end"]
+
+
+def test_a_forked_process_begins_anew(reporter: Recorder) -> None:
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        # As the timer's thread holds it while it shows something.
+        with progress._state.lock:
+            held.set()
+            done.wait(20)
+
+    thread = threading.Thread(target=hold)
+    with progress.activity("before the fork"):
+        wait_for(reporter)
+        thread.start()
+        assert held.wait(20)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            fine = False
+            try:
+                with progress.activity("in the child"):
+                    fine = progress.current() == "in the child (0 s)"
+                fine &= progress.current() == ""
+            finally:
+                os._exit(0 if fine else 1)
+        done.set()
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    thread.join(20)
+    assert reporter.calls == ["prepare", "show before the fork (0 s)", "end"]
 
 
 # -- what says that it goes on -------------------------------------------------------------------------------------

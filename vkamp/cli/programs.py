@@ -24,6 +24,7 @@ from vkamp.dispatch.launch import program_names
 from vkamp.errors import AmpError
 from vkamp.ir.types import SCALARS, SMALL, VECTORS
 from vkamp.lang.kernel import LOWERINGS, KernelFunction
+from vkamp.progress import activity
 from vkamp.run.engine import Timing, Transfer
 
 __all__ = ["check", "run"]
@@ -198,8 +199,9 @@ def check(
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         request, captured = pipeline.request_of(found.function, signature)
-        compiled = pipeline.compile_kernel(request, captured)
-        shader = pipeline.executable(compiled.kernel, Target()).shader
+        with activity(f"compiling {found.__name__}"):
+            compiled = pipeline.compile_kernel(request, captured)
+            shader = pipeline.executable(compiled.kernel, Target()).shader
         spirv.compile(shader.glsl, name=found.__name__)
     for each in told:
         ERRORS.print(f"warning: {each.message}")
