@@ -105,9 +105,10 @@ def test_float16_computes_in_float16(accelerator_view):
                     out[k][finite].astype(float), row[finite].astype(float), rtol=2e-3, atol=1e-7
                 )
             elif k == 5:
-                # This may be contracted.
+                # This may be contracted: then the product is not rounded, which shows where the sum is small.
                 finite = np.isfinite(row)
-                np.testing.assert_allclose(out[k][finite].astype(float), row[finite].astype(float), rtol=2e-3)
+                off = np.abs(out[k][finite].astype(float) - row[finite].astype(float))
+                np.testing.assert_array_less(off, 2e-3 * (np.abs(a[finite].astype(float) * 0.1) + 1))
             else:
                 identical(out[k], row, f"row {k}")
         identical(wide[0], (a + b).astype(np.float32))
