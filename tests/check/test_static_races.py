@@ -289,6 +289,9 @@ def only_atomics(t_idx, a, counts):
 
 
 POINT = np.dtype([("x", F32), ("y", F32, (2,))])
+GRID = np.dtype([("cells", F32, (2, 3)), ("mass", F32)])
+PRECISE = np.dtype([("mass", np.float64), ("spin", amp.double2)])
+BODY = np.dtype([("mass", F32), ("spins", amp.float2, (2,))])
 
 
 @proved(LINE.tile(32), floats(1536), floats(1536))
@@ -323,6 +326,57 @@ def opposite_conditions(t_idx, a, out, n):
         out[t_idx] = two[31 - i]
     if n != 7:
         out[t_idx] = three[31 - i]
+
+
+@proved(LINE.tile(64), floats(1536), floats(1536))
+def low_bits_of_a_global_index(t_idx, a, out):
+    values = amp.tile_static(64, amp.float32)
+    values[t_idx.global_[0] & 63] = a[t_idx]
+    t_idx.barrier.wait()
+    out[t_idx] = values[63 - t_idx.local[0]]
+
+
+@proved(LINE.tile(64), floats(1536), floats(1536), 1)
+def letters_of_vectors(t_idx, a, out, n):
+    bodies = amp.tile_static(64, BODY)
+    i = t_idx.local[0]
+    if i % 2 == 0:
+        bodies[i // 2].spins[1].x = a[t_idx]
+        bodies[i // 2].spins[n].x += 1.0
+        bodies[i // 2].mass = 0.0
+    else:
+        bodies[i // 2].spins[1].y = a[t_idx]
+        bodies[i // 2].spins[n].y += 1.0
+    t_idx.barrier.wait()
+    out[t_idx] = bodies[63 - i].spins[n].x
+
+
+@proved(LINE.tile(64), floats(1536), floats(1536))
+def letters_of_doubles(t_idx, a, out):
+    bodies = amp.tile_static(32, PRECISE)
+    i = t_idx.local[0]
+    if i < 32:
+        bodies[i].mass = a[t_idx]
+        bodies[i].spin.y = a[t_idx]
+    else:
+        bodies[i - 32].spin.x = a[t_idx]
+    t_idx.barrier.wait()
+    out[t_idx] = amp.float32(bodies[i // 2].spin.x)
+
+
+@proved(LINE.tile(64), floats(1536), floats(1536), 1)
+def rows_of_members(t_idx, a, out, n):
+    grids = amp.tile_static(32, GRID)
+    i = t_idx.local[0]
+    if i < 32:
+        grids[i].cells[0, n] = a[t_idx]
+        grids[i].cells[1, 1] = a[t_idx]
+    else:
+        grids[i - 32].cells[1, 2] = a[t_idx]
+        grids[i - 32].cells[1, 0] = a[t_idx]
+        grids[i - 32].mass = a[t_idx]
+    t_idx.barrier.wait()
+    out[t_idx] = grids[i // 2].cells[n, n]
 
 
 @proved(LINE.tile(64), floats(1536), floats(1536))
@@ -509,6 +563,25 @@ def behind_a_loop_of_writes(t_idx, a, out, n):
     out[t_idx] = values[(t_idx.local[0] + 1) % 32]
 
 
+@found("VKA630: `grids[63]` is read here by thread (0) and written by thread (63)", "grids[63 - i].mass",
+       LINE.tile(64), whole(1536), floats(1536))  # fmt: skip
+def whole_struct(t_idx, a, out):
+    grids = amp.tile_static(64, GRID)
+    i = t_idx.local[0]
+    grids[i].cells[0, 0] = 1.0
+    grids[i] = grids[i]
+    out[t_idx] = grids[63 - i].mass
+
+
+@found("VKA630: `bodies[63]` is read here by thread (0) and written by thread (63)", "bodies[63 - i].spins[1].y",
+       LINE.tile(64), floats(1536), floats(1536))  # fmt: skip
+def whole_vector(t_idx, a, out):
+    bodies = amp.tile_static(64, BODY)
+    i = t_idx.local[0]
+    bodies[i].spins[1] = amp.float2(a[t_idx])
+    out[t_idx] = bodies[63 - i].spins[1].y
+
+
 # -- left open -----------------------------------------------------------------------------------------------------
 
 
@@ -551,6 +624,43 @@ def at_an_unknown_distance(t_idx, a, out, n):
     values = amp.tile_static(32, amp.float32)
     values[t_idx.local] = a[t_idx]
     out[t_idx] = values[(t_idx.local[0] + n) % 32]
+
+
+@left_open("values", LINE.tile(64), floats(1536), floats(1536))
+def some_bits_of_a_global_index(t_idx, a, out):
+    values = amp.tile_static(64, amp.float32)
+    values[t_idx.global_[0] & 62] = a[t_idx]
+    t_idx.barrier.wait()
+    out[t_idx] = values[63 - t_idx.local[0]]
+
+
+@left_open("values", LINE.tile(64), floats(1536), floats(1536))
+def floats_as_integers(t_idx, a, out):
+    values = amp.tile_static(64, amp.float32)
+    values.reinterpret_as(amp.int32)[t_idx.local[0]] = 1
+    t_idx.barrier.wait()
+    out[t_idx] = values[t_idx.local]
+
+
+@left_open("grids", LINE.tile(64), floats(1536), floats(1536), 1)
+def a_row_of_a_member(t_idx, a, out, n):
+    grids = amp.tile_static(32, GRID)
+    i = t_idx.local[0]
+    if i < 32:
+        grids[i].cells[n, 2] = a[t_idx]
+    else:
+        grids[i - 32].cells[1, 2] = a[t_idx]
+    t_idx.barrier.wait()
+    out[t_idx] = grids[i // 2].cells[n, n]
+
+
+@left_open("bodies", LINE.tile(64), floats(1536), floats(1536), 1)
+def a_letter_of_some_vector(t_idx, a, out, n):
+    """The vector may be the other one, too."""
+    bodies = amp.tile_static(64, BODY)
+    i = t_idx.local[0]
+    bodies[i].spins[n].x = a[t_idx]
+    out[t_idx] = bodies[63 - i].spins[1].x
 
 
 @left_open("values", LINE.tile(32), floats(1536), floats(1536))

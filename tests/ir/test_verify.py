@@ -206,6 +206,12 @@ BAD_BODIES: dict[str, Callable[[], ir.Kernel]] = {
     ),
     "two variables of one name": lambda: kernel(let(X, 1), let(var("x", FLOAT32), 1.0)),
     "local of a tile_static's name": lambda: kernel(let(X, 1), let(item(shared("x", 2), 0), 1)),
+    "array that is nowhere declared": lambda: kernel(
+        functions=[dataclasses.replace(func("f", [], ir.Declare(NOWHERE, private("a", 3))), variables=())]
+    ),
+    "counter that is nowhere declared": lambda: kernel(
+        functions=[dataclasses.replace(func("f", [], count(X, 3)), variables=())]
+    ),
     "variable of another function": lambda: kernel(
         let(X, 1), functions=[dataclasses.replace(func("f", [], let(X, 1)), variables=())]
     ),

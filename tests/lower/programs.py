@@ -483,6 +483,28 @@ def claimed() -> Program:
 
 
 @program
+def claimed_of_indices() -> Program:
+    """A loop bound of the threads' own indices, in a phase in which threads go together."""
+
+    @amp.kernel
+    def claimed_of_indices(t_idx, weights, out):
+        slots = amp.tile_static(16, amp.int32)
+        count = amp.uniform((t_idx.global_[0] - t_idx.local[0]) * 2 - 29)
+        total = 0
+        for i in range(weights.extent[0]):
+            total += weights[i] * (t_idx.local[0] + i)
+        slots[t_idx.local[0]] = total
+        for _ in range(count):
+            t_idx.barrier.wait()
+            total -= slots[15 - t_idx.local[0]]
+            t_idx.barrier.wait()
+            slots[t_idx.local[0]] = total
+        out[t_idx] = total
+
+    return Program(claimed_of_indices, (32,), (16,), (ints(8), ints(32)))
+
+
+@program
 def guarded() -> Program:
     """Statements that only some threads run, as their index says: they become phases with loops over those alone."""
 

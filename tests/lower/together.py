@@ -153,3 +153,27 @@ def wide_part() -> Program:
             out[t_idx] = values[t_idx] + 1
 
     return Program(wide_part, (64,), (16,), (ints(64), ints(64)))
+
+
+@program
+def changed_between() -> Program:
+    """An element that several statements load, and a branch and a loop that change it meanwhile."""
+
+    @amp.kernel
+    def changed_between(t_idx, weights, out):
+        slots = amp.tile_static(16, amp.int32)
+        i = t_idx.local[0]
+        slots[i] = i * 3
+        t_idx.barrier.wait()
+        total = weights[0] * slots[i]
+        total += weights[1] + slots[i]
+        if total > 40:
+            slots[i] = total + weights[0]
+            total += slots[i] * weights[1]
+        for k in range(3):
+            slots[i] += k
+            total -= slots[i] * weights[0]
+        t_idx.barrier.wait()
+        out[t_idx] = total + slots[15 - i]
+
+    return Program(changed_between, (64,), (16,), (ints(4), ints(64)))

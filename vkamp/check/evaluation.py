@@ -466,8 +466,8 @@ class Evaluator:
         if root is None:
             return None
         if members.anywhere:
-            return root, (None,) * len(index), frozenset(range(element.size // self.unit)), False
-        return root, index, frozenset(range(members.low, members.high)) - members.without, members.exact
+            return root, (None,) * len(index), _Members(element, self.unit).words, False
+        return root, index, members.words, members.exact
 
     def _evaluate(self, chain: list[nodes.Place]) -> list[Number | None]:
         """The numbers that a path of steps is indexed with."""
@@ -490,43 +490,53 @@ class Evaluator:
 
 
 class _Members:
-    """The words of an element that a path through its members leads to."""
+    """The words of an element that a path through its members leads to; ``exact``: to all of them certainly."""
 
     def __init__(self, element: Type, unit: int) -> None:
-        self.type = element
         self.unit = unit
-        self.low, self.high = 0, element.size // unit
         self.exact = True
         self.anywhere = False
-        self.without: frozenset[int] = frozenset()
+        #: Where the member may begin, and which words it has from there on.
+        self.starts = [0]
+        self.own: list[int] = []
+        self.type = element
+        self._narrow([0], element)
+
+    @property
+    def words(self) -> frozenset[int]:
+        return frozenset(start + word for start in self.starts for word in self.own)
 
     def enter(self, link: nodes.Place, numbers: list[Number | None]) -> None:
         """One step further."""
         if isinstance(link, nodes.Reinterpreted):
             self.anywhere = True
-        elif isinstance(link, nodes.FieldOf) and isinstance(self.type, Struct):
+        if self.anywhere:
+            return
+        if isinstance(link, nodes.FieldOf):
+            assert isinstance(self.type, Struct)
             member = self.type.field(link.name)
             assert member is not None
-            self._narrow(member.offset // self.unit, member.type)
-        elif isinstance(link, nodes.ComponentsOf) and isinstance(self.type, Vector):
+            self._narrow([member.offset], member.type)
+        elif isinstance(link, nodes.ComponentsOf):
+            assert isinstance(self.type, Vector)
             step = self.type.element.size // self.unit
-            places = [self.low + self.type.letters.index(letter) * step for letter in link.letters]
-            kept = {place + more for place in places for more in range(step)}
-            self.without = frozenset(range(self.low, self.high)) - kept
-        elif isinstance(link, nodes.ArrayElement) and isinstance(self.type, Array):
-            number = 0
+            places = [self.type.letters.index(letter) * step for letter in link.letters]
+            self.own = [place + more for place in places for more in range(step)]
+        elif isinstance(link, nodes.ArrayElement):
+            assert isinstance(self.type, Array)
+            items = [0]
             for index, extent in zip(numbers, self.type.shape, strict=True):
-                if index is None or not index.known or not isinstance(index.lane, int):
+                if index is not None and index.known and isinstance(index.lane, int):
+                    items = [item * extent + index.lane for item in items]
+                else:
                     self.exact = False
-                    self.type = self.type.element
-                    return
-                number = number * extent + index.lane
-            self._narrow(number * (self.type.element.size // self.unit), self.type.element)
+                    items = [item * extent + lane for item in items for lane in range(extent)]
+            self._narrow([item * self.type.element.size for item in items], self.type.element)
 
-    def _narrow(self, offset: int, kind: Type) -> None:
-        if self.exact:
-            self.low += offset
-            self.high = self.low + kind.size // self.unit
+    def _narrow(self, offsets: list[int], kind: Type) -> None:
+        """On to a part of the member at one of some offsets in bytes."""
+        self.starts = [start + offset // self.unit for start in self.starts for offset in offsets]
+        self.own = list(range(kind.size // self.unit))
         self.type = kind
 
 

@@ -152,8 +152,6 @@ def _own_loops(name: str, table: _Uses, loops: dict[Position, For]) -> bool:
     positions = table.loops[name]
     if any(loops[p].variable.storage != "local" for p in positions):
         return False
-    if any(_is_inside(a, b) for a in positions for b in positions):
-        return False
     return all(
         not use.defines and any(_is_inside(use.position, loop) for loop in positions)
         for use in table.uses.get(name, ())

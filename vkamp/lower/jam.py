@@ -387,9 +387,8 @@ class _Jammer:
         for inner in walk_statements((statement,)):
             for variable in _named(inner):
                 if variable.name in self.varying and variable.name not in own:
-                    own[variable.name] = dataclasses.replace(
-                        variable, name=self.names.give(f"{variable.name}_{number}"), temporary=True
-                    )
+                    name = self.names.give(f"{variable.name}_{number}")
+                    own[variable.name] = dataclasses.replace(variable, name=name)
                     self.variables.append(own[variable.name])
         return {name: variable for name, variable in own.items() if name in self.varying}
 
