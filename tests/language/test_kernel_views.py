@@ -270,6 +270,26 @@ def test_view_as_takes_a_prefix_in_row_major_order(accelerator_view):
     same(out, [9 + i, np.full(3, 10), 7 + i, 8 + i + 5 + 5000, 7 + i])
 
 
+@amp.kernel
+def first_and_second_rows(idx, a, rows, columns, out):
+    table = a.view_as(amp.extent(rows, columns))
+    i = idx[0]
+    out[0, i] = table[0, i]
+    out[1, i] = table[1, i]
+    out[2, i] = table[i, 0]
+    out[3, i] = a.section(0, rows)[i]
+
+
+def test_nothing_is_computed_for_the_first_row(accelerator_view):
+    arguments = amp.array_view(matrix(1, 12)[0]), 3, 4, zeros((4, 3), F32)
+    *_, out = run(accelerator_view, first_and_second_rows, amp.extent(3), *arguments)
+    same(out, [[0, 1, 2], [4, 5, 6], [0, 4, 8], [0, 1, 2]])
+    text = first_and_second_rows.inspect(accelerator_view, amp.extent(3), *arguments).ir
+    places = ["a[i]", "a[columns + i]", "a[i * columns]", "a[i]"]
+    found = [line.split(" = ")[1].split("<")[0] for line in text.splitlines() if " = a[" in line]
+    assert found == places
+
+
 # -- reinterpret_as ----------------------------------------------------------------------------------------------------
 
 

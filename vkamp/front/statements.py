@@ -37,7 +37,7 @@ from vkamp.front.values import (
     view_parts,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import BOOL, INT32, SCALARS, Array, Scalar, Struct, Type, Vector, from_dtype
+from vkamp.ir.types import BOOL, INT32, SCALARS, Array, Scalar, Struct, Type, Vector, from_dtype, int_range
 
 __all__ = ["element_dtype", "lower_statements"]
 
@@ -852,8 +852,10 @@ def _static_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) -
     ]
     if len(bounds) == 3 and bounds[2] == 0:
         ctx.fail("VKA112", call.args[2])
+    low, high = int_range(INT32)
     for bound, part in zip(bounds, call.args, strict=True):
-        convert.literal(ctx, Constant(bound), INT32, part)
+        if not low <= bound <= high:
+            convert.misfit(ctx, ctx.span(part), bound, INT32, "count from 0, and add the rest where it is used")
     steps = range(*bounds)
     if len(steps) > _UNROLL_LIMIT:
         ctx.fail("VKA113", call, count=len(steps), limit=_UNROLL_LIMIT)

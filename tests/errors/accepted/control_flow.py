@@ -30,6 +30,13 @@ def tuple_of_the_module(idx, a):
     a[idx] = total
 
 
+@compiles(I.extent, I)
+@amp.kernel
+def unrolled_to_the_ends_of_int32(idx, a):
+    for k in amp.static_range(-(2**31), 2**31 - 1, 2**31 - 1):
+        a[idx] ^= k
+
+
 @compiles(I.extent, I, 3)
 @amp.kernel
 def loops(idx, a, n):
