@@ -1,6 +1,6 @@
 """Branches and loops: what Python means by them, on every device."""
 
-# ruff: noqa: B007
+# ruff: noqa: B007, B020
 
 from __future__ import annotations
 
@@ -484,3 +484,46 @@ def test_loops_of_every_kind_over_one_name(accelerator_view):
     out = amp.array_view(np.zeros(5, np.int32))
     amp.parallel_for_each(accelerator_view, out.extent, one_name_for_many_loops, out, amp.uint32(4))
     assert np.asarray(out).tolist() == [3 * i + 322 for i in range(5)]
+
+
+@amp.func
+def last_below(n):
+    for n in range(1, n):
+        if n * n > 20:
+            break
+    return n
+
+
+@amp.func
+def doubled(n, m):
+    for n in range(n, m, n):
+        pass
+    return n
+
+
+@amp.kernel
+def bounds_of_the_variable_itself(i, a, out):
+    out[0, i[0]] = last_below(a[i])
+    out[1, i[0]] = doubled(2 * a[i] + 1, 12)
+    n = a[i]
+    steps = 0
+    for n in range(n):
+        steps += 1
+    out[2, i[0]] = steps
+    for n in range(20, n, -3):
+        steps += n
+    out[3, i[0]] = steps
+
+
+def test_bounds_are_computed_before_the_variable_is(accelerator_view):
+    a = np.arange(-2, 9, dtype=I32)
+    last = np.where(a > 0, a - 1, a)
+    same_rows(
+        rows(accelerator_view, bounds_of_the_variable_itself, 4, I32, a),
+        {
+            "a parameter": [last_below(int(x)) for x in a],
+            "start and step": [doubled(2 * int(x) + 1, 12) for x in a],
+            "stop": np.maximum(a, 0),
+            "stop downwards": np.maximum(a, 0) + [sum(range(20, x, -3)) for x in last],
+        },
+    )

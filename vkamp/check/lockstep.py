@@ -487,12 +487,11 @@ class Lockstep(Evaluator):
             self._reset(mark, before)
         self.trials -= 1
         self.tell()
-        first = replace(self.state, pending=self.state.pending.copy())
         if self.state.live:
             if vague:
                 self.state.must = self.nobody
             self._iteration(statement, enter, start, lost, {later}, 1, assigned)
-        self._behind(statement, entry, (skipped, first), (token, later), start, lost, uniform, once, endless)
+        self._behind(statement, entry, skipped, token, start, lost, uniform, once, endless)
 
     def _iteration(
         self,
@@ -542,8 +541,8 @@ class Lockstep(Evaluator):
         self,
         statement: nodes.For | nodes.While,
         entry: tuple[State, Mask, Mask],
-        before: tuple[Pending, State],
-        tokens: tuple[tuple[int, bool], tuple[int, bool]],
+        skipped: Pending,
+        token: tuple[int, bool],
         start: dict[str, Anything],
         lost: set[str],
         uniform: bool,
@@ -551,8 +550,6 @@ class Lockstep(Evaluator):
         endless: bool,
     ) -> None:
         """The state behind a loop of unknown length."""
-        skipped, first = before
-        token, later = tokens
         state, guards = self.state, entry[0].guards
         breaks = self.frame.breaks.pop()
         self.frame.continues.pop()
@@ -562,8 +559,8 @@ class Lockstep(Evaluator):
         if not once:
             ways.append((skipped, guards | {(token[0], False)}, True))
         # An endless loop is left by `break` alone; where each thread leaves for itself, others go on meanwhile.
+        # Whatever one iteration leaves behind, the later one does again.
         if not endless or not uniform:
-            ways.append((first.pending, first.guards | {(later[0], False)}, first.live and not endless))
             ways.append((state.pending, state.guards, state.live and not endless))
         pending = entry[0].pending
         pending.become(joined(ways) if ways else skipped)

@@ -421,7 +421,7 @@ class _FunctionPrinter:
         step = _constant(statement.step)
         if step == 0:
             return
-        changed = assigned_in(statement.body)
+        changed = assigned_in((statement,))
         name = self.local_names[statement.variable.name]
         own = position in self.plan.headers
         counter = name if own else self.names.give(f"{name}_counter")
