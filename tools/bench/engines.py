@@ -41,6 +41,7 @@ class Program:
     buffers: int
     push_bytes: int
     local_size: tuple[int, int, int]
+    name: str = "increment"
 
     @property
     def key(self) -> str:
