@@ -11,7 +11,7 @@ import pytest
 import vkamp as amp
 from tools.bench import peers
 from tools.bench.__main__ import main
-from tools.bench.measure import Measurement, alternately, check
+from tools.bench.measure import Measurement, alternately, check, warmly
 
 
 def test_launches_are_measured(
@@ -95,6 +95,21 @@ def test_works_are_measured_in_turn() -> None:
 
     assert alternately(2, lambda: work("a"), lambda: work("b")) == [(3.0, 5.0), (4.0, 6.0)]
     assert order == ["a", "b"] * 3
+
+
+def test_warm_works_follow_one_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is called until it is warm, then as often as it counts; a slow one once a round."""
+    now, calls = [0.0], []
+    monkeypatch.setattr("tools.bench.measure.time.perf_counter", lambda: now[0])
+
+    def work(name: str, takes: float) -> float:
+        calls.append(name)
+        now[0] += takes
+        return takes
+
+    found = warmly(4, lambda: work("a", 0.03), lambda: work("b", 2.0), seconds=0.05, rounds=2)
+    assert found == [(0.03,) * 4, (2.0,) * 2]
+    assert "".join(calls) == "aaaabb" * 2
 
 
 def test_targets() -> None:

@@ -75,17 +75,20 @@ def alternately(runs: int, *works: Callable[[], float]) -> list[tuple[float, ...
 
 def warmly(runs: int, *works: Callable[[], float], seconds: float = 0.05, rounds: int = 3) -> list[tuple[float, ...]]:
     """As :func:`alternately`, for what a device does slower when it has just had nothing to do: in each of a few
-    rounds a work is called for some `seconds`, and then as often as it counts, without a pause.
+    rounds a work is called for some `seconds`, and then as often as it counts, without a pause; one that keeps the
+    device busy for longer than ten times that is called once a round.
     """
     found: list[list[float]] = [[] for _ in works]
     for number in range(rounds):
         for work, values in zip(works, found, strict=True):
-            until = time.perf_counter() + seconds
+            count = runs // rounds + (number < runs % rounds)
+            started = time.perf_counter()
             while True:
                 work()
-                if time.perf_counter() >= until:
+                spent = time.perf_counter() - started
+                if spent >= seconds:
                     break
-            values += [work() for _ in range(runs // rounds + (number < runs % rounds))]
+            values += [work() for _ in range(min(count, 1) if spent > 10 * seconds else count)]
     return [tuple(values) for values in found]
 
 
