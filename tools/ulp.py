@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 import vkamp as amp
 from vkamp.ir.builtins import BUILTINS, TUPLES, BuiltinRow
 
-__all__ = ["Measured", "arguments", "functions", "measure"]
+__all__ = ["Measured", "arguments", "functions", "kernel_of", "measure"]
 
 Floats = NDArray[np.float32]
 SMALLEST = 2.0**-126
@@ -112,7 +112,7 @@ def arguments(name: str, row: BuiltinRow, points: int, seed: int) -> list[NDArra
 _made: dict[str, Any] = {}
 
 
-def _kernel(name: str, row: BuiltinRow) -> Any:
+def kernel_of(name: str, row: BuiltinRow) -> Any:
     """A kernel that stores the function of its arguments."""
     if name in _made:
         return _made[name]
@@ -138,7 +138,7 @@ def _run(view: Any, name: str, row: BuiltinRow, args: list[NDArray[Any]]) -> NDA
     result = np.zeros(len(args[0]), np.float32 if row.result in ("F", "float32") else np.int32)
     out = amp.array_view(result)
     views = [amp.array_view(a, readonly=True) for a in args]
-    amp.parallel_for_each(view, amp.extent(len(result)), _kernel(name, row), *views, out)
+    amp.parallel_for_each(view, amp.extent(len(result)), kernel_of(name, row), *views, out)
     out.synchronize()
     return result
 

@@ -284,11 +284,12 @@ def test_exact_parts_are_never_contracted() -> None:
     assert {name: count for name, count in found.items() if name in exact and count} == {}
 
 
-def test_library_is_in_order() -> None:
+@pytest.mark.parametrize("library", ["precise", "doubles"])
+def test_library_is_in_order(library: Any) -> None:
     seen: set[str] = set()
-    for name, text in functions().items():
+    for name, text in functions(library).items():
         body = text[text.index("{") :]
-        later = {n for n in re.findall(r"\b(\w+)\(", body) if n in functions()} - seen
+        later = {n for n in re.findall(r"\b(\w+)\(", body) if n in functions(library)} - seen
         assert later == set(), name
         seen.add(name)
 
@@ -296,3 +297,5 @@ def test_library_is_in_order() -> None:
 def test_every_library_function_is_used() -> None:
     used = set().union(*(needed_by(row.glsl) for row in BUILTINS.values() if isinstance(row.glsl, str)))
     assert used == set(functions())
+    of_doubles = [row.double.glsl for row in BUILTINS.values() if row.double is not None]
+    assert set().union(*(needed_by(glsl, "doubles") for glsl in of_doubles)) == set(functions("doubles"))

@@ -82,7 +82,7 @@ float floor_div(float x, float y) {
 _DOUBLE_FLOOR_MOD = """\
 // Python's %: the sign is the divisor's.
 double floor_mod(double x, double y) {
-    precise double rest = fmod_c(x, y);
+    precise double rest = precise_fmod(x, y);
     if (rest == 0.0lf) {
         return (unpackDouble2x32(y).y & 0x80000000u) != 0u ? -0.0lf : 0.0lf;
     }
@@ -95,7 +95,7 @@ double floor_div(double x, double y) {
     if (y == 0.0lf) {
         return x / y;
     }
-    precise double rest = fmod_c(x, y);
+    precise double rest = precise_fmod(x, y);
     precise double quotient = (x - rest) / y;
     if (rest != 0.0lf && (rest < 0.0lf) != (y < 0.0lf)) {
         quotient -= 1.0lf;
@@ -184,11 +184,6 @@ _TEXTS = {
     "trunc_mod int32": _INT_TRUNC_MOD,
     **HALF_TEXTS,
     **{row.name: row.helper for row in BUILTINS.values() if row.helper},
-    **{
-        f"{row.name} float64": row.double.helper
-        for row in BUILTINS.values()
-        if row.double is not None and row.double.helper
-    },
     "floor_div int64": _long(_INT_FLOOR_DIV),
     "floor_mod int64": _long(_INT_FLOOR_MOD),
     "range_next int64": _long(_INT_RANGE_NEXT),
@@ -261,6 +256,7 @@ class Helpers:
     def __init__(self) -> None:
         self._used: set[str] = set()
         self._library: set[str] = set()
+        self._doubles: set[str] = set()
         self._wrappers: dict[tuple[str, str], str] = {}
 
     def use(self, name: str, kind: Scalar | Vector | None = None) -> str:
@@ -272,7 +268,7 @@ class Helpers:
         if key in ("floor_div float32", "floor_mod float32"):
             self._used.add("fmod")
         elif key in ("floor_div float64", "floor_mod float64"):
-            self._used.add("fmod float64")
+            self._doubles |= needed_by("precise_fmod()", "doubles")
         elif key == "to_half":
             self._used |= {"half_bits", "half_value"}
         return name
@@ -290,10 +286,11 @@ class Helpers:
         """The text of a builtin's value; a row that uses an argument twice becomes a function."""
         template = row.glsl_for(kind.name)
         if kind.name == "float64" and row.double is not None:
-            self._used.add(f"{row.name} float64")
-        elif row.helper:
-            self._used.add(row.name)
-        self._library |= needed_by(template)
+            self._doubles |= needed_by(template, "doubles")
+        else:
+            self._library |= needed_by(template)
+            if row.helper:
+                self._used.add(row.name)
         if not _repeats(template):
             return template.format(*(map(_closed, args) if _OPERAND.search(template) else args))
         name = _wrapper_name(row, kind.name)
@@ -313,6 +310,6 @@ class Helpers:
     def texts(self) -> list[str]:
         """The functions to print, in an order that does not depend on where they are used."""
         library = [text for name, text in functions().items() if name in self._library]
-        # Rows that mean the same in double precision share a function.
-        fixed = list(dict.fromkeys(text for key, text in _TEXTS.items() if key in self._used))
+        library += [text for name, text in functions("doubles").items() if name in self._doubles]
+        fixed = [text for key, text in _TEXTS.items() if key in self._used]
         return library + fixed + [self._wrappers[key] for key in sorted(self._wrappers)]

@@ -1,6 +1,6 @@
-"""Functions of float64: what GLSL has in double precision, and what a few lines make of that.
+"""Functions of float64: the forms that rows of floats have for doubles.
 
-GLSL has no transcendental functions of doubles; those are refused, not computed in single precision.
+GLSL has few functions of doubles; the others are GLSL functions in ``doubles.glsl``.  References are numpy's.
 
 C++ AMP's model: docs/conformance.md, section 13.
 """
@@ -8,59 +8,19 @@ C++ AMP's model: docs/conformance.md, section 13.
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from vkamp.ir.rows import BuiltinRow, DoubleForm
 
-__all__ = ["FMOD_OF_DOUBLES", "with_double"]
+__all__ = ["with_double"]
 
-FMOD_OF_DOUBLES = """\
-double fmod_c(double x, double y) {
-    if (isnan(x) || isnan(y) || isinf(x) || y == 0.0lf) {
-        return packDouble2x32(uvec2(0u, 0x7ff80000u));
-    }
-    if (isinf(y)) {
-        return x;
-    }
-    double rest = abs(x);
-    double divisor = abs(y);
-    // The largest divisor * 2^k not above the rest, and then the smaller ones: each step is exact.
-    double part = divisor;
-    while (part <= rest * 0.5lf) {
-        part *= 2.0lf;
-    }
-    while (part >= divisor) {
-        if (rest >= part) {
-            rest -= part;
-        }
-        part *= 0.5lf;
-    }
-    return (unpackDouble2x32(x).y & 0x80000000u) != 0u ? -rest : rest;
-}
-"""
-_ROUND = """\
-double round_half_away(double x) {
-    double whole = trunc(abs(x));
-    if (abs(x) - whole >= 0.5lf) {
-        whole += 1.0lf;
-    }
-    uvec2 bits = unpackDouble2x32(whole);
-    bits.y |= unpackDouble2x32(x).y & 0x80000000u;
-    return packDouble2x32(bits);
-}
-"""
-_SIGNED = """\
-// The size of x with the sign of y: some drivers lose that of a zero.
-double with_sign_of(double x, double y) {
-    uvec2 bits = unpackDouble2x32(x);
-    bits.y ^= (bits.y ^ unpackDouble2x32(y).y) & 0x80000000u;
-    return packDouble2x32(bits);
-}
-"""
-_SMALLER, _LARGER = "(isnan({1}) || {0} < {1} ? {0} : {1})", "(isnan({1}) || {0} > {1} ? {0} : {1})"
-_SIGN_BIT = "((unpackDouble2x32({0}).y & 0x80000000u) != 0u)"
+
+# -- references, where those of the rows are for float32 values only -----------------------------------------------
 
 
 def _round_half_away(x: Any) -> Any:
@@ -70,15 +30,66 @@ def _round_half_away(x: Any) -> Any:
     return np.copysign(whole + 1 if abs(x) - whole >= 0.5 else whole, x)
 
 
-def _fmod(x: Any, y: Any) -> Any:
-    return np.fmod(x, y)
-
-
 def _rsqrt(x: Any) -> Any:
     return 1.0 / np.sqrt(x)
 
 
-_COMMON = {
+def _ldexp(x: Any, n: Any) -> Any:
+    return np.ldexp(x, int(np.clip(n, -5000, 5000)))
+
+
+def _scalb(x: Any, y: Any) -> Any:
+    if np.isnan(x) or np.isnan(y):
+        return np.nan
+    if np.isinf(y):
+        return x * (np.inf if y > 0 else 0.0)
+    return _ldexp(x, y) if y == np.floor(y) else np.nan
+
+
+def _fma(x: Any, y: Any, z: Any) -> Any:
+    """Exact, and rounded once."""
+    if not (np.isfinite(x) and np.isfinite(y) and np.isfinite(z)):
+        # The size of a finite product does not count, and must not become an infinity.
+        finite = np.isfinite(x) and np.isfinite(y)
+        return z if finite else x * y + z
+    exact = Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))
+    if exact == 0:
+        return np.copysign(0.0, x) * np.copysign(1.0, y) + z if z == 0 else 0.0
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+def _fpclassify(x: Any) -> int:
+    if np.isnan(x):
+        return 0
+    if np.isinf(x):
+        return 1
+    if x == 0:
+        return 2
+    return 3 if abs(x) < 2.0**-1022 else 4
+
+
+# -- forms -----------------------------------------------------------------------------------------------------------
+
+_SMALLER, _LARGER = "(isnan({1}) || {0} < {1} ? {0} : {1})", "(isnan({1}) || {0} > {1} ? {0} : {1})"
+
+
+@dataclasses.dataclass(frozen=True)
+class _Function:
+    """A function in ``doubles.glsl``; without ``reference`` the row's own is one of doubles.
+
+    ``ulp`` is its bound in float64 ulps; ``None``: exact.
+    """
+
+    glsl: str = ""
+    reference: Callable[..., Any] | None = None
+    ulp: float | None = None
+
+
+#: What GLSL has, for fast_math and Python's own functions; by the row's name.
+_NATIVE: dict[str, DoubleForm] = {
     "fabs": DoubleForm("abs({0})", np.abs),
     "fmin": DoubleForm(_SMALLER, np.fmin),
     "fmax": DoubleForm(_LARGER, np.fmax),
@@ -87,33 +98,72 @@ _COMMON = {
     "floor": DoubleForm("floor({0})", np.floor),
     "ceil": DoubleForm("ceil({0})", np.ceil),
     "trunc": DoubleForm("trunc({0})", np.trunc),
-    "round": DoubleForm("round_half_away({0})", _round_half_away, helper=_ROUND),
-    "fmod": DoubleForm("fmod_c({0}, {1})", _fmod, helper=FMOD_OF_DOUBLES),
     "isnan": DoubleForm("isnan({0})", np.isnan),
     "isinf": DoubleForm("isinf({0})", np.isinf),
     "isfinite": DoubleForm("!(isinf({0}) || isnan({0}))", np.isfinite),
-    "signbit": DoubleForm(_SIGN_BIT, np.signbit),
-}
-
-
-def _signed(glsl: str, reference: Any) -> DoubleForm:
-    """A rounding whose result has the sign of x, a zero too."""
-    return DoubleForm(f"with_sign_of({glsl}, {{0}})", reference, helper=_SIGNED)
-
-
-#: By the row's name.
-_FORMS: dict[str, DoubleForm] = {
-    **_COMMON,
-    **{f"precise_{name}": form for name, form in _COMMON.items() if name not in ("fmin", "fmax")},
-    **{f"precise_{name}": _signed(f"{name}({{0}})", getattr(np, name)) for name in ("floor", "ceil", "trunc")},
-    "precise_nearbyint": _signed("roundEven({0})", np.rint),
-    "precise_copysign": DoubleForm("with_sign_of({0}, {1})", np.copysign, helper=_SIGNED),
     "direct3d_saturate": DoubleForm("clamp({0}, 0.0lf, 1.0lf)", lambda x: np.clip(x, 0.0, 1.0)),
     "direct3d_step": DoubleForm("step({0}, {1})", lambda edge, x: np.float64(x >= edge)),
 }
 
+#: By the name in precise_math, or that of a part of a function with several results. fast_math and Python's ``math``
+#: have the same where there is no native one.
+_FUNCTIONS: dict[str, _Function] = {
+    "fabs": _Function("with_sign({0}, 1.0lf)"),
+    "fmin": _Function(),
+    "fmax": _Function(),
+    "sqrt": _Function(),
+    "rsqrt": _Function(ulp=1.0),
+    "floor": _Function(),
+    "ceil": _Function(),
+    "trunc": _Function(),
+    "round": _Function(reference=_round_half_away),
+    "nearbyint": _Function(),
+    "fmod": _Function(),
+    "remainder": _Function(),
+    "remquo_bits": _Function("remquo_bits({0}, {1})"),
+    "fma": _Function(reference=_fma),
+    "fdim": _Function(),
+    "ldexp": _Function("scale_by_power({0}, {1})", _ldexp),
+    "scalbn": _Function("scale_by_power({0}, {1})", _ldexp),
+    "scalb": _Function(reference=_scalb),
+    "logb": _Function(),
+    "ilogb": _Function(),
+    "modf_fraction": _Function("modf_fraction({0})"),
+    "frexp_significand": _Function("frexp_significand({0})"),
+    "frexp_exponent": _Function("frexp_exponent({0})"),
+    "nextafter": _Function(reference=np.nextafter),
+    "copysign": _Function("with_sign({0}, {1})"),
+    "signbit": _Function("(sign_of({0}) != 0u)"),
+    "isnan": _Function("is_not_a_number({0})"),
+    "isinf": _Function("is_infinite({0})"),
+    "isfinite": _Function("is_finite({0})"),
+    "fpclassify": _Function(reference=_fpclassify),
+    "isnormal": _Function("(precise_fpclassify({0}) == 4)", lambda x: _fpclassify(x) == 4),
+}
+
+
+def _reference(row: BuiltinRow, function: _Function) -> Callable[..., Any]:
+    """Of doubles, in silence about overflows; a float result is a float64."""
+    exact = function.reference
+    if exact is None:
+        exact = getattr(row.reference, "__wrapped__", row.reference)
+    of_doubles: Callable[..., Any] = exact
+
+    def reference(*args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            found = of_doubles(*args)
+        return np.float64(found) if row.result == "F" else found
+
+    return reference
+
 
 def with_double(row: BuiltinRow) -> BuiltinRow:
     """The row with its form for float64, if there is one."""
-    form = _FORMS.get(row.name)
+    form = _NATIVE.get(row.name)
+    function = _FUNCTIONS.get(row.name.removeprefix("precise_"))
+    if form is None and function is not None and "F" in row.params:
+        name = row.name.removeprefix("precise_")
+        arguments = ", ".join(f"{{{n}}}" for n in range(len(row.params)))
+        glsl = function.glsl or f"precise_{name}({arguments})"
+        form = DoubleForm(glsl, _reference(row, function), function.ulp)
     return row if form is None else dataclasses.replace(row, double=form)

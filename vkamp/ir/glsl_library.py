@@ -1,21 +1,25 @@
-"""The GLSL functions that rows of the table are made of: ``precise.glsl``, cut into its functions."""
+"""The GLSL functions that rows of the table are made of: ``precise.glsl`` and ``doubles.glsl``, cut into functions."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 from importlib.resources import files
+from typing import Literal
 
-__all__ = ["function_names", "functions", "needed_by"]
+__all__ = ["Library", "function_names", "functions", "needed_by"]
+
+#: Functions of float32 or of float64; some of both have one name, as overloads.
+Library = Literal["precise", "doubles"]
 
 _HEAD = re.compile(r"^\w+ (\w+)\(", re.MULTILINE)
 _CALL = re.compile(r"\b(\w+)\(")
 
 
-@lru_cache(maxsize=1)
-def functions() -> dict[str, str]:
+@lru_cache(maxsize=2)
+def functions(library: Library = "precise") -> dict[str, str]:
     """The text of every function with the comment above it, by name; what one calls stands before it."""
-    text = files("vkamp.ir").joinpath("precise.glsl").read_text(encoding="utf-8")
+    text = files("vkamp.ir").joinpath(f"{library}.glsl").read_text(encoding="utf-8")
     table = {}
     for block in text.split("\n\n"):
         head = _HEAD.search(block)
@@ -27,13 +31,13 @@ def functions() -> dict[str, str]:
 @lru_cache(maxsize=1)
 def function_names() -> frozenset[str]:
     """The names of all functions."""
-    return frozenset(functions())
+    return frozenset(functions()) | frozenset(functions("doubles"))
 
 
 @lru_cache(maxsize=512)
-def needed_by(text: str) -> frozenset[str]:
+def needed_by(text: str, library: Library = "precise") -> frozenset[str]:
     """The names of the functions that a piece of GLSL calls, directly or not."""
-    table = functions()
+    table = functions(library)
     found: set[str] = set()
     waiting = [text]
     while waiting:

@@ -32,11 +32,12 @@ _WHOLE: dict[str, Callable[..., Any]] = {"abs": abs, "min": min, "max": max}
 
 @dataclass(frozen=True)
 class DoubleForm:
-    """A float row's form for float64: its GLSL, its reference, and how far a device may be off (float64 ulps)."""
+    """A float row's form for float64: its GLSL (functions in ``doubles.glsl``), its reference, and how far a device
+    may be off (float64 ulps; ``None``: equal).
+    """
 
     glsl: str
     reference: Callable[..., Any]
-    helper: str = ""
     ulp: float | None = None
 
 

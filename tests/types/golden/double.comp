@@ -25,44 +25,273 @@ layout(std430, set = 0, binding = 2) restrict writeonly buffer out_buffer {
     double out_[];
 };
 
-double round_half_away(double x) {
-    double whole = trunc(abs(x));
-    if (abs(x) - whole >= 0.5lf) {
-        whole += 1.0lf;
-    }
-    uvec2 bits = unpackDouble2x32(whole);
-    bits.y |= unpackDouble2x32(x).y & 0x80000000u;
-    return packDouble2x32(bits);
+// The bits of |x|: the lower and the upper word.
+uvec2 bits_of_size(double x) {
+    uvec2 bits = unpackDouble2x32(x);
+    bits.y &= 0x7fffffffu;
+    return bits;
 }
 
-double fmod_c(double x, double y) {
-    if (isnan(x) || isnan(y) || isinf(x) || y == 0.0lf) {
-        return packDouble2x32(uvec2(0u, 0x7ff80000u));
+// The sign bit of x, in the upper word.
+uint sign_of(double x) {
+    return unpackDouble2x32(x).y & 0x80000000u;
+}
+
+// Whether x is no number; by its bits, which no compiler's assumption about floats touches.
+bool is_not_a_number(double x) {
+    uvec2 bits = bits_of_size(x);
+    return bits.y > 0x7ff00000u || (bits.y == 0x7ff00000u && bits.x != 0u);
+}
+
+// Whether x is infinite.
+bool is_infinite(double x) {
+    return bits_of_size(x) == uvec2(0u, 0x7ff00000u);
+}
+
+bool is_finite(double x) {
+    return bits_of_size(x).y < 0x7ff00000u;
+}
+
+// Whether x is 0 of either sign, and not a denormal that a device flushes.
+bool is_zero(double x) {
+    return bits_of_size(x) == uvec2(0u);
+}
+
+// The size of x with the sign of y.
+double with_sign(double x, double y) {
+    uvec2 bits = bits_of_size(x);
+    return packDouble2x32(uvec2(bits.x, bits.y | sign_of(y)));
+}
+
+double double_not_a_number() {
+    return packDouble2x32(uvec2(0u, 0x7ff80000u));
+}
+
+// 2 to the power of n, for n from -1022 to 1023.
+double double_power_of_two(int n) {
+    return packDouble2x32(uvec2(0u, uint(n + 1023) << 20));
+}
+
+// 64 bits shifted left by less than 64.
+uvec2 shift_left(uvec2 value, int shift) {
+    if (shift >= 32) {
+        return uvec2(0u, value.x << (shift - 32));
     }
-    if (isinf(y)) {
+    return shift == 0 ? value : uvec2(value.x << shift, (value.y << shift) | (value.x >> (32 - shift)));
+}
+
+// 64 bits shifted right; the last bit says whether a 1 was lost.
+uvec2 shift_right_keeping(uvec2 value, int shift) {
+    if (shift == 0) {
+        return value;
+    }
+    if (shift >= 64) {
+        return uvec2((value.x | value.y) != 0u ? 1u : 0u, 0u);
+    }
+    if (shift >= 32) {
+        uint lost = value.x | (shift == 32 ? 0u : value.y << (64 - shift));
+        uint kept = shift == 32 ? value.y : value.y >> (shift - 32);
+        return uvec2(kept | (lost != 0u ? 1u : 0u), 0u);
+    }
+    uint lost = value.x << (32 - shift);
+    uint lower = (value.x >> shift) | (value.y << (32 - shift));
+    return uvec2(lower | (lost != 0u ? 1u : 0u), value.y >> shift);
+}
+
+// A finite x, not 0, is significand * 2^(exponent - 52), of either sign; the significand has 53 bits.
+void unpack(double x, out uvec2 significand, out int exponent) {
+    uvec2 bits = bits_of_size(x);
+    if (bits.y >= 0x100000u) {
+        significand = uvec2(bits.x, (bits.y & 0xfffffu) | 0x100000u);
+        exponent = int(bits.y >> 20) - 1023;
+    } else {
+        int shift = bits.y != 0u ? 20 - findMSB(bits.y) : 52 - findMSB(bits.x);
+        significand = shift_left(bits, shift);
+        exponent = -1022 - shift;
+    }
+}
+
+// The double of a sign and bits * 2^(exponent - 62), where bit 62 is the first; rounded to even once, denormals too.
+double round_bits(uint sign, uvec2 bits, int exponent) {
+    if (exponent > 1023) {
+        return packDouble2x32(uvec2(0u, sign | 0x7ff00000u));
+    }
+    int dropped = 10 + max(-1022 - exponent, 0);
+    // Two bits more than are kept: the middle, and whether there is something below it.
+    uvec2 kept = shift_right_keeping(bits, min(dropped - 2, 64));
+    uint last = kept.x & 7u;
+    kept = uvec2((kept.x >> 2) | (kept.y << 30), kept.y >> 2);
+    if (last == 3u || last >= 6u) {
+        kept.x += 1u;
+        kept.y += kept.x == 0u ? 1u : 0u;
+    }
+    // A carry goes on into the exponent, as it should.
+    return packDouble2x32(uvec2(kept.x, sign | ((exponent >= -1022 ? uint(exponent + 1022) << 20 : 0u) + kept.y)));
+}
+
+// x * 2^n, rounded once; in integers, so that no device flushes a denormal.
+double scale_by_power(double x, int n) {
+    uvec2 bits = bits_of_size(x);
+    if (bits == uvec2(0u) || bits.y >= 0x7ff00000u) {
         return x;
     }
-    double rest = abs(x);
-    double divisor = abs(y);
-    // The largest divisor * 2^k not above the rest, and then the smaller ones: each step is exact.
-    double part = divisor;
-    while (part <= rest * 0.5lf) {
-        part *= 2.0lf;
-    }
-    while (part >= divisor) {
-        if (rest >= part) {
-            rest -= part;
-        }
-        part *= 0.5lf;
-    }
-    return (unpackDouble2x32(x).y & 0x80000000u) != 0u ? -rest : rest;
+    uvec2 significand;
+    int exponent;
+    unpack(x, significand, exponent);
+    return round_bits(sign_of(x), shift_left(significand, 10), exponent + clamp(n, -5000, 5000));
 }
 
-// The size of x with the sign of y: some drivers lose that of a zero.
-double with_sign_of(double x, double y) {
+// The significand of a finite x, not 0, as a double from 1 up to 2, and its exponent.
+double normalized(double x, out int exponent) {
+    uvec2 significand;
+    unpack(x, significand, exponent);
+    return packDouble2x32(uvec2(significand.x, 0x3ff00000u | (significand.y & 0xfffffu)));
+}
+
+// x rounded to 26 bits; what is left has 26 bits too, so that products of the two are exact.
+double upper_half(double x) {
     uvec2 bits = unpackDouble2x32(x);
-    bits.y ^= (bits.y ^ unpackDouble2x32(y).y) & 0x80000000u;
-    return packDouble2x32(bits);
+    uint carry;
+    bits.x = uaddCarry(bits.x, 0x4000000u, carry) & 0xf8000000u;
+    return packDouble2x32(uvec2(bits.x, bits.y + carry));
+}
+
+// a * b exactly, without an fma, which not every device has.
+dvec2 two_product(double a, double b) {
+    double a_upper = upper_half(a);
+    double b_upper = upper_half(b);
+    precise double a_lower = a - a_upper;
+    precise double b_lower = b - b_upper;
+    precise double product = a * b;
+    precise double rest = ((a_upper * b_upper - product) + a_upper * b_lower + a_lower * b_upper) + a_lower * b_lower;
+    return dvec2(product, rest);
+}
+
+// The square root, rounded correctly: of what the device gives the square is subtracted exactly.
+double precise_sqrt(double x) {
+    if (is_zero(x) || is_not_a_number(x)) {
+        return x;
+    }
+    if (sign_of(x) != 0u) {
+        return double_not_a_number();
+    }
+    if (is_infinite(x)) {
+        return x;
+    }
+    int exponent;
+    double size = normalized(x, exponent);
+    if ((exponent & 1) != 0) {
+        size *= 2.0lf;
+    }
+    // The root lies from 1 up to 2. It is off by more than half of a last place where the rest is more than it, times
+    // the last place.
+    precise double root = sqrt(size);
+    for (int i = 0; i < 2; i++) {
+        dvec2 square = two_product(root, root);
+        precise double rest = (size - square.x) - square.y;
+        precise double allowed = root * 2.2204460492503131e-16lf;
+        if (rest > allowed) {
+            root += 2.2204460492503131e-16lf;
+        } else if (rest <= -allowed) {
+            root -= 2.2204460492503131e-16lf;
+        }
+    }
+    return scale_by_power(root, exponent >> 1);
+}
+
+// x without its fraction, by its bits.
+double precise_trunc(double x) {
+    uvec2 bits = unpackDouble2x32(x);
+    int exponent = int((bits.y >> 20) & 0x7ffu) - 1023;
+    if (exponent >= 52) {
+        return x;
+    }
+    if (exponent < 0) {
+        return packDouble2x32(uvec2(0u, bits.y & 0x80000000u));
+    }
+    if (exponent < 20) {
+        return packDouble2x32(uvec2(0u, bits.y & ~(0xfffffu >> exponent)));
+    }
+    return packDouble2x32(uvec2(bits.x & ~(0xffffffffu >> (exponent - 20)), bits.y));
+}
+
+// The nearest whole number; of halves the even one.
+double precise_nearbyint(double x) {
+    if (bits_of_size(x).y >= 0x43300000u) {
+        return x;
+    }
+    double below = precise_trunc(with_sign(x, 1.0lf));
+    precise double part = with_sign(x, 1.0lf) - below;
+    bool is_odd = precise_trunc(0.5lf * below) * 2.0lf != below;
+    if (part > 0.5lf || (part == 0.5lf && is_odd)) {
+        below += 1.0lf;
+    }
+    return with_sign(below, x);
+}
+
+// The nearest whole number, halves away from zero.
+double precise_round(double x) {
+    if (bits_of_size(x).y >= 0x43300000u) {
+        return x;
+    }
+    double below = precise_trunc(with_sign(x, 1.0lf));
+    precise double part = with_sign(x, 1.0lf) - below;
+    return with_sign(part >= 0.5lf ? below + 1.0lf : below, x);
+}
+
+// Whether a remainder of x by y takes a division.
+bool is_divided(double x, double y) {
+    return is_finite(x) && is_finite(y) && !is_zero(x) && !is_zero(y);
+}
+
+// The remainder of x by y where it takes no division: x by an infinity, or 0; else NaN.
+double undivided(double x, double y) {
+    bool is_undefined = is_not_a_number(x) || is_infinite(x) || is_not_a_number(y) || is_zero(y);
+    return is_undefined ? double_not_a_number() : x;
+}
+
+// Of |x| / |y|, finite and not 0: the remainder times 2^-exponent, and the quotient's last bits. Every step is exact.
+double divide_long(double x, double y, out uint quotient, out int exponent) {
+    quotient = 0u;
+    int x_exponent;
+    precise double rest = normalized(x, x_exponent);
+    double divisor = normalized(y, exponent);
+    int steps = x_exponent - exponent;
+    if (steps < 0) {
+        exponent = x_exponent;
+        return rest;
+    }
+    bool is_first = true;
+    while (is_first || steps > 0) {
+        int shift = is_first ? 0 : min(steps, 20);
+        is_first = false;
+        steps -= shift;
+        rest *= double_power_of_two(shift);
+        precise double estimate = rest / divisor;
+        uint part = uint(estimate);
+        dvec2 product = two_product(double(part), divisor);
+        rest = (rest - product.x) - product.y;
+        // The quotient is rounded, and may have become the next whole number.
+        if (rest < 0.0lf) {
+            rest += divisor;
+            part -= 1u;
+        } else if (rest >= divisor) {
+            rest -= divisor;
+            part += 1u;
+        }
+        quotient = (quotient << shift) + part;
+    }
+    return rest;
+}
+
+double precise_fmod(double x, double y) {
+    if (!is_divided(x, y)) {
+        return undivided(x, y);
+    }
+    uint quotient;
+    int exponent;
+    double rest = divide_long(x, y, quotient, exponent);
+    return with_sign(scale_by_power(rest, exponent), x);
 }
 
 // The larger number; a number wins over NaN.
@@ -73,16 +302,6 @@ double fmax(double x, double y) {
 // The smaller of two numbers; a number wins over NaN.
 double fmin(double x, double y) {
     return isnan(y) || x < y ? x : y;
-}
-
-// Whether x is a finite number.
-bool precise_isfinite(double x) {
-    return !(isinf(x) || isnan(x));
-}
-
-// The nearest whole number, of halves the even one.
-double precise_nearbyint(double x) {
-    return with_sign_of(roundEven(x), x);
 }
 
 void main() {
@@ -105,7 +324,7 @@ void main() {
     // out[3, k] = math.trunc(a)
     out_[3 * out_extent_1 + k] = trunc(a);
     // out[4, k] = round(a)
-    out_[4 * out_extent_1 + k] = round_half_away(a);
+    out_[4 * out_extent_1 + k] = precise_round(a);
     // out[5, k] = min(a, b)
     out_[5 * out_extent_1 + k] = fmin(a, b);
     // out[6, k] = max(a, b, 0.5)
@@ -113,17 +332,17 @@ void main() {
     // out[7, k] = amp.precise_math.nearbyint(a)
     out_[7 * out_extent_1 + k] = precise_nearbyint(a);
     // out[8, k] = amp.fast_math.isnan(a) + 2 * amp.fast_math.isinf(a) + 4 * amp.precise_math.isfinite(a)
-    out_[8 * out_extent_1 + k] = double(int(isnan(a)) + 2 * int(isinf(a)) + 4 * int(precise_isfinite(a)));
+    out_[8 * out_extent_1 + k] = double(int(isnan(a)) + 2 * int(isinf(a)) + 4 * int(is_finite(a)));
     // out[9, k] = amp.precise_math.signbit(a)
-    out_[9 * out_extent_1 + k] = double(((unpackDouble2x32(a).y & 0x80000000u) != 0u));
+    out_[9 * out_extent_1 + k] = double((sign_of(a) != 0u));
     // out[10, k] = math.fmod(a, b)
-    out_[10 * out_extent_1 + k] = fmod_c(a, b);
+    out_[10 * out_extent_1 + k] = precise_fmod(a, b);
     // out[11, k] = amp.precise_math.fabs(a)
-    out_[11 * out_extent_1 + k] = abs(a);
+    out_[11 * out_extent_1 + k] = with_sign(a, 1.0lf);
     // out[12, k] = amp.fast_math.fmax(a, 0)
     out_[12 * out_extent_1 + k] = fmax(a, 0.0lf);
     // out[13, k] = amp.direct3d.clamp(a, -1.5, b)
     out_[13 * out_extent_1 + k] = min(max(a, -1.5lf), b);
     // out[14, k] = amp.precise_math.sqrt(abs(a))
-    out_[14 * out_extent_1 + k] = sqrt(abs(a));
+    out_[14 * out_extent_1 + k] = precise_sqrt(abs(a));
 }
