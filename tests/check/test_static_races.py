@@ -379,6 +379,37 @@ def rows_of_members(t_idx, a, out, n):
     out[t_idx] = grids[i // 2].cells[n, n]
 
 
+@proved(LINE.tile(64), whole(1536), whole(1536))
+def own_elements_as_often_as_a_container_says(t_idx, a, out):
+    values = amp.tile_static(64, amp.int32)
+    i = t_idx.local[0]
+    values[i] = 0
+    for k in range(a[t_idx]):
+        values[(k * 64 + i) % 64] += k
+    t_idx.barrier.wait()
+    out[t_idx] = values[63 - i]
+
+
+@proved(LINE.tile(64), floats(1536), floats(1536))
+def what_global_indices_are(t_idx, a, out):
+    """Conditions that only one thread of a tile meets, or all, or none."""
+    values = amp.tile_static(64, amp.float32)
+    first = t_idx.global_[0] == t_idx.tile_origin[0]
+    if first:
+        values[0] = a[t_idx]
+    if t_idx.tile_origin[0] + 64 != t_idx.global_[0] + 1 and not first:
+        values[t_idx.local] = a[t_idx]
+    if t_idx.global_[0] - t_idx.local[0] + 63 == t_idx.global_[0]:
+        values[63] = a[t_idx]
+    if t_idx.global_[0] < 0:
+        values[5] = 0.0
+    t_idx.barrier.wait()
+    if t_idx.global_[0] >= 0:
+        out[t_idx] = values[63 - t_idx.local[0]]
+    else:
+        values[6] = 0.0
+
+
 @proved(LINE.tile(64), floats(1536), floats(1536))
 def negative_index(t_idx, a, out):
     values = amp.tile_static(64, amp.float32)
@@ -663,6 +694,17 @@ def a_letter_of_some_vector(t_idx, a, out, n):
     out[t_idx] = bodies[63 - i].spins[1].x
 
 
+@left_open("values", LINE.tile(64), floats(1536), floats(1536), 3)
+def condition_in_two_parts(t_idx, a, out, n):
+    values = amp.tile_static(64, amp.float32)
+    if n > 3 and t_idx.local[0] < 32:
+        values[0] = a[t_idx]
+    else:
+        values[t_idx.local[0] + 1] = a[t_idx]
+    t_idx.barrier.wait()
+    out[t_idx] = values[t_idx.local]
+
+
 @left_open("values", LINE.tile(32), floats(1536), floats(1536))
 def told_by_a_container(t_idx, a, out):
     values = amp.tile_static(32, amp.float32)
@@ -684,6 +726,25 @@ def fence_and_barrier_apart(t_idx, a, out):
 @left_open("out", LINE.tile(32), floats(1536), floats(1536))
 def between_tiles(t_idx, a, out):
     out[t_idx.local] = a[t_idx]
+
+
+@left_open("out", LINE.tile(32), floats(1536), floats(1536), 3)
+def between_tiles_in_different_iterations(t_idx, a, out, n):
+    for k in range(n):
+        out[t_idx.global_[0] + k // 2 * 32] = a[t_idx]
+        t_idx.barrier.wait_with_global_memory_fence()
+
+
+@proved(LINE.tile(32), floats(1536), floats(1536), 3)
+def between_tiles_at_one_distance(t_idx, a, out, n):
+    for _ in range(n):
+        out[t_idx.global_[0] + n // 2 * 32] = a[t_idx]
+        t_idx.barrier.wait_with_global_memory_fence()
+
+
+@left_open("out", LINE.tile(32), floats(1536), floats(1536))
+def between_every_second_tile_and_the_next(t_idx, a, out):
+    out[t_idx.global_[0] - t_idx.tile[0] // 2 * 32] = a[t_idx]
 
 
 @left_open("b", LINE.tile(32), *[floats(1536)] * 2)

@@ -7,6 +7,7 @@ from tests.lower.programs import Program, floats, ints, program
 
 #: Programs whose arrays have to stay, for they hold what the memory no longer says.
 KEPT = ("copy_of_last_turn", "copy_of_changed", "copy_of_next", "copy_in_part", "copy_beyond", "copy_updated")
+KEPT += ("copy_by_unsigned", "copy_of_neighbours")
 #: Programs whose barriers have to stay without them.
 ORDERED = ("copy_and_order",)
 
@@ -182,3 +183,31 @@ def copy_and_order() -> Program:
             out[t_idx.tile_origin[0] + 7 - t_idx.local[0]] = block[7 - t_idx.local[0]]
 
     return Program(copy_and_order, (24,), (8,), (ints(24), ints(24)))
+
+
+@program
+def copy_by_unsigned() -> Program:
+    """Read at an unsigned place: indices of threads are signed."""
+
+    @amp.kernel
+    def copy_by_unsigned(t_idx, values, out, n):
+        whole = amp.tile_static(16, amp.int32)
+        whole[t_idx.local[0]] = values[t_idx]
+        t_idx.barrier.wait()
+        out[t_idx] = whole[n] - whole[15 - t_idx.local[0]]
+
+    return Program(copy_by_unsigned, (48,), (16,), (ints(48), ints(48)), args=(amp.uint32(3),))
+
+
+@program
+def copy_of_neighbours() -> Program:
+    """The next thread's element, of which the last one has none: nothing tells of it in the subscript."""
+
+    @amp.kernel
+    def copy_of_neighbours(t_idx, values, out):
+        block = amp.tile_static(16, amp.int32)
+        block[t_idx.local[0]] = values[t_idx]
+        t_idx.barrier.wait()
+        out[t_idx] = block[t_idx.local[0] + 1] if t_idx.local[0] < 7 else -1
+
+    return Program(copy_of_neighbours, (24,), (8,), (ints(24), ints(24)))

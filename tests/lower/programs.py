@@ -505,6 +505,25 @@ def claimed_of_indices() -> Program:
 
 
 @program
+def wrapping() -> Program:
+    """Sums of a known index that are one too large for int32, and as low as it gets."""
+
+    @amp.kernel
+    def wrapping(t_idx, out):
+        slots = amp.tile_static((4, 16), amp.int32)
+        row, col = t_idx.local
+        slots[row, col] = 0
+        t_idx.barrier.wait()
+        if row == 1:
+            slots[row, col] = row + 2147483647
+            slots[row - 1, col] = row - 2147483647 - 2
+        t_idx.barrier.wait()
+        out[t_idx] = slots[row, 15 - col]
+
+    return Program(wrapping, (4, 32), (4, 16), (ints(4, 32),))
+
+
+@program
 def guarded() -> Program:
     """Statements that only some threads run, as their index says: they become phases with loops over those alone."""
 

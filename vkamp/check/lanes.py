@@ -318,14 +318,14 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "gt": lambda x, y: x > y,
     "ge": lambda x, y: x >= y,
 }
-#: How each comparison is spelled with eq and lt: (operator, operands swapped, negated).
+#: How each comparison is spelled with eq and lt: (operator, operands swapped, holds where that does).
 _SPELLED = {
-    "eq": ("eq", False, False),
-    "ne": ("eq", False, True),
-    "lt": ("lt", False, False),
-    "ge": ("lt", False, True),
-    "gt": ("lt", True, False),
-    "le": ("lt", True, True),
+    "eq": ("eq", False, True),
+    "ne": ("eq", False, False),
+    "lt": ("lt", False, True),
+    "ge": ("lt", False, False),
+    "gt": ("lt", True, True),
+    "le": ("lt", True, False),
 }
 
 
@@ -354,11 +354,11 @@ def comparison(op: str, left: Number, right: Number, kind: Scalar, symbols: Symb
         return TRUE
     if not (left.uniform and right.uniform):
         return _MAYBE
-    name, swapped, negated = _SPELLED[op]
+    name, swapped, holds = _SPELLED[op]
     if swapped:
         left, right = right, left
     symbol = symbols.named((name, kind.name, left.lane, left.terms, right.lane, right.terms), (left, right))
-    return Truth(True, False, (symbol, not negated))
+    return Truth(True, False, (symbol, holds))
 
 
 def negation(value: Truth) -> Truth:
