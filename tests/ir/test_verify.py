@@ -193,6 +193,10 @@ BAD_BODIES: dict[str, Callable[[], ir.Kernel]] = {
     "tile of another rank": lambda: dataclass_kernel(rank=3),
     "tile of no threads": lambda: dataclass_kernel(tile=(4, 0)),
     "break outside a loop": lambda: kernel(leave()),
+    "break behind a loop": lambda: kernel(count(X, 3), leave()),
+    "return in a branch that is never taken": lambda: kernel(
+        functions=[func("f", [], when(expr(False), back(1)), results=[INT32])]
+    ),
     "continue outside a loop": lambda: kernel(when(eq(X, 1), skip())),
     "kernel that returns a value": lambda: kernel(back(1)),
     "float counter": lambda: kernel(node(ir.For, Y, expr(0.0), expr(1.0), expr(1.0), ())),
@@ -311,6 +315,10 @@ def dataclass_kernel(**changes: Any) -> ir.Kernel:
 def test_ill_formed(name: str) -> None:
     with pytest.raises(VerificationError):
         BAD_BODIES[name]()
+
+
+def test_a_branch_that_is_always_taken_may_return() -> None:
+    kernel(functions=[func("f", [], when(expr(True), back(1)), results=[INT32])])
 
 
 def test_readonly_container_is_not_written() -> None:
