@@ -149,6 +149,9 @@ def _references(name: str, row: BuiltinRow, args: list[NDArray[Any]]) -> NDArray
         if name in ("sinpi", "cospi", "tanpi"):
             parts = {"sinpi": lambda p: p[0], "cospi": lambda p: p[1], "tanpi": lambda p: p[0] / p[1]}
             found: NDArray[np.longdouble] = _half_turns(parts[name], wide[0])
+            # Which infinity, and which zero, is a convention.
+            at = np.flatnonzero((found == 0) | np.isinf(found))
+            found[at] = np.frompyfunc(row.double.reference, 1, 1)(args[0][at]).astype(Wide)
         elif name in _WIDE:
             found = _WIDE[name](*wide).astype(Wide)
         else:

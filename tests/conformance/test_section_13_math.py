@@ -310,14 +310,37 @@ def test_doubles(accelerator, accelerator_view):
     np.testing.assert_allclose(np.asarray(out), expected, rtol=4e-16)
 
 
-@row("13", "precise_math for doubles: transcendental functions", refused="GLSL has none of doubles")
-@pytest.mark.parametrize("space", ["fast_math", "precise_math"])
-@pytest.mark.parametrize("name", ["sin", "exp", "log", "pow", "atan2", "cbrt", "erf", "tgamma"])
-def test_transcendental_doubles(accelerator_view, space, name):
-    if not hasattr(getattr(amp, space), name):
-        space = "precise_math"
-    rest = {"pow": ", 2.0", "atan2": ", 2.0"}.get(name, "")
-    kernel = defined(f"def k(i, out):\n    out[i] = amp.float32(amp.{space}.{name}(amp.float64(0.5){rest}))\n")
+SMOOTH = {
+    "sin": math.sin, "exp": math.exp, "log": math.log, "pow": lambda x: x * x, "atan2": lambda x: math.atan2(x, 2),
+    "tanh": math.tanh, "cbrt": lambda x: x ** (1 / 3), "sinpi": lambda x: math.sin(math.pi * x), "acosh": math.acosh,
+}  # fmt: skip
+
+
+@row("13", "precise_math for doubles: exponentials, logarithms, powers, circular and hyperbolic functions")
+def test_transcendental_doubles(accelerator, accelerator_view):
+    rest = {"pow": ", 2.0", "atan2": ", 2.0"}
+    lines = [f"    out[{k}, i[0]] = amp.precise_math.{name}(x[i]{rest.get(name, '')})" for k, name in enumerate(SMOOTH)]
+    kernel = defined("\n".join(["def k(i, x, out):", *lines]) + "\n")
+    x = np.array([1.1, 2.25, 3.7, 700.0])
+    out = amp.array_view(np.zeros((len(SMOOTH), 4)))
+    if not accelerator.supports_double_precision:
+        with pytest.raises(amp.UnsupportedFeatureError, match="float64 needs the device's shaderFloat64"):
+            on(accelerator_view, kernel, amp.extent(4), amp.array_view(x), out)
+        return
+    on(accelerator_view, kernel, amp.extent(4), amp.array_view(x), out)
+    expected = [[function(v) for v in x] for function in SMOOTH.values()]
+    np.testing.assert_allclose(np.asarray(out), expected, rtol=1e-15, atol=1e-12)
+
+
+@row("13", "precise_math for doubles: error and gamma functions", refused="computed in float32 they would be wrong")
+@pytest.mark.parametrize("name", ["erf", "erfc", "erfinv", "erfcinv", "phi", "probit", "tgamma", "lgamma"])
+def test_error_and_gamma_functions_of_doubles(accelerator_view, name):
+    call = f"amp.precise_math.{name}(amp.float64(0.5)){'[0]' if name == 'lgamma' else ''}"
+    if name == "lgamma":
+        lines = f"    value, sign = {call[:-3]}\n    out[i] = amp.float32(value)\n"
+    else:
+        lines = f"    out[i] = amp.float32({call})\n"
+    kernel = defined(f"def k(i, out):\n{lines}")
     with pytest.raises(amp.CompileError, match="takes float32, not float64"):
         on(accelerator_view, kernel, amp.extent(3), amp.array_view(np.zeros(3, F32)))
 

@@ -52,7 +52,7 @@ def test_forms(typed, names):
             lines.append(f"    out[{k}, i[0]] = amp.{row.python[0]}({', '.join(args)})")
         else:
             several, place = ulp_doubles.part_of(row.name)
-            targets = ", ".join(f"value_{k}" if p == place else "_" for p in range(len(several.parts)))
+            targets = ", ".join(f"value_{k}" if p == place else f"rest_{k}" for p in range(len(several.parts)))
             lines += [f"    {targets} = amp.{several.python[0]}({', '.join(args)})", f"    out[{k}, i[0]] = value_{k}"]
     kernel = defined("def k(i, x, y, z, n, out):\n" + "\n".join(lines) + "\n")
     x, y = (g.ravel().copy() for g in np.meshgrid(INTERESTING, INTERESTING[::3]))
@@ -66,3 +66,59 @@ def test_forms(typed, names):
         # The reference has an error of its own, and some drivers take denormals for zeros.
         off = 0 if row.double.ulp is None else math.ceil(row.double.ulp) + 1
         identical(found[k], expected, row.name, off=off)
+
+
+@amp.kernel
+def spelled(i, x, out):
+    k = i[0]
+    a = abs(x[i])
+    out[0, k] = a**0.5
+    out[1, k] = 2.0 ** x[i]
+    out[2, k] = pow(a, 1.5)
+    out[3, k] = math.sin(x[i])
+    out[4, k] = math.atan2(x[i], 0.3)
+    out[5, k] = amp.fast_math.exp(x[i])
+    s, c = amp.precise_math.sincos(x[i])
+    out[6, k] = s
+    out[7, k] = c
+    fraction, whole = math.modf(x[i])
+    out[8, k] = fraction
+    out[9, k] = whole
+    m, e = math.frexp(x[i])
+    out[10, k] = math.ldexp(m, e + 3)
+    out[11, k] = a ** amp.float32(0.25)
+
+
+def test_spellings(typed):
+    x = np.concatenate([RANDOM.normal(size=27) * 5, [0.0, -0.0, 700.25]])
+    found = in_every_form(typed, amp.extent(x.size), spelled, x, np.zeros((12, x.size)))[-1]
+    a = np.abs(x)
+    fraction, whole = np.modf(x)
+    rows = [
+        np.sqrt(a), 2.0**x, a * np.sqrt(a), np.sin(x), np.arctan2(x, 0.3), np.exp(x), np.sin(x), np.cos(x), fraction,
+        whole, x * 8, np.sqrt(np.sqrt(a)),
+    ]  # fmt: skip
+    for k, row in enumerate(rows):
+        identical(found[k], row, f"row {k}", off=0 if k in (8, 9, 10) else 3)
+
+
+@amp.kernel
+def waves(t, x, out):
+    values = amp.tile_static(16, amp.float64)
+    values[t.local[0]] = amp.precise_math.asin(math.sin(x[t]))
+    t.barrier.wait_with_tile_static_memory_fence()
+    out[t] = amp.precise_math.exp(values[15 - t.local[0]]) + math.log(values[t.local[0]] ** 2 + 1)
+
+
+def test_tiles(typed):
+    x = RANDOM.uniform(-1.5, 1.5, 80)
+    found = in_every_form(typed, amp.extent(80).tile(16), waves, x, np.zeros(80))[-1]
+    other = x.reshape(5, 16)[:, ::-1].ravel()
+    np.testing.assert_allclose(found, np.exp(other) + np.log(x**2 + 1), rtol=1e-13)
+
+
+def test_host():
+    sine = amp.precise_math.sin(np.float64(1e22))
+    assert (type(sine), sine) == (np.float64, np.sin(np.float64(1e22)))
+    assert type(amp.precise_math.sin(0.5)) is np.float32
+    assert amp.precise_math.frexp(np.float64(1e300)) == np.frexp(1e300)

@@ -281,14 +281,9 @@ def _power(
     common = convert.common(a, b)
     if common.kind != "float":
         ctx.fail("VKA319", right_node, text=ctx.text(right_node))
-    if common == FLOAT64:
-        example = f"amp.float32({ctx.text(left_node)}) ** {ctx.text(right_node)}"
-        ctx.fail("VKA315", node, name="pow", accepts="float32", given=common, advice=example)
-    args = (
-        convert.convert(ctx, a, FLOAT32, left_node),
-        convert.convert(ctx, b, FLOAT32, right_node),
-    )
-    return Number(ir.Builtin(span, FLOAT32, "pow", args))
+    kind = FLOAT64 if common == FLOAT64 else FLOAT32
+    args = (convert.convert(ctx, a, kind, left_node), convert.convert(ctx, b, kind, right_node))
+    return Number(ir.Builtin(span, kind, "pow", args))
 
 
 @expression(ast.UnaryOp)

@@ -170,10 +170,619 @@ dvec2 two_product(double a, double b) {
     return dvec2(product, rest);
 }
 
+dvec2 pair_add(dvec2 a, dvec2 b) {
+    dvec2 sum = two_sum(a.x, b.x);
+    precise double rest = sum.y + (a.y + b.y);
+    return quick_two_sum(sum.x, rest);
+}
+
 dvec2 pair_multiply(dvec2 a, dvec2 b) {
     dvec2 product = two_product(a.x, b.x);
     precise double rest = product.y + (a.x * b.y + a.y * b.x);
     return quick_two_sum(product.x, rest);
+}
+
+// a / b: a device's own quotient, which may be off by some ulp, and what it leaves.
+dvec2 pair_divide(dvec2 a, dvec2 b) {
+    precise double quotient = a.x / b.x;
+    dvec2 product = two_product(quotient, b.x);
+    precise double rest = ((a.x - product.x) - product.y) + a.y - quotient * b.y;
+    precise double correction = rest / b.x;
+    return quick_two_sum(quotient, correction);
+}
+
+dvec2 pair_sqrt(dvec2 a) {
+    if (a.x <= 0.0lf) {
+        return dvec2(0.0lf);
+    }
+    precise double root = sqrt(a.x);
+    dvec2 square = two_product(root, root);
+    precise double rest = ((a.x - square.x) - square.y) + a.y;
+    precise double correction = rest * (0.5lf / root);
+    return quick_two_sum(root, correction);
+}
+
+// -- exponential and logarithm ---------------------------------------------------------------------------------------
+
+// exp(a) = (1 + result) * 2^exponent, the result from -0.3 to 0.42; |a| < 1500.
+dvec2 pair_expm1(dvec2 a, out int exponent) {
+    precise double whole = floor(a.x * 1.4426950408889634lf + 0.5lf);
+    exponent = int(whole);
+    // The first part of ln 2 has so few bits that its product is exact.
+    precise double first = a.x - whole * 0.693147180559663lf;
+    precise double second = a.y - whole * 2.8235290563031577e-13lf;
+    dvec2 r = two_sum(first, second);
+    double x = r.x;
+    precise double square = x * x;
+    precise double tail = square * (0.5lf + x * (0.16666666666666666lf + x * (0.04166666666666668lf
+        + x * (0.008333333333333333lf + x * (0.0013888888888879054lf + x * (0.00019841269841263285lf
+        + x * (2.480158733649766e-05lf + x * (2.755731924725567e-06lf + x * (2.7557263219790347e-07lf
+        + x * (2.505207105477011e-08lf + x * (2.09181596693241e-09lf + x * 1.6086642574672407e-10lf)))))))))));
+    dvec2 sum = quick_two_sum(x, tail);
+    precise double rest = sum.y + r.y * (1.0lf + x);
+    return quick_two_sum(sum.x, rest);
+}
+
+// exp(a) = result * 2^exponent; |a| < 1500.
+dvec2 pair_exp(dvec2 a, out int exponent) {
+    dvec2 above = pair_expm1(a, exponent);
+    dvec2 sum = quick_two_sum(1.0lf, above.x);
+    precise double rest = sum.y + above.y;
+    return quick_two_sum(sum.x, rest);
+}
+
+// exp(a) as a double; infinite or 0 beyond the range.
+double rounded_exp(dvec2 a) {
+    if (a.x > 710.0lf) {
+        return double_infinity();
+    }
+    if (a.x < -746.0lf) {
+        return 0.0lf;
+    }
+    int exponent;
+    dvec2 size = pair_exp(a, exponent);
+    return scale_by_power(size.x, exponent);
+}
+
+// exp(a) - 1 for a from -60 to 700.
+dvec2 pair_expm1_whole(dvec2 a) {
+    int exponent;
+    dvec2 above = pair_expm1(a, exponent);
+    if (exponent == 0) {
+        return above;
+    }
+    // 2^n (1 + r) - 1
+    double scale = double_power_of_two(exponent);
+    dvec2 sum = two_sum(scale, -1.0lf);
+    return pair_add(sum, above * scale);
+}
+
+// The natural logarithm of a * 2^exponent for a from 1/2 to 2: about 2^-65 of it.
+dvec2 pair_log_scaled(dvec2 a, int exponent) {
+    if (a.x > 1.4142135623730951lf) {
+        a *= 0.5lf;
+        exponent += 1;
+    }
+    // ln a = 2 atanh s, s = (a - 1) / (a + 1)
+    precise double above = a.x - 1.0lf;
+    dvec2 sum = two_sum(a.x, 1.0lf);
+    precise double sum_rest = sum.y + a.y;
+    dvec2 s = pair_divide(two_sum(above, a.y), dvec2(sum.x, sum_rest));
+    dvec2 square = pair_multiply(s, s);
+    double z = square.x;
+    precise double tail = 0.4lf + z * (0.28571428571428564lf + z * (0.22222222222228444lf
+        + z * (0.18181818179652515lf + z * (0.1538461576181261lf + z * (0.13333296483973292lf
+        + z * (0.11766815303406082lf + z * (0.10456278375778207lf + z * 0.10762867423643212lf)))))));
+    // s^3 (2/3 + tail z): its part of the logarithm is small, yet a power of large size needs more of it than 53 bits.
+    dvec2 two_thirds = dvec2(0.6666666666666666lf, 3.700743415417188e-17lf);
+    precise double second = two_thirds.y + z * tail;
+    dvec2 series = pair_multiply(pair_multiply(s, square), quick_two_sum(two_thirds.x, second));
+    // The first part of ln 2 has so few bits that its product is exact.
+    double whole = double(exponent);
+    dvec2 total = two_sum(whole * 0.693147180559663lf, 2.0lf * s.x);
+    precise double rest = total.y + (2.0lf * s.y + whole * 2.8235290563031577e-13lf);
+    return pair_add(quick_two_sum(total.x, rest), series);
+}
+
+// The natural logarithm of a > 0, not denormal.
+dvec2 pair_log(dvec2 a) {
+    int exponent = int(bits_of_size(a.x).y >> 20) - 1023;
+    return pair_log_scaled(a * double_power_of_two(-exponent), exponent);
+}
+
+// The natural logarithm of a finite x > 0.
+dvec2 log_of(double x) {
+    int exponent;
+    double size = normalized(x, exponent);
+    return pair_log_scaled(dvec2(size, 0.0lf), exponent);
+}
+
+// What a logarithm of x is where it has no finite value; else 1.
+double log_exception(double x) {
+    if (is_zero(x)) {
+        return -double_infinity();
+    }
+    if (is_not_a_number(x) || sign_of(x) != 0u) {
+        return double_not_a_number();
+    }
+    return is_infinite(x) ? x : 1.0lf;
+}
+
+double precise_log(double x) {
+    double exception = log_exception(x);
+    return exception != 1.0lf ? exception : log_of(x).x;
+}
+
+double precise_log2(double x) {
+    double exception = log_exception(x);
+    if (exception != 1.0lf) {
+        return exception;
+    }
+    return pair_multiply(log_of(x), dvec2(1.4426950408889634lf, 2.0355273740931033e-17lf)).x;
+}
+
+double precise_log10(double x) {
+    double exception = log_exception(x);
+    if (exception != 1.0lf) {
+        return exception;
+    }
+    return pair_multiply(log_of(x), dvec2(0.4342944819032518lf, 1.098319650216765e-17lf)).x;
+}
+
+double precise_log1p(double x) {
+    if (is_not_a_number(x) || x < -1.0lf) {
+        return double_not_a_number();
+    }
+    if (x == -1.0lf) {
+        return -double_infinity();
+    }
+    // x alone is as good there, and keeps the sign of 0.
+    if (abs(x) < 5.551115123125783e-17lf || is_infinite(x)) {
+        return x;
+    }
+    return x > 1e20lf ? log_of(x).x : pair_log(two_sum(1.0lf, x)).x;
+}
+
+double precise_exp(double x) {
+    if (is_not_a_number(x)) {
+        return x;
+    }
+    return rounded_exp(dvec2(clamp(x, -1000.0lf, 1000.0lf), 0.0lf));
+}
+
+double precise_exp2(double x) {
+    if (is_not_a_number(x)) {
+        return x;
+    }
+    x = clamp(x, -2000.0lf, 2000.0lf);
+    precise double whole = floor(x + 0.5lf);
+    precise double part = x - whole;
+    int exponent;
+    dvec2 power = pair_multiply(dvec2(part, 0.0lf), dvec2(0.6931471805599453lf, 2.3190468138462996e-17lf));
+    dvec2 size = pair_exp(power, exponent);
+    return scale_by_power(size.x, exponent + int(whole));
+}
+
+double precise_exp10(double x) {
+    if (is_not_a_number(x)) {
+        return x;
+    }
+    x = clamp(x, -400.0lf, 400.0lf);
+    return rounded_exp(pair_multiply(dvec2(x, 0.0lf), dvec2(2.302585092994046lf, -2.1707562233822494e-16lf)));
+}
+
+double precise_expm1(double x) {
+    if (is_not_a_number(x) || abs(x) < 5.551115123125783e-17lf) {
+        return x;
+    }
+    if (x > 700.0lf) {
+        return rounded_exp(dvec2(min(x, 1000.0lf), 0.0lf));
+    }
+    return x < -50.0lf ? -1.0lf : pair_expm1_whole(dvec2(x, 0.0lf)).x;
+}
+
+// x to the power of y, as C defines it for every argument.
+double precise_pow(double x, double y) {
+    if (is_zero(y) || x == 1.0lf) {
+        return 1.0lf;
+    }
+    if (is_not_a_number(x) || is_not_a_number(y)) {
+        return double_not_a_number();
+    }
+    double size = with_sign(x, 1.0lf);
+    bool is_growing = sign_of(y) == 0u;
+    if (is_infinite(y)) {
+        if (size == 1.0lf) {
+            return 1.0lf;
+        }
+        return (size > 1.0lf) == is_growing ? double_infinity() : 0.0lf;
+    }
+    // Beyond 2^53 every double is an even number.
+    bool is_large = abs(y) >= 9007199254740992.0lf;
+    bool is_whole = is_large || floor(y) == y;
+    bool is_odd = is_whole && !is_large && floor(0.5lf * y) * 2.0lf != y;
+    double sign = sign_of(x) != 0u && is_odd ? -1.0lf : 1.0lf;
+    if (is_zero(x) || is_infinite(x)) {
+        return is_zero(x) != is_growing ? sign * double_infinity() : with_sign(0.0lf, sign);
+    }
+    if (sign_of(x) != 0u && !is_whole) {
+        return double_not_a_number();
+    }
+    dvec2 logarithm = log_of(size);
+    precise double estimate = logarithm.x * y;
+    if (estimate > 720.0lf) {
+        return sign * double_infinity();
+    }
+    if (estimate < -760.0lf) {
+        return with_sign(0.0lf, sign);
+    }
+    // Also where y is so small that parts of the product would be denormal.
+    if (size == 1.0lf || abs(y) < 1e-30lf) {
+        return sign;
+    }
+    return with_sign(rounded_exp(pair_multiply(logarithm, dvec2(y, 0.0lf))), sign);
+}
+
+// (exp(x) + sign * exp(-x)) / 2 for x >= 0: the hyperbolic cosine and, not near 0, sine.
+double half_exponentials(double x, double sign) {
+    if (x > 711.0lf) {
+        return double_infinity();
+    }
+    int exponent;
+    dvec2 size = pair_exp(dvec2(x, 0.0lf), exponent);
+    if (exponent <= 40) {
+        dvec2 inverse = pair_divide(dvec2(sign, 0.0lf), size);
+        size = pair_add(size, inverse * double_power_of_two(-2 * exponent));
+    }
+    return scale_by_power(size.x, exponent - 1);
+}
+
+double precise_cosh(double x) {
+    return is_not_a_number(x) ? x : half_exponentials(abs(x), 1.0lf);
+}
+
+double precise_sinh(double x) {
+    if (is_not_a_number(x) || abs(x) < 7.450580596923828e-09lf) {
+        return x;
+    }
+    if (abs(x) > 1.0lf) {
+        return with_sign(half_exponentials(abs(x), -1.0lf), x);
+    }
+    precise double z = x * x;
+    precise double series = x * z * (0.16666666666666666lf + z * (0.008333333333333333lf
+        + z * (0.00019841269841269773lf + z * (2.755731922404034e-06lf + z * (2.505210836405804e-08lf
+        + z * (1.6059048396350562e-10lf + z * (7.646625361656657e-13lf + z * 2.8445264169895285e-15lf)))))));
+    precise double result = x + series;
+    return result;
+}
+
+double precise_tanh(double x) {
+    if (is_not_a_number(x) || abs(x) < 7.450580596923828e-09lf) {
+        return x;
+    }
+    if (abs(x) > 20.0lf) {
+        return with_sign(1.0lf, x);
+    }
+    dvec2 above = pair_expm1_whole(dvec2(2.0lf * abs(x), 0.0lf));
+    return with_sign(pair_divide(above, pair_add(above, dvec2(2.0lf, 0.0lf))).x, x);
+}
+
+double precise_asinh(double x) {
+    double size = abs(x);
+    if (is_not_a_number(x) || size < 7.450580596923828e-09lf || is_infinite(x)) {
+        return x;
+    }
+    if (size > 1e10lf) {
+        return with_sign(pair_add(log_of(size), dvec2(0.6931471805599453lf, 2.3190468138462996e-17lf)).x, x);
+    }
+    // log(1 + x + x^2 / (1 + sqrt(1 + x^2)))
+    dvec2 square = two_product(size, size);
+    dvec2 root = pair_sqrt(pair_add(dvec2(1.0lf, 0.0lf), square));
+    dvec2 above = pair_add(dvec2(size, 0.0lf), pair_divide(square, pair_add(dvec2(1.0lf, 0.0lf), root)));
+    return with_sign(pair_log(pair_add(dvec2(1.0lf, 0.0lf), above)).x, x);
+}
+
+double precise_acosh(double x) {
+    if (is_not_a_number(x) || x < 1.0lf) {
+        return double_not_a_number();
+    }
+    if (is_infinite(x)) {
+        return x;
+    }
+    if (x > 1e10lf) {
+        return pair_add(log_of(x), dvec2(0.6931471805599453lf, 2.3190468138462996e-17lf)).x;
+    }
+    dvec2 root = pair_sqrt(pair_multiply(two_sum(x, -1.0lf), two_sum(x, 1.0lf)));
+    return pair_log(pair_add(dvec2(x, 0.0lf), root)).x;
+}
+
+double precise_atanh(double x) {
+    double size = abs(x);
+    if (is_not_a_number(x) || size > 1.0lf) {
+        return double_not_a_number();
+    }
+    if (size == 1.0lf) {
+        return with_sign(double_infinity(), x);
+    }
+    if (size < 7.450580596923828e-09lf) {
+        return x;
+    }
+    dvec2 ratio = pair_divide(two_sum(1.0lf, size), two_sum(1.0lf, -size));
+    return with_sign(0.5lf * pair_log(ratio).x, x);
+}
+
+// -- circular functions ----------------------------------------------------------------------------------------------
+
+// A finite x as quadrant * pi / 2 + result, the result from -pi/4 to pi/4 and exact to about 2^-70 of it.
+dvec2 reduced_angle(double x, out int quadrant) {
+    quadrant = 0;
+    if (abs(x) <= 0.785398163397448lf) {
+        return dvec2(x, 0.0lf);
+    }
+    uvec2 significand;
+    int exponent;
+    unpack(x, significand, exponent);
+    // 2 / pi: 64 bits before the point, then after it.
+    const uint two_over_pi[40] = uint[40](
+        0u, 0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u,
+        0xfe5163abu, 0xdebbc561u, 0xb7246e3au, 0x424dd2e0u, 0x06492eeau, 0x09d1921cu, 0xfe1deb1cu, 0xb129a73eu,
+        0xe88235f5u, 0x2ebb4484u, 0xe99c7026u, 0xb45f7e41u, 0x3991d639u, 0x835339f4u, 0x9c845f8bu, 0xbdf9283bu,
+        0x1ff897ffu, 0xde05980fu, 0xef2f118bu, 0x5a0a6d1fu, 0x6d367ecfu, 0x27cb09b7u, 0x4f463f66u, 0x9e5fea2du,
+        0x7527bac7u, 0xebe5f17bu, 0x3d0739f7u, 0x8a5292eau, 0x6bfb5fb1u, 0x1f8d5d08u, 0x56033046u, 0xfc7b6babu
+    );
+    // 192 bits of it, from the first that counts, the last word first: what comes before gives whole turns.
+    int start = exponent + 10;
+    int word = start >> 5;
+    int shift = start & 31;
+    uint factor[6];
+    for (int i = 0; i < 6; i++) {
+        uint upper = two_over_pi[word + i];
+        factor[5 - i] = shift == 0 ? upper : (upper << shift) | (two_over_pi[word + i + 1] >> (32 - shift));
+    }
+    // Their product, the fraction of a turn: by the lower word of the significand, and by the upper one.
+    uint turn[6];
+    uint carry = 0u;
+    for (int i = 0; i < 6; i++) {
+        uint upper;
+        uint lower;
+        umulExtended(significand.x, factor[i], upper, lower);
+        uint more;
+        turn[i] = uaddCarry(lower, carry, more);
+        carry = upper + more;
+    }
+    carry = 0u;
+    for (int i = 0; i < 5; i++) {
+        uint upper;
+        uint lower;
+        umulExtended(significand.y, factor[i], upper, lower);
+        uint more;
+        lower = uaddCarry(lower, carry, more);
+        carry = upper + more;
+        turn[i + 1] = uaddCarry(turn[i + 1], lower, more);
+        carry += more;
+    }
+    // Less the nearest quarter of it the first word is negative or not, and the others are added: they may cancel it.
+    uint quarter = (turn[5] + 0x20000000u) >> 30;
+    dvec2 part = two_sum(double(int(turn[5] - (quarter << 30))), double(turn[4]) * double_power_of_two(-32));
+    for (int i = 3; i >= 0; i--) {
+        part = pair_add(part, dvec2(double(turn[i]) * double_power_of_two(32 * i - 160), 0.0lf));
+    }
+    dvec2 angle = pair_multiply(part * double_power_of_two(-32), dvec2(6.283185307179586lf, 2.4492935982947064e-16lf));
+    bool is_below = sign_of(x) != 0u;
+    quadrant = int(is_below ? 4u - quarter : quarter) & 3;
+    return is_below ? -angle : angle;
+}
+
+// The sine of an angle from -pi/4 to pi/4.
+dvec2 pair_sine(dvec2 angle) {
+    double x = angle.x;
+    // Near 0 the angle itself, with the sign of 0.
+    if (abs(x) < 7.450580596923828e-09lf) {
+        return angle;
+    }
+    precise double z = x * x;
+    precise double series = x * z * (-0.16666666666666666lf + z * (0.008333333333333333lf
+        + z * (-0.00019841269841269839lf + z * (2.755731922398109e-06lf + z * (-2.50521083823851e-08lf
+        + z * (1.6059042779805549e-10lf + z * (-7.646961188578481e-13lf + z * 2.7912360888622325e-15lf)))))));
+    precise double rest = series + angle.y * (1.0lf - 0.5lf * z);
+    return quick_two_sum(x, rest);
+}
+
+// The cosine of an angle from -pi/4 to pi/4.
+dvec2 pair_cosine(dvec2 angle) {
+    double x = angle.x;
+    precise double z = x * x;
+    precise double half_z = 0.5lf * z;
+    precise double series = z * z * (0.041666666666666664lf + z * (-0.0013888888888888887lf
+        + z * (2.4801587301584642e-05lf + z * (-2.755731922139864e-07lf + z * (2.08767557896288e-09lf
+        + z * (-1.1470460657567371e-11lf + z * 4.745858344161125e-14lf))))));
+    dvec2 first = quick_two_sum(1.0lf, -half_z);
+    precise double rest = first.y + (series - x * angle.y);
+    return quick_two_sum(first.x, rest);
+}
+
+// The sine of quadrant * pi / 2 + angle.
+double sine_in_quadrant(dvec2 angle, int quadrant) {
+    double size = (quadrant & 1) == 0 ? pair_sine(angle).x : pair_cosine(angle).x;
+    return (quadrant & 2) == 0 ? size : -size;
+}
+
+// The tangent of quadrant * pi / 2 + angle.
+double tangent_in_quadrant(dvec2 angle, int quadrant) {
+    if ((quadrant & 1) == 0 && abs(angle.x) < 7.450580596923828e-09lf) {
+        return angle.x;
+    }
+    dvec2 sine = pair_sine(angle);
+    dvec2 cosine = pair_cosine(angle);
+    return (quadrant & 1) == 0 ? pair_divide(sine, cosine).x : pair_divide(-cosine, sine).x;
+}
+
+double precise_sin(double x) {
+    if (!is_finite(x)) {
+        return double_not_a_number();
+    }
+    int quadrant;
+    dvec2 angle = reduced_angle(x, quadrant);
+    return sine_in_quadrant(angle, quadrant);
+}
+
+double precise_cos(double x) {
+    if (!is_finite(x)) {
+        return double_not_a_number();
+    }
+    int quadrant;
+    dvec2 angle = reduced_angle(x, quadrant);
+    return sine_in_quadrant(angle, quadrant + 1);
+}
+
+double precise_tan(double x) {
+    if (!is_finite(x)) {
+        return double_not_a_number();
+    }
+    int quadrant;
+    dvec2 angle = reduced_angle(x, quadrant);
+    return tangent_in_quadrant(angle, quadrant);
+}
+
+// A finite x as quadrant / 2 + result, and the result times pi.
+dvec2 reduced_half_turns(double x, out int quadrant) {
+    // Beyond 2^53 every double is an even number.
+    double size = abs(x) >= 9007199254740992.0lf ? 0.0lf : abs(x);
+    precise double turns = size - 2.0lf * floor(0.5lf * size);
+    precise double nearest = floor(2.0lf * turns + 0.5lf);
+    precise double part = turns - 0.5lf * nearest;
+    dvec2 angle = pair_multiply(dvec2(part, 0.0lf), dvec2(3.141592653589793lf, 1.2246467991473532e-16lf));
+    if (size < 1e-200lf) {
+        // What the product leaves may be flushed.
+        precise double product = size * 3.141592653589793lf;
+        angle = dvec2(product, 0.0lf);
+    }
+    bool is_below = sign_of(x) != 0u;
+    quadrant = (is_below ? 4 - int(nearest) : int(nearest)) & 3;
+    return is_below ? -angle : angle;
+}
+
+double precise_sinpi(double x) {
+    if (!is_finite(x)) {
+        return double_not_a_number();
+    }
+    int quadrant;
+    dvec2 angle = reduced_half_turns(x, quadrant);
+    // Of whole numbers 0 with the sign of x.
+    return angle.x == 0.0lf && (quadrant & 1) == 0 ? with_sign(0.0lf, x) : sine_in_quadrant(angle, quadrant);
+}
+
+double precise_cospi(double x) {
+    if (!is_finite(x)) {
+        return double_not_a_number();
+    }
+    int quadrant;
+    dvec2 angle = reduced_half_turns(x, quadrant);
+    // The cosine of an odd number of quarter turns is 0, of either sign for others: here the positive one.
+    return angle.x == 0.0lf && (quadrant & 1) != 0 ? 0.0lf : sine_in_quadrant(angle, quadrant + 1);
+}
+
+double precise_tanpi(double x) {
+    if (!is_finite(x)) {
+        return double_not_a_number();
+    }
+    int quadrant;
+    dvec2 angle = reduced_half_turns(x, quadrant);
+    if (angle.x == 0.0lf) {
+        bool is_odd = (quadrant & 2) != 0;
+        if ((quadrant & 1) == 0) {
+            return with_sign(0.0lf, is_odd ? -x : x);
+        }
+        return is_odd ? -double_infinity() : double_infinity();
+    }
+    return tangent_in_quadrant(angle, quadrant);
+}
+
+// The angle of the point (x, y), both not negative and not both 0, and of sizes whose quotient is no trouble.
+dvec2 pair_angle(dvec2 y, dvec2 x) {
+    bool is_steep = y.x > x.x;
+    dvec2 numerator = is_steep ? x : y;
+    dvec2 denominator = is_steep ? y : x;
+    dvec2 base = dvec2(0.0lf);
+    if (numerator.x > 0.41421356237309503lf * denominator.x) {
+        // atan(y / x) = pi/4 + atan((y - x) / (y + x))
+        dvec2 difference = pair_add(numerator, -denominator);
+        denominator = pair_add(numerator, denominator);
+        numerator = difference;
+        base = dvec2(0.7853981633974483lf, 3.061616997868383e-17lf);
+    }
+    dvec2 t = pair_divide(numerator, denominator);
+    precise double z = t.x * t.x;
+    precise double tail = z * (-0.3333333333333333lf + z * (0.19999999999999993lf + z * (-0.14285714285711518lf
+        + z * (0.11111111110754596lf + z * (-0.09090909067001965lf + z * (0.07692306735718386lf
+        + z * (-0.06666642013802823lf + z * (0.058819251621305094lf + z * (-0.052580406718134826lf
+        + z * (0.0471938939438005lf + z * (-0.041044134902075015lf + z * (0.03063517636855608lf
+        + z * -0.013917695219310572lf))))))))))));
+    precise double series = t.x * tail + t.y;
+    dvec2 angle = pair_add(base, quick_two_sum(t.x, series));
+    return is_steep ? pair_add(dvec2(1.5707963267948966lf, 6.123233995736766e-17lf), -angle) : angle;
+}
+
+double precise_atan(double x) {
+    if (is_not_a_number(x) || abs(x) < 7.450580596923828e-09lf) {
+        return x;
+    }
+    return with_sign(pair_angle(dvec2(min(abs(x), 1e60lf), 0.0lf), dvec2(1.0lf, 0.0lf)).x, x);
+}
+
+// sqrt(1 - x^2) for x from 0 to 1.
+dvec2 pair_leg(double x) {
+    return pair_sqrt(pair_multiply(two_sum(1.0lf, -x), two_sum(1.0lf, x)));
+}
+
+double precise_asin(double x) {
+    if (is_not_a_number(x) || abs(x) > 1.0lf) {
+        return double_not_a_number();
+    }
+    if (abs(x) < 7.450580596923828e-09lf) {
+        return x;
+    }
+    double angle = pair_angle(dvec2(abs(x), 0.0lf), pair_leg(abs(x))).x;
+    return with_sign(angle, x);
+}
+
+double precise_acos(double x) {
+    if (is_not_a_number(x) || abs(x) > 1.0lf) {
+        return double_not_a_number();
+    }
+    dvec2 angle = pair_angle(pair_leg(abs(x)), dvec2(abs(x), 0.0lf));
+    return x < 0.0lf ? pair_add(dvec2(3.141592653589793lf, 1.2246467991473532e-16lf), -angle).x : angle.x;
+}
+
+// The angle of the point (x, y), as C defines it for every argument.
+double precise_atan2(double y, double x) {
+    if (is_not_a_number(y) || is_not_a_number(x)) {
+        return double_not_a_number();
+    }
+    bool is_left = sign_of(x) != 0u;
+    dvec2 angle;
+    if (is_zero(y)) {
+        angle = dvec2(0.0lf);
+    } else if (is_zero(x) || is_infinite(y) != is_infinite(x)) {
+        angle = is_infinite(x) ? dvec2(0.0lf) : dvec2(1.5707963267948966lf, 6.123233995736766e-17lf);
+    } else if (is_infinite(y)) {
+        angle = dvec2(0.7853981633974483lf, 3.061616997868383e-17lf);
+    } else {
+        int y_exponent;
+        int x_exponent;
+        double y_size = normalized(y, y_exponent);
+        double x_size = normalized(x, x_exponent);
+        int apart = y_exponent - x_exponent;
+        if (apart < -60 && !is_left) {
+            double quotient = pair_divide(dvec2(y_size, 0.0lf), dvec2(x_size, 0.0lf)).x;
+            return with_sign(scale_by_power(quotient, apart), y);
+        }
+        angle = pair_angle(dvec2(y_size * double_power_of_two(clamp(apart, -120, 120)), 0.0lf), dvec2(x_size, 0.0lf));
+    }
+    if (is_left) {
+        angle = pair_add(dvec2(3.141592653589793lf, 1.2246467991473532e-16lf), -angle);
+    }
+    return with_sign(angle.x, y);
 }
 
 // -- roots -----------------------------------------------------------------------------------------------------------
@@ -234,6 +843,75 @@ double precise_rsqrt(double x) {
     precise double rest = (1.0lf - product.x) - product.y;
     precise double result = root + 0.5lf * root * rest;
     return scale_by_power(result, -(exponent >> 1));
+}
+
+// x = result * 8^exponent, the result from 1 up to 8.
+double normalized_by_eight(double x, out int exponent) {
+    int binary;
+    double size = normalized(x, binary);
+    int shifted = binary + 1200;
+    exponent = shifted / 3 - 400;
+    return size * double_power_of_two(shifted - 3 * (shifted / 3));
+}
+
+double precise_cbrt(double x) {
+    if (is_zero(x) || !is_finite(x)) {
+        return x;
+    }
+    int exponent;
+    double size = normalized_by_eight(x, exponent);
+    // A third of the exponent, by integers; then Newton's steps, the last with an exact rest.
+    precise double root = packDouble2x32(uvec2(0u, unpackDouble2x32(size).y / 3u + 0x2a9f7800u));
+    for (int i = 0; i < 4; i++) {
+        root -= (root - size / (root * root)) * 0.3333333333333333lf;
+    }
+    dvec2 cube = pair_multiply(two_product(root, root), dvec2(root, 0.0lf));
+    precise double rest = (size - cube.x) - cube.y;
+    precise double result = root + rest / (3.0lf * root * root);
+    return with_sign(scale_by_power(result, exponent), x);
+}
+
+double precise_rcbrt(double x) {
+    if (is_not_a_number(x)) {
+        return x;
+    }
+    if (is_zero(x) || is_infinite(x)) {
+        return with_sign(is_zero(x) ? double_infinity() : 0.0lf, x);
+    }
+    int exponent;
+    double size = normalized_by_eight(x, exponent);
+    precise double root = packDouble2x32(uvec2(0u, 0x553ee000u - unpackDouble2x32(size).y / 3u));
+    for (int i = 0; i < 5; i++) {
+        root += root * (1.0lf - size * root * root * root) * 0.3333333333333333lf;
+    }
+    dvec2 cube = pair_multiply(two_product(root, root), dvec2(root, 0.0lf));
+    dvec2 product = pair_multiply(cube, dvec2(size, 0.0lf));
+    precise double rest = (1.0lf - product.x) - product.y;
+    precise double result = root + root * rest * 0.3333333333333333lf;
+    return with_sign(scale_by_power(result, -exponent), x);
+}
+
+double precise_hypot(double x, double y) {
+    if (is_infinite(x) || is_infinite(y)) {
+        return double_infinity();
+    }
+    if (is_not_a_number(x) || is_not_a_number(y)) {
+        return double_not_a_number();
+    }
+    double x_size = with_sign(x, 1.0lf);
+    double y_size = with_sign(y, 1.0lf);
+    if (is_zero(x) || is_zero(y)) {
+        return is_zero(x) ? y_size : x_size;
+    }
+    int x_exponent;
+    int y_exponent;
+    double a = normalized(x_size, x_exponent);
+    double b = normalized(y_size, y_exponent);
+    if (abs(x_exponent - y_exponent) > 60) {
+        return x_exponent > y_exponent ? x_size : y_size;
+    }
+    b *= double_power_of_two(y_exponent - x_exponent);
+    return scale_by_power(pair_sqrt(pair_add(two_product(a, a), two_product(b, b))).x, x_exponent);
 }
 
 // -- whole numbers and remainders ------------------------------------------------------------------------------------

@@ -139,6 +139,11 @@ _FUNCTIONS: dict[str, _Function] = {
     "isfinite": _Function("is_finite({0})"),
     "fpclassify": _Function(reference=_fpclassify),
     "isnormal": _Function("(precise_fpclassify({0}) == 4)", lambda x: _fpclassify(x) == 4),
+    **{name: _Function(ulp=1.0) for name in ("exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p")},
+    **{name: _Function(ulp=1.0) for name in ("cbrt", "rcbrt", "hypot")},
+    **{name: _Function(ulp=2.0) for name in ("sin", "cos", "tan", "sinpi", "cospi", "tanpi", "asin", "acos", "atan")},
+    **{name: _Function(ulp=2.0) for name in ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "atan2")},
+    "pow": _Function(ulp=2.0),
 }
 
 

@@ -198,6 +198,12 @@ def _math_doc(doc: str, python: Iterable[str], params: Iterable[str], results: I
     return f"{doc}\n\n{count} of {kinds}; gives {given}{amp}."
 
 
+def _host_value(row: BuiltinRow, args: tuple[Any, ...]) -> Any:
+    """The reference result; in double precision if an argument is a float64, which a plain float is not."""
+    is_double = row.double is not None and any(isinstance(arg, np.float64) for arg in args)
+    return (row.reference_for("float64") if is_double else row.reference)(*args)
+
+
 class MathFunction:
     """A function of the builtin table; from plain Python it computes the reference result."""
 
@@ -209,7 +215,7 @@ class MathFunction:
     def __call__(self, *args: Any) -> Any:
         if len(args) != len(self.row.params):
             raise TypeError(f"{self.row.name} takes {len(self.row.params)} arguments, {len(args)} given")
-        return self.row.reference(*args)
+        return _host_value(self.row, args)
 
     def __repr__(self) -> str:
         return f"<vkamp function {self.row.name}>"
@@ -228,7 +234,7 @@ class MathTuple:
         wanted = len(self.parts[0].params)
         if len(args) != wanted:
             raise TypeError(f"{self.__name__} takes {wanted} arguments, {len(args)} given")
-        return tuple(part.reference(*args) for part in self.parts)
+        return tuple(_host_value(part, args) for part in self.parts)
 
     def __repr__(self) -> str:
         return f"<vkamp function {self.row.name}>"
@@ -254,11 +260,10 @@ class MathNamespace:
         return f"<vkamp {self._name}>"
 
 
-#: Single-precision functions of the device's own accuracy (AMP: ``concurrency::fast_math``).
+#: Functions of the device's own accuracy (AMP: ``concurrency::fast_math``).
 fast_math = MathNamespace("fast_math")
 
-#: Single-precision functions within the reference's bounds on every device (AMP: ``concurrency::precise_math``).
-#: There is no double precision yet: a double argument is refused as everywhere.
+#: Functions of float32 and float64 within the reference's bounds on every device (AMP: ``concurrency::precise_math``).
 precise_math = MathNamespace("precise_math")
 
 #: Intrinsics of HLSL (AMP: ``concurrency::direct3d``); ``noise`` and ``msad4`` are not among them.
