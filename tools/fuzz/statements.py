@@ -349,9 +349,14 @@ class Statements(Expressions):
         if "if" in text:
             args[2] = self.truth(scope, 1)
         inner = scope.inner()
-        inner.values.append(Expr(INT, name))
-        if r.random() < 0.3:
-            inner.variables.append((name, INT))
+        known = [n for n, kind in scope.variables if kind == INT]
+        if known and r.random() < 0.2:
+            # One that is there already, which the bounds may read, too.
+            name = r.choice(known)
+        else:
+            inner.values.append(Expr(INT, name))
+            if r.random() < 0.3:
+                inner.variables.append((name, INT))
         return [Stmt([(f"for {name} in range({text}):", tuple(args), self.body(inner, place, True))])]
 
     def unrolled(self, scope: Scope, place: Place) -> Lines:
