@@ -59,13 +59,17 @@ def test_forms(typed, names):
     x, y = np.concatenate([x, RANDOM.normal(size=30) * 3]), np.concatenate([y, RANDOM.normal(size=30)])
     z, n = RANDOM.normal(size=x.size), RANDOM.integers(-70, 70, x.size).astype(np.int32)
     found = in_every_form(typed, amp.extent(x.size), kernel, x, y, z, n, np.zeros((len(rows), x.size)))[-1]
-    for k, row in enumerate(rows):
+    for k, (name, row) in enumerate(zip(names, rows, strict=True)):
         args = [n if letter == "I" else (x, y, z)[p] for p, letter in enumerate(row.params)]
         with np.errstate(all="ignore"):
             expected = np.frompyfunc(row.double.reference, len(args), 1)(*args).astype(F64)
         # The reference has an error of its own, and some drivers take denormals for zeros.
-        off = 0 if row.double.ulp is None else math.ceil(row.double.ulp) + 1
-        identical(found[k], expected, row.name, off=off)
+        off = 0 if row.double.ulp is None else math.ceil(row.double.ulp) + 1 + ulp_doubles.REFERENCE_ERRORS.get(name, 0)
+        if name == "lgamma_size":
+            # Python's is off by some 1e-15 near the zeros.
+            np.testing.assert_allclose(found[k], expected, rtol=1e-14, atol=1e-14)
+        else:
+            identical(found[k], expected, name, off=off)
 
 
 @amp.kernel

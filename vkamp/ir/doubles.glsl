@@ -1277,3 +1277,228 @@ double precise_fma(double x, double y, double z) {
     }
     return round_bits(sign, bits, exponent + first);
 }
+
+// -- error and gamma functions ---------------------------------------------------------------------------------------
+
+// The error function of x from -1 to 1.
+double erf_series(double x) {
+    precise double z = x * x;
+    precise double above = 0.1283791670955126lf + z * (-0.37612638903183754lf + z * (0.11283791670955126lf
+        + z * (-0.026866170645131252lf + z * (0.005223977625442175lf + z * (-0.0008548327023449497lf
+        + z * (0.00012055332981694495lf + z * (-1.4925650353787866e-05lf + z * (1.6462114205798046e-06lf
+        + z * (-1.6365840648222765e-07lf + z * (1.4807117719731329e-08lf + z * (-1.2289529419960295e-09lf
+        + z * (9.412558594992829e-11lf + z * (-6.639294901316118e-12lf + z * (4.117309460970657e-13lf
+        + z * -1.746609279318069e-14lf))))))))))))));
+    precise double result = x + x * above;
+    return result;
+}
+
+// 1 - erf(x) for x from 1/2, times 2^-exponent: exp(-x^2) times a smooth function.
+double erfc_scaled(dvec2 x, out int exponent) {
+    exponent = 0;
+    if (x.x > 28.0lf) {
+        return 0.0lf;
+    }
+    dvec2 size = pair_exp(-pair_multiply(x, x), exponent);
+    precise double t = (x.x - 2.0lf) / (x.x + 2.0lf);
+    precise double smooth_part = 1.2769783815525286lf + t * (-0.09276382658574601lf + t * (-0.1660303976152894lf
+        + t * (0.16405128003344435lf + t * (-0.05422000099203184lf + t * (-0.008034015082556287lf
+        + t * (0.008722653875433828lf + t * (0.0012713389694459579lf + t * (-0.0014568139404450597lf
+        + t * (-0.0004543408821214674lf + t * (0.00020636712754879916lf + t * (0.00015103962825978271lf
+        + t * (-1.5092159078910957e-06lf + t * (-3.6425937295919106e-05lf + t * (-1.3495780725351959e-05lf
+        + t * (3.720921545028723e-06lf + t * (5.232035593621999e-06lf + t * (1.4754997010390185e-06lf
+        + t * (-7.0849772506709e-07lf + t * (-7.781603415949583e-07lf + t * (-2.5610777966116615e-07lf
+        + t * (6.027820752838827e-08lf + t * (1.772438737021366e-07lf + t * (9.298953226623962e-08lf
+        + t * (-6.265137635876684e-08lf + t * (-4.086147690217479e-08lf + t * (1.8148395186671697e-08lf
+        + t * 1.102950730489453e-09lf))))))))))))))))))))))))));
+    return pair_divide(pair_multiply(size, dvec2(smooth_part, 0.0lf)), pair_add(dvec2(1.0lf, 0.0lf), 2.0lf * x)).x;
+}
+
+double erfc_tail(dvec2 x) {
+    int exponent;
+    double size = erfc_scaled(x, exponent);
+    return scale_by_power(size, exponent);
+}
+
+double precise_erf(double x) {
+    if (is_not_a_number(x)) {
+        return x;
+    }
+    if (abs(x) < 1.0lf) {
+        return with_sign(erf_series(x), x);
+    }
+    precise double result = 1.0lf - erfc_tail(dvec2(min(abs(x), 30.0lf), 0.0lf));
+    return with_sign(result, x);
+}
+
+double precise_erfc(double x) {
+    if (is_not_a_number(x)) {
+        return x;
+    }
+    precise double result;
+    if (abs(x) < 0.5lf) {
+        result = 1.0lf - erf_series(x);
+    } else {
+        result = erfc_tail(dvec2(min(abs(x), 30.0lf), 0.0lf));
+        if (x < 0.0lf) {
+            result = 2.0lf - result;
+        }
+    }
+    return result;
+}
+
+// The standard normal distribution function.
+double precise_phi(double x) {
+    if (is_not_a_number(x)) {
+        return x;
+    }
+    dvec2 y = pair_multiply(dvec2(min(abs(x), 40.0lf), 0.0lf), dvec2(0.7071067811865476lf, -4.833646656726457e-17lf));
+    precise double result;
+    if (y.x < 0.5lf) {
+        result = 0.5lf + 0.5lf * with_sign(erf_series(y.x), x);
+    } else {
+        int exponent;
+        double size = erfc_scaled(y, exponent);
+        result = scale_by_power(size, exponent - 1);
+        if (x > 0.0lf) {
+            result = 1.0lf - result;
+        }
+    }
+    return result;
+}
+
+double precise_tgamma(double x) {
+    if (is_not_a_number(x)) {
+        return x;
+    }
+    if (is_zero(x)) {
+        return with_sign(double_infinity(), x);
+    }
+    if (x > 172.0lf) {
+        return double_infinity();
+    }
+    double below = floor(x);
+    if (x < 0.0lf && below == x) {
+        return double_not_a_number();
+    }
+    if (x < -190.0lf) {
+        return floor(0.5lf * below) * 2.0lf == below ? 0.0lf : -0.0lf;
+    }
+    if (abs(x) < 4.336808689942018e-19lf) {
+        int exponent;
+        double size = normalized(x, exponent);
+        return with_sign(scale_by_power(pair_divide(dvec2(1.0lf, 0.0lf), dvec2(size, 0.0lf)).x, -exponent), x);
+    }
+    // To y from 1 to 2 by the factors between; each is taken times 2^-5, which keeps the product in range.
+    int steps = int(abs(below - 1.0lf));
+    double direction = x < 1.0lf ? 1.0lf : -1.0lf;
+    dvec2 product = dvec2(1.0lf, 0.0lf);
+    for (int i = 0; i < steps; i++) {
+        dvec2 factor = two_sum(x, direction * double(x < 1.0lf ? i : i + 1));
+        product = pair_multiply(product, factor * 0.03125lf);
+    }
+    dvec2 y = two_sum(x, direction * double(steps));
+    precise double t = (y.x - 1.5lf) + y.y;
+    precise double inverse = 1.1283791670955126lf + t * (-0.0411745264452831lf + t * (-0.5266544355255445lf
+        + t * (0.17510202604393457lf + t * (0.050966860247706226lf + t * (-0.04215516936853562lf
+        + t * (0.006612897826817975lf + t * (0.002120731442573585lf + t * (-0.0011107302544683159lf
+        + t * (0.00015235762075417166lf + t * (2.5355203461086256e-05lf + t * (-1.3896805564037045e-05lf
+        + t * (2.1562132202348084e-06lf + t * (5.7941594656335966e-08lf + t * (-8.917479963625388e-08lf
+        + t * (1.7107616495239485e-08lf + t * (-8.475278521147793e-10lf
+        + t * -2.76936022375562e-10lf))))))))))))))));
+    if (x < 1.0lf) {
+        dvec2 size = pair_divide(dvec2(1.0lf, 0.0lf), pair_multiply(product, dvec2(inverse, 0.0lf)));
+        return scale_by_power(size.x, -5 * steps);
+    }
+    return scale_by_power(pair_divide(product, dvec2(inverse, 0.0lf)).x, 5 * steps);
+}
+
+// log(gamma(2 + t)) for t from -1/2 to 1.
+dvec2 pair_lgamma_near_two(double t) {
+    precise double ratio = 0.42278433509846713lf + t * (0.3224670334241132lf + t * (-0.06735230105319809lf
+        + t * (0.020580808427784435lf + t * (-0.007385551028674139lf + t * (0.002890510330748136lf
+        + t * (-0.0011927539117035553lf + t * (0.0005096695245693555lf + t * (-0.00022315475828452692lf
+        + t * (9.945751517388788e-05lf + t * (-4.492624096325781e-05lf + t * (2.0507195202221444e-05lf
+        + t * (-9.439440499307966e-06lf + t * (4.374923397996977e-06lf + t * (-2.0395006933611473e-06lf
+        + t * (9.5520165428538e-07lf + t * (-4.4839053621808377e-07lf + t * (2.1105056481225418e-07lf
+        + t * (-1.0123438317925032e-07lf + t * (5.0297400098335534e-08lf + t * (-2.4292908348961975e-08lf
+        + t * (9.641643145630568e-09lf + t * (-2.5317840682215007e-09lf
+        + t * 3.128546330715388e-10lf))))))))))))))))))))));
+    return two_product(t, ratio);
+}
+
+// log(gamma(x)) for x from 2^-61 to 2^60.
+dvec2 pair_lgamma(double x) {
+    if (x < 1.5lf) {
+        // gamma(x) = gamma(x + 2) / (x (x + 1)), or gamma(x + 1) / x
+        bool is_small = x < 0.5lf;
+        dvec2 factor = dvec2(x, 0.0lf);
+        if (is_small) {
+            factor = pair_multiply(factor, two_sum(1.0lf, x));
+        }
+        return pair_add(pair_lgamma_near_two(is_small ? x : x - 1.0lf), -pair_log(factor));
+    }
+    if (x < 8.0lf) {
+        dvec2 product = dvec2(1.0lf, 0.0lf);
+        while (x >= 3.0lf) {
+            x -= 1.0lf;
+            product = pair_multiply(product, dvec2(x, 0.0lf));
+        }
+        dvec2 near_two = pair_lgamma_near_two(x - 2.0lf);
+        return product.x == 1.0lf ? near_two : pair_add(near_two, pair_log(product));
+    }
+    // Stirling's series.
+    precise double inverse = 1.0lf / x;
+    precise double z = inverse * inverse;
+    precise double series = 0.08333333333333333lf + z * (-0.0027777777777777775lf + z * (0.0007936507936505212lf
+        + z * (-0.0005952380950132668lf + z * (0.000841750747093041lf + z * (-0.0019175038824583914lf
+        + z * (0.006406810491432411lf + z * (-0.02922619520793422lf + z * (0.16055308981936847lf
+        + z * -0.7175354764905278lf))))))));
+    series *= inverse;
+    dvec2 size = pair_multiply(two_sum(x, -0.5lf), pair_add(log_of(x), dvec2(-1.0lf, 0.0lf)));
+    return pair_add(size, pair_add(dvec2(0.4189385332046727lf, 1.6728209650585413e-17lf), dvec2(series, 0.0lf)));
+}
+
+// The logarithm of the size of gamma(x).
+double lgamma_size(double x) {
+    if (is_not_a_number(x)) {
+        return x;
+    }
+    double size = abs(x);
+    if (is_infinite(x) || is_zero(x) || (x < 0.0lf && floor(x) == x)) {
+        return double_infinity();
+    }
+    if (size < 4.336808689942018e-19lf) {
+        return -log_of(with_sign(x, 1.0lf)).x;
+    }
+    if (size > 1.1e18lf) {
+        // The other terms are too small to count; in parts, as the product may be too large.
+        dvec2 factor = pair_add(log_of(size), dvec2(-1.0lf, 0.0lf));
+        dvec2 product = pair_multiply(dvec2(size * 9.5367431640625e-07lf, 0.0lf), factor);
+        return scale_by_power(product.x, 20);
+    }
+    dvec2 result = pair_lgamma(size);
+    if (x < 0.0lf) {
+        // gamma(-y) gamma(y) = -pi / (y sin(pi y))
+        int quadrant;
+        dvec2 angle = reduced_half_turns(size, quadrant);
+        dvec2 sine = (quadrant & 1) == 0 ? pair_sine(angle) : pair_cosine(angle);
+        dvec2 product = pair_multiply(sine, dvec2(size, 0.0lf));
+        dvec2 ratio = pair_multiply(product, dvec2(0.3183098861837907lf, -1.9678676675182486e-17lf));
+        result = -pair_add(result, pair_log(ratio.x < 0.0lf ? -ratio : ratio));
+    }
+    return result.x;
+}
+
+// The sign of gamma(x), 1 or -1.
+int lgamma_sign(double x) {
+    if (sign_of(x) == 0u || !is_finite(x)) {
+        return 1;
+    }
+    // A denormal lies between -1 and 0, whatever the device makes of it.
+    if (bits_of_size(x).y < 0x100000u) {
+        return -1;
+    }
+    double below = floor(x);
+    return below == x || floor(0.5lf * below) * 2.0lf == below ? 1 : -1;
+}

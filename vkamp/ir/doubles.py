@@ -61,6 +61,14 @@ def _fma(x: Any, y: Any, z: Any) -> Any:
         return math.inf if exact > 0 else -math.inf
 
 
+def _phi(x: Any) -> float:
+    """The argument of erfc is rounded: what that leaves counts where it is large."""
+    exact = -np.longdouble(x) / np.sqrt(np.longdouble(2))
+    y = float(exact)
+    rest = float(exact - np.longdouble(y)) if math.isfinite(y) else 0.0
+    return 0.5 * (math.erfc(y) - 2.0 / math.sqrt(math.pi) * math.exp(-min(y * y, 800.0)) * rest)
+
+
 def _fpclassify(x: Any) -> int:
     if np.isnan(x):
         return 0
@@ -144,6 +152,12 @@ _FUNCTIONS: dict[str, _Function] = {
     **{name: _Function(ulp=2.0) for name in ("sin", "cos", "tan", "sinpi", "cospi", "tanpi", "asin", "acos", "atan")},
     **{name: _Function(ulp=2.0) for name in ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "atan2")},
     "pow": _Function(ulp=2.0),
+    "erf": _Function(ulp=2.0),
+    "erfc": _Function(ulp=5.0),
+    "phi": _Function(reference=_phi, ulp=5.0),
+    "tgamma": _Function(ulp=8.0),
+    "lgamma_size": _Function("lgamma_size({0})", ulp=4.0),
+    "lgamma_sign": _Function("lgamma_sign({0})"),
 }
 
 
