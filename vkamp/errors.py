@@ -408,6 +408,9 @@ MESSAGES: dict[str, Message] = {
         "`{spec}` is no format for {what}",
         "use Python's: `{{x:8.3f}}` for a float, `{{n:5d}}` for an integer, none for vectors, structs and indices",
     ),
+    "VKA231": Message(
+        _C, "`{text}` is {what}, and has no length", "`len` is for containers, arrays, tuples, indices and extents"
+    ),
     # -- 3xx: types
     "VKA301": Message(_C, "{given} value cannot be stored in {what}, which is {type}", "{advice}"),
     "VKA302": Message(_C, "`{op}` does not work on {what}", "{advice}"),

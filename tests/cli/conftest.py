@@ -49,6 +49,12 @@ def wrong(t_idx, numbers):
 
 
 @amp.kernel
+def padded(t_idx, numbers):
+    if numbers.extent.contains(t_idx.global_):
+        numbers[t_idx] = 1.0
+
+
+@amp.kernel
 def too_far(idx, numbers):
     numbers[idx] = numbers[idx[0] + 1]
 

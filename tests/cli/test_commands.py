@@ -56,6 +56,12 @@ def test_run_says_what_a_script_says(project: Project) -> None:
     assert done.err.count("File ") == plain.stderr.count("File ") == 2
 
 
+def test_run_names_its_own_options_behind_the_file(project: Project) -> None:
+    done = project.vkamp("run", "prog.py", "one", "--device=llvmpipe")
+    assert (done.status, done.out) == (0, "SwiftShader Device (Subzero) one --device=llvmpipe 8.0\n")
+    assert done.err == "note: --device stands after prog.py, which gets it; options of vkamp run go before the file\n"
+
+
 def test_run_checks(project: Project) -> None:
     text = project.program.read_text()
     project.program.write_text(text.replace("sums[t_idx.tile] = total", "sums[t_idx.tile[0], 9] = total"))
@@ -101,6 +107,23 @@ def test_check_runs(project: Project) -> None:
     assert "out of bounds" in done.out
     done = project.vkamp("check", "prog:too_far", "--extent", "7", "--args", "float32[:]")
     assert (done.status, "a run needs the containers' sizes" in done.err) == (1, True)
+
+
+def test_check_of_a_part_of_a_tile(project: Project) -> None:
+    args = ("prog:padded", "--tile", "2x4", "--extent", "5x7", "--args", "float32[5,7]")
+    done = project.vkamp("check", *args)
+    assert (done.status, done.out) == (1, "")
+    assert done.err == "error: 5x7 has parts of tiles of 2x4: --pad runs them whole, as a launch over .pad() does\n"
+    done = project.vkamp("check", "--pad", *args)
+    assert (done.status, done.out.splitlines()[-1]) == (0, "no findings on SwiftShader Device (Subzero)")
+
+
+@pytest.mark.parametrize("command", [("check",), ("shaders", "export")])
+def test_missing_types_are_named(project: Project, command: tuple[str, ...]) -> None:
+    done = project.vkamp(*command, "prog:tile_sums", "--tile", "2x4", "--args", "float32[:,:]")
+    assert done.status == 1
+    example = '--args "float32[:,:], float32[:,:]"'
+    assert done.err == f"error: tile_sums takes matrix, sums: give a type for each, as in {example}\n"
 
 
 # -- info, cache -------------------------------------------------------------------------------------------------

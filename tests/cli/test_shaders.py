@@ -167,12 +167,16 @@ def test_mistakes_are_one_message(project: Project) -> None:
     for args, status, said in [
         (("shaders", "status"), 1, "there is no folder of shaders"),
         (("shaders", "export", "prog:tile_sums"), 1, "Say what it is launched with"),
-        (("shaders", "export", "prog:nothing", "--args", ""), 1, "its kernels are: tile_sums, scaled, wrong, too_far"),
+        (
+            ("shaders", "export", "prog:nothing", "--args", ""),
+            1,
+            "kernels are: tile_sums, scaled, wrong, padded, too_far",
+        ),
         (("shaders", "export", "prog:main", "--args", ""), 1, "is no kernel"),
         (("shaders", "export", "nowhere:kernel", "--args", ""), 1, "nowhere cannot be imported: ModuleNotFoundError"),
         (("shaders", "export", "nowhere.py:kernel", "--args", ""), 1, "there is no file nowhere.py"),
         (("shaders", "export", "prog", "--args", ""), 1, "write MODULE:KERNEL"),
-        ((*EXPORT[:5], "--args", "float32[:,:]"), 1, "the kernel takes 2 arguments now, and took 1"),
+        ((*EXPORT[:5], "--args", "float32[:,:]"), 1, "takes matrix, sums: give a type for each"),
         ((*EXPORT[:5], "--args", "flaot32[:,:], float32"), 2, "flaot32 is no element type"),
         ((*EXPORT[:5], "--args", "float32[:,0], float32"), 2, "the sizes are colons, or numbers from 1 on"),
         (("shaders", "export", "prog:tile_sums", "--tile", "2x", "--args", ""), 2, "'2x' is no size"),

@@ -17,6 +17,7 @@ import pytest
 
 import vkamp as amp
 from tests.edit.support import edit, exported, shader_files
+from vkamp.testing import compare
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +53,23 @@ def run(view: amp.accelerator_view, bias: float = 0.5) -> Any:
 def expected(bias: float = 0.5) -> Any:
     matrix = np.arange(ROWS * COLS, dtype=np.float32).reshape(ROWS // 3, 3, COLS // 5, 5)
     return matrix.sum((1, 3)) + np.float32(bias)
+
+
+@pytest.mark.accelerators("drivers")
+def test_a_comparison_names_the_edited_shader(accelerator_view: amp.accelerator_view, tmp_path: Path) -> None:
+    (shader,) = exported(tmp_path, lambda: run(accelerator_view))
+    edit(shader, ("+ bias", "- bias"))
+    matrix = amp.array_view(np.ones((ROWS, COLS), np.float32))
+    sums = amp.array_view(np.zeros((ROWS // 3, COLS // 5), np.float32))
+    domain = amp.extent(ROWS, COLS).tile(3, 5)
+    with (
+        pytest.warns(amp.ShaderEditWarning, match="the reference accelerator"),
+        pytest.raises(AssertionError) as caught,
+    ):
+        compare(accelerator_view, domain, tile_sums, matrix, sums, 0.5)
+    notes = [line for line in str(caught.value).splitlines() if line.startswith("note:")]
+    assert notes[0].startswith("note: the device ran the hand-edited shader ")
+    assert notes[0].endswith(shader.name)
 
 
 @pytest.mark.accelerators("drivers")

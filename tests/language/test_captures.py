@@ -265,3 +265,5 @@ def test_what_a_launch_runs():
         amp.parallel_for_each(amp.extent(3), "kernel")
     with pytest.raises(amp.AmpError, match="uses_globals is a kernel: launch it with amp.parallel_for_each"):
         uses_globals(0, 1)
+    with pytest.raises(TypeError, match=r"a launch is amp.parallel_for_each\(domain, uses_globals, ...\)"):
+        uses_globals[2, 64](1)

@@ -451,3 +451,24 @@ def test_the_reference_checks_a_views_own_extent(accelerator_view, kernel, shape
         amp.parallel_for_each(accelerator_view, amp.extent(3), kernel, amp.array_view(np.zeros(shape, F32)), n)
     assert str(raised.value).startswith(text)
     assert raised.value.error_code == "bounds"
+
+
+@amp.kernel
+def lengths(t_idx, m, out):
+    shared = amp.tile_static((3, 5), amp.float32)
+    mine = amp.private(7, amp.int32)
+    i = t_idx.global_[0]
+    out[0, i] = len(m) * 1000 + len(m[0])
+    out[1, i] = len(m.section(amp.index(1, 1), amp.extent(3, i + 1))) * 10 + len(shared)
+    out[2, i] = len(shared[0]) * 10 + len(mine)
+    out[3, i] = len(m.extent) * 100 + len(t_idx.tile_extent) * 10 + len((1, i, 2))
+    out[4, i] = int(m[len(m) - 1, len(m[0]) - 1])
+
+
+def test_len(accelerator_view):
+    values = np.arange(28, dtype=F32).reshape(4, 7)
+    out = amp.array_view(np.zeros((5, 6), I32))
+    amp.parallel_for_each(accelerator_view, amp.extent(6).tile(3), lengths, amp.array_view(values), out)
+    expected = [4007, 33, 57, 213, 27]
+    np.testing.assert_array_equal(np.asarray(out), np.repeat(np.array(expected, I32)[:, None], 6, 1))
+    assert len(amp.array_view(values)) == 4 and len(amp.extent(4, 7)) == 2

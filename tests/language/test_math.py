@@ -299,3 +299,47 @@ def test_every_library_function_is_used() -> None:
     assert used == set(functions())
     of_doubles = [row.double.glsl for row in BUILTINS.values() if row.double is not None]
     assert set().union(*(needed_by(glsl, "doubles") for glsl in of_doubles)) == set(functions("doubles"))
+
+
+# -- what plain Python calls it ------------------------------------------------------------------------------------
+
+
+@amp.kernel(precise=True)
+def by_pythons_names(i, x, out):
+    v = x[i]
+    out[0, i[0]] = math.hypot(v, 2.0)
+    out[1, i[0]] = math.copysign(v, -1.0)
+    out[2, i[0]] = math.log1p(abs(v))
+    out[3, i[0]] = math.expm1(v)
+    out[4, i[0]] = math.erf(v)
+    out[5, i[0]] = math.asinh(v)
+    out[6, i[0]] = math.remainder(v, 0.75)
+    out[7, i[0]] = np.arctan2(2.0, v)
+    out[8, i[0]] = np.hypot(v, 2.0)
+    out[9, i[0]] = np.arcsinh(v)
+    out[10, i[0]] = math.hypot(3.0, 4.0)
+    out[11, i[0]] = math.gamma(2.5 + abs(v))
+
+
+def test_functions_of_python_that_only_precise_math_has(accelerator_view) -> None:
+    x = np.array([-2.5, -0.75, -0.0, 0.3, 1.0, 3.25, 0.001], F32)
+    result = rows(accelerator_view, by_pythons_names, 12, F32, x)
+    wide = x.astype(np.float64)
+    expected = {
+        "math.hypot": np.hypot(wide, 2.0),
+        "math.copysign": -np.abs(wide),
+        "math.log1p": np.log1p(np.abs(wide)),
+        "math.expm1": np.expm1(wide),
+        "math.erf": [math.erf(v) for v in wide],
+        "math.asinh": np.arcsinh(wide),
+        "math.remainder": [math.remainder(v, 0.75) for v in wide],
+        "np.arctan2": np.arctan2(2.0, wide),
+        "np.hypot": np.hypot(wide, 2.0),
+        "np.arcsinh": np.arcsinh(wide),
+        "of constants": np.full(7, 5.0),
+        "math.gamma": [math.gamma(2.5 + abs(v)) for v in wide],
+    }
+    for (name, values), row in zip(expected.items(), result, strict=True):
+        # numpy's arctan2 is fast_math's, which SwiftShader takes to 1e-4.
+        np.testing.assert_allclose(row, values, rtol=1e-3 if name == "np.arctan2" else 2e-6, err_msg=name)
+    same(np.signbit(result[1]), np.ones(7, bool))

@@ -9,6 +9,7 @@ import pytest
 
 import vkamp as amp
 from vkamp.lang.storage import default_location, host_location
+from vkamp.run import accelerators, devices
 from vkamp.run.accelerators import accelerator, accelerator_view
 
 
@@ -341,6 +342,25 @@ def test_a_wrong_variable_lists_what_there_is(script, value):
     assert lines[0].startswith(f"VKAMP_ACCELERATOR={value} names no accelerator")
     assert any("SwiftShader" in line for line in lines)
     assert any('"reference"' in line for line in lines)
+
+
+def test_how_to_get_swiftshader(monkeypatch):
+    monkeypatch.setattr(devices.sys, "platform", "linux")
+    text = devices.swiftshader_package()
+    assert "Chromium" in text and "apt-get download chromium-common" in text
+    monkeypatch.setattr(devices.sys, "platform", "win32")
+    assert devices.swiftshader_package() in text and "apt-get" not in devices.swiftshader_package()
+
+
+@pytest.mark.accelerators("llvmpipe")
+def test_swiftshader_that_is_not_there_says_where_to_get_it(monkeypatch):
+    found = [info for info in accelerators._vulkan_devices(None) if "SwiftShader" not in info.name]
+    monkeypatch.setattr(accelerators, "_vulkan_devices", lambda engine, search_browsers=False: found)
+    with pytest.raises(amp.AmpError) as caught:
+        accelerator("swiftshader")
+    assert str(caught.value).endswith(f"runs no kernel\n{devices.swiftshader_package()}")
+    with pytest.raises(amp.AmpError, match="runs no kernel$"):
+        accelerator("abacus")
 
 
 @pytest.mark.accelerators("llvmpipe")

@@ -18,7 +18,7 @@ from vkamp import pipeline, spirv
 from vkamp.artifacts import Target
 from vkamp.cli.console import ERRORS, OUT, print_table, say
 from vkamp.cli.kernels import find_kernel, project_root
-from vkamp.cli.signatures import Argument, constants_of, parse_arguments, parse_sizes, signature_of
+from vkamp.cli.signatures import Argument, constants_of, name_missing_types, parse_arguments, parse_sizes, signature_of
 from vkamp.dispatch import edits
 from vkamp.dispatch.launch import program_names
 from vkamp.errors import AmpError
@@ -64,6 +64,7 @@ def run(
     os.environ.update({name: value for name, value in chosen.items() if value is not None})
     # A wrong name is an error before the script has done anything.
     default = amp.accelerator()
+    _note_own_options(file, arguments)
     target = Path(folder or project_root(Path.cwd()) / "shaders").absolute()
     if export:
         edits.export_launches(target, "loops" if lowering == "loops" else "threads")
@@ -76,6 +77,18 @@ def run(
             times.show()
         if export:
             _show_exported(target)
+
+
+def _note_own_options(file: Path, arguments: tuple[str, ...]) -> None:
+    """Says of an option of this command behind the file that the script gets it."""
+    own = {name for parameter in run.params if isinstance(parameter, click.Option) for name in parameter.opts}
+    for argument in arguments:
+        if argument.split("=")[0] in own:
+            name = argument.split("=")[0]
+            ERRORS.print(
+                f"note: {name} stands after {file.name}, which gets it; options of vkamp run go before the file"
+            )
+            return
 
 
 def _run(file: Path, arguments: tuple[str, ...]) -> int:
@@ -168,6 +181,7 @@ def _show_exported(folder: Path) -> None:
 @click.option("--tile", metavar="16x16", help="The tile; without it the domain is untiled.")
 @click.option("--rank", type=click.IntRange(1), help="The rank of an untiled domain.")
 @click.option("--extent", metavar="64x64", help="Run it, too, in check mode, over this extent.")
+@click.option("--pad", is_flag=True, help="Run whole tiles where the extent has a part of one.")
 @click.option("--set", "constants", multiple=True, metavar="NAME=VALUE", help="A compile-time constant.")
 @click.option("--device", metavar="NAME", help="Where to run it (default: the default accelerator).")
 def check(
@@ -176,6 +190,7 @@ def check(
     tile: str | None,
     rank: int | None,
     extent: str | None,
+    pad: bool,
     constants: tuple[str, ...],
     device: str | None,
 ) -> int:
@@ -190,11 +205,14 @@ def check(
     """
     found = find_kernel(kernel, project_root(Path.cwd()))
     arguments = parse_arguments(types)
+    name_missing_types(found, arguments)
     sizes = None if tile is None else parse_sizes(tile)
     values = constants_of(constants)
     domain = None if extent is None else parse_sizes(extent)
     if domain is not None and sizes is None:
         rank = len(domain)
+    if domain is not None and sizes is not None and not pad and any(n % t for n, t in zip(domain, sizes, strict=False)):
+        raise AmpError(f"{extent} has parts of tiles of {tile}: --pad runs them whole, as a launch over .pad() does")
     signature = signature_of(arguments, sizes, rank, found.precise, values)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -208,7 +226,7 @@ def check(
     say(f"{found.__name__} compiles: {len(shader.glsl.splitlines())} lines of GLSL, {shader.shared_bytes} bytes shared")
     if domain is None:
         return 0
-    return _run_checked(found, arguments, domain, sizes, values, device)
+    return _run_checked(found, arguments, domain, sizes, pad, values, device)
 
 
 def _run_checked(
@@ -216,6 +234,7 @@ def _run_checked(
     arguments: list[Argument],
     domain: tuple[int, ...],
     tile: tuple[int, ...] | None,
+    pad: bool,
     constants: dict[str, Any],
     device: str | None,
 ) -> int:
@@ -223,7 +242,8 @@ def _run_checked(
     extent: Any = amp.extent(*domain)
     random = np.random.default_rng(0)
     values = [_value(each, random) for each in arguments]
-    report = amp.check(view, extent if tile is None else extent.tile(*tile), kernel, *values, **constants)
+    tiled = extent if tile is None else extent.tile(*tile).pad() if pad else extent.tile(*tile)
+    report = amp.check(view, tiled, kernel, *values, **constants)
     for finding in report.findings:
         say("")
         say(str(finding))

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from vkamp.cli.console import ERRORS, OUT, print_json, say
 from vkamp.cli.kernels import find_kernel, forget_changed, project_root
-from vkamp.cli.signatures import constants_of, parse_arguments, parse_sizes, signature_of
+from vkamp.cli.signatures import constants_of, name_missing_types, parse_arguments, parse_sizes, signature_of
 from vkamp.cli.workflow import State, check_one, export_kernel, look, merge_one, revert_one
 from vkamp.edit.store import Form, Store, find_folder
 from vkamp.errors import AmpError
@@ -92,6 +92,7 @@ def export(
         raise AmpError(_HOW.format(kernel=kernel))
     sizes = None if tile is None else parse_sizes(tile)
     arguments = parse_arguments(types)
+    name_missing_types(found, arguments)
     signature = signature_of(arguments, sizes, rank, found.precise, constants_of(constants))
     group = (256, 1, 1) if signature["rank"] == 1 else (32, 8, 1)
     form = Form("threads" if lanes is None else "loops", lanes or 1, False, (64, 1, 1) if tile else group)

@@ -11,9 +11,12 @@ import click
 import numpy as np
 
 import vkamp as amp
+from vkamp.errors import AmpError
+from vkamp.front.lower import parameters_of
 from vkamp.ir.types import SCALARS, SMALL, VECTORS
+from vkamp.lang.kernel import KernelFunction
 
-__all__ = ["Argument", "constants_of", "parse_arguments", "parse_sizes", "signature_of"]
+__all__ = ["Argument", "constants_of", "name_missing_types", "parse_arguments", "parse_sizes", "signature_of"]
 
 _CONTAINER = re.compile(r"(\w+)\[([^\]]*)\](?::(\w+))?")
 _INDEX = re.compile(r"(index|extent)\((\d)\)")
@@ -34,6 +37,15 @@ def parse_arguments(text: str) -> list[Argument]:
     for part in _split(text):
         out.append(_argument(part, sum("container" in each.row for each in out)))
     return out
+
+
+def name_missing_types(kernel: KernelFunction, arguments: list[Argument]) -> None:
+    """AmpError with the kernel's parameters, if there is not a type for each."""
+    names = parameters_of(kernel.function).positional
+    if len(names) != len(arguments):
+        example = ", ".join(["float32[:,:]"] * len(names))
+        takes = f'{", ".join(names)}: give a type for each, as in --args "{example}"' if names else "no arguments"
+        raise AmpError(f"{kernel.__name__} takes {takes}")
 
 
 def _split(text: str) -> list[str]:

@@ -106,6 +106,14 @@ def attribute(owner: str, name: str, known: Iterable[str], habits: Mapping[str, 
     return f"it has {_list(known)}" if 0 < len(known) <= 12 else "see the index of names in the documentation"
 
 
+def habits_of_module(target: Any, name: str) -> dict[str, str]:
+    """Where vkamp has a function that is looked for in the wrong place."""
+    if getattr(target, "__name__", "") != "vkamp":
+        return {}
+    group = next((g for g in ("fast_math", "precise_math") if name in vars(getattr(device, g))), None)
+    return {name: f".{group}.{name}"} if group else {}
+
+
 # -- things in the wrong place -------------------------------------------------------------------------------------
 
 
@@ -126,7 +134,8 @@ def as_number(ctx: Context, value: Value, text: str) -> str:
     if text.startswith("("):
         return "use one of its items"
     if isinstance(value, (TupleValue, ThreadRef)):
-        return f"take one of its components: `{text}[0]`"
+        simple = all(part.isidentifier() for part in text.split("."))
+        return f"take one of its components: `{text if simple else f'({text})'}[0]`"
     if isinstance(value, FieldMethod):
         return f"call it: `{text}({'...' if value.name == 'contains' else ''})`"
     if isinstance(value, BarrierRef):
@@ -172,8 +181,8 @@ def host_object(value: Any) -> str:
     return with_article(type(value).__name__)
 
 
-def host_advice(value: Any, name: str, *, captured: bool) -> str:
-    """What to hand over instead of a Python object."""
+def host_advice(value: Any, name: str, *, captured: bool, attribute: str | None = None) -> str:
+    """What to hand over instead of a Python object, of which ``attribute`` is wanted."""
     if isinstance(value, np.ndarray):
         return (
             f"make a view of it before the launch, `{name}_view = amp.array_view({name})`, and use that"
@@ -192,27 +201,34 @@ def host_advice(value: Any, name: str, *, captured: bool) -> str:
         return "leave the parameter out, or pass a bool as an amp.constant and test that"
     if isinstance(value, str):
         return "pass a number, or a bool or int as an amp.constant"
+    if captured and attribute is not None:
+        return f"take it before the kernel, `{attribute} = {name}.{attribute}`, and use that"
     return "pass numbers, indices, amp.array, amp.array_view or an @amp.func"
 
 
 # -- functions of plain Python -------------------------------------------------------------------------------------
 
+#: Loops over what Python's functions give.
+LOOPS = {
+    "enumerate": "write `for i in range(n):` and subscript with `i`",
+    "zip": "write `for i in range(n):` and subscript each with `i`",
+    "reversed": "write `for i in range(n - 1, -1, -1):`",
+}
 _LOOP = "write the loop: `for i in range(n):`"
 _MEMORY = "declare `values = amp.private(shape, dtype)` and assign its elements"
 
 _PLAIN: dict[str, str] = {
-    "len": "write `{first}.extent[0]`",
     "sum": _LOOP,
-    "any": _LOOP,
-    "all": _LOOP,
+    "any": "write `a or b`, or the loop: `for i in range(n):`",
+    "all": "write `a and b`, or the loop: `for i in range(n):`",
     "sorted": "sort on the host, or write the exchange of two elements",
     "isinstance": "types are known when the kernel is compiled; write a kernel for each",
     "type": "types are known when the kernel is compiled; write a kernel for each",
     "divmod": "write `x // y` and `x % y`",
     "complex": "use two numbers",
-    "enumerate": "write `for i in range(n):` and subscript with `i`",
-    "zip": "write `for i in range(n):` and subscript with `i`",
-    "reversed": "write `for i in range(n - 1, -1, -1):`",
+    "enumerate": LOOPS["enumerate"],
+    "zip": LOOPS["zip"],
+    "reversed": LOOPS["reversed"],
     "list": _MEMORY,
     "dict": "use a structured dtype, or variables of their own",
     "set": _MEMORY,
@@ -247,6 +263,13 @@ def plain_call(target: Any, first: str) -> str:
     if isinstance(target, FunctionType) and module not in ("numpy", "builtins"):
         return f"decorate `{name}` with @amp.func" if name.isidentifier() else "define it with `def` and @amp.func"
     return "use the functions of amp.fast_math, or an @amp.func of your own"
+
+
+def with_second_argument(name: str, row: str, first: str, second: str) -> str:
+    """For a function of one argument that Python gives a second one."""
+    if row == "log":
+        return f"{name}({first}) / {name}({second})"
+    return f"{name}(x * 10) / 10" if row == "round" else ""
 
 
 def phrase(kind: Scalar | None) -> str:

@@ -50,6 +50,14 @@ from vkamp.lang.views import array_view
 __all__ = ["NUMPY_TYPES", "check_writable", "fixed_place", "marked_name", "wrong_count"]
 
 
+#: What numpy calls a row, where it is another name than the row's.
+_NUMPY_NAMES = {
+    "acos": "arccos", "asin": "arcsin", "atan": "arctan", "atan2": "arctan2",
+    **{f"precise_{name}": name for name in ("cbrt", "copysign", "expm1", "hypot", "log1p", "nextafter")},
+    **{f"precise_a{name}": f"arc{name}" for name in ("cosh", "sinh", "tanh")},
+}  # fmt: skip
+
+
 def _python_functions() -> dict[int, BuiltinRow]:
     """The rows that Python's own functions stand for, by identity: builtins, math, and numpy's of the same meaning."""
     table: dict[int, BuiltinRow] = {}
@@ -61,8 +69,10 @@ def _python_functions() -> dict[int, BuiltinRow]:
             if owner is not None and hasattr(owner, member):
                 table[id(getattr(owner, member))] = row
         # numpy rounds halves to even and lets NaN win: only what means the same.
-        if row.name not in ("round", "min", "max", "pow") and hasattr(np, row.name):
-            table[id(getattr(np, row.name))] = row
+        if row.name not in ("round", "min", "max", "pow"):
+            for name in (row.name, _NUMPY_NAMES.get(row.name, row.name)):
+                if hasattr(np, name):
+                    table[id(getattr(np, name))] = row
     return table
 
 
@@ -122,7 +132,12 @@ def _call(ctx: Context, node: ast.Call) -> Value:
         return printing.lower_breakpoint(ctx, node)
     if target is array_view:
         return views.make_array_view(ctx, ctx.operands(*node.args), node)
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            ctx.refuse(argument)
     _no_keywords(ctx, node)
+    if target is len:
+        return _length(ctx, node)
     if isinstance(target, MathFunction):
         return _builtin(ctx, target.row, node)
     if isinstance(target, SubgroupFunction):
@@ -149,6 +164,17 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     _plain_python(ctx, target, "a function", node)
 
 
+def _length(ctx: Context, node: ast.Call) -> Value:
+    """``len``: of a container and of an array its first dimension, of an index, an extent and a tuple their items."""
+    _arity(ctx, node, 1, "len", "len(x)")
+    value = ctx.expr(node.args[0])
+    if isinstance(value, (BufferRef, ArrayRef, ViewRef)) and value.rank:
+        return views.extent_value(value, ctx.span(node)).items[0]
+    if isinstance(value, TupleValue):
+        return Constant(len(value.items))
+    ctx.fail("VKA231", node.args[0], text=ctx.text(node.args[0]), what=ctx.describe(value))
+
+
 def _plain_python(ctx: Context, target: Any, kind: str, node: ast.Call) -> NoReturn:
     first = ctx.text(node.args[0]) if node.args else ""
     ctx.fail("VKA203", node, name=ctx.text(node.func), kind=kind, advice=advice.plain_call(target, first))
@@ -165,6 +191,8 @@ def _no_function(ctx: Context, value: Value, node: ast.Call) -> NoReturn:
         help_text = f"a product is written with *: `{text} * ({arguments})`"
     elif isinstance(value, Object) and isinstance(value.value, ModuleType):
         help_text = f"call one of its functions: `{text}.name({arguments})`"
+    elif isinstance(value, BarrierRef):
+        help_text = f"wait at it: `{text}.wait()`"
     ctx.fail("VKA210", node.func, text=text, what=ctx.describe(value), advice=help_text)
 
 
@@ -201,6 +229,12 @@ def _type_call(ctx: Context, target: type, node: ast.Call) -> Value:
         _no_cast(ctx, target, node)
     _arity(ctx, node, 1, ctx.text(node.func), f"{ctx.text(node.func)}(x)")
     (value,) = ctx.operands(*node.args)
+    if isinstance(value, Object) and isinstance(value.value, str):
+        word = value.value.strip().lower()
+        known = next((n for n in ("inf", "nan") if word.lstrip("+-").startswith(n)), None)
+        sign = "-" if word.startswith("-") else ""
+        help_text = f"write `{sign}math.{known}`" if known else "write the number itself"
+        ctx.fail("VKA101", node.args[0], what="strings", advice=help_text)
     found = convert.number(ctx, value, node.args[0])
     span = ctx.span(node)
     weak = target in (int, float)
@@ -329,6 +363,8 @@ def _checked(ctx: Context, row: BuiltinRow, values: list[Value], node: ast.Call)
 
 def _row_arity(ctx: Context, row: BuiltinRow, node: ast.Call) -> None:
     usage = f"{ctx.text(node.func)}({', '.join('xyz'[: len(row.params)])})"
+    if len(node.args) == 2 and len(row.params) == 1:
+        usage = advice.with_second_argument(ctx.text(node.func), row.name, *map(ctx.text, node.args)) or usage
     _arity(ctx, node, len(row.params), ctx.text(node.func), usage)
 
 

@@ -332,10 +332,10 @@ class Context:
         """The name of the new variable that a call's result is assigned to, if it is."""
         return self.result[1] if self.result is not None and self.result[0] is node else None
 
-    def host_object(self, value: Any, node: ast.expr) -> NoReturn:
-        """Raises the error for a Python object that a kernel has no use for."""
+    def host_object(self, value: Any, node: ast.expr, attribute: str | None = None) -> NoReturn:
+        """Raises the error for a Python object that a kernel has no use for, nor for its ``attribute``."""
         name = self.text(node)
-        help_text = advice.host_advice(value, name, captured=True)
+        help_text = advice.host_advice(value, name, captured=True, attribute=attribute)
         self.fail("VKA205", node, name=name, what=advice.host_object(value), advice=help_text)
 
     def _keep_struct(self, value: Element, load: ir.Load, at: int) -> tuple[Value, int]:

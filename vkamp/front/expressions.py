@@ -881,7 +881,12 @@ def _no_attribute(
 ) -> NoReturn:
     text = ctx.text(node.value)
     known = list(known)
-    help_text = advice.attribute(text, node.attr, known, habits) if known else "use the value itself"
+    if known:
+        help_text = advice.attribute(text, node.attr, known, habits)
+    elif node.attr == "astype":
+        help_text = f"write the type's name: `amp.float32({text})`"
+    else:
+        help_text = "use the value itself"
     ctx.fail("VKA206", node, owner=owner, name=node.attr, advice=help_text)
 
 

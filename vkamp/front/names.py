@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
@@ -213,7 +214,8 @@ def attribute_of_object(ctx: Context, owner: Object, name: str, node: ast.Attrib
     target = owner.value
     if not isinstance(target, (ModuleType, type, MathNamespace, SubgroupNamespace)):
         if advice.is_host_object(target):
-            ctx.host_object(target, node.value)
+            found = inspect.getattr_static(target, name, None)
+            ctx.host_object(target, node.value, name if is_number(found) else None)
         if isinstance(target, str):
             ctx.fail("VKA101", node.value, what="strings", advice="use numbers")
         ctx.fail("VKA206", node, owner=ctx.describe(owner), name=name, advice=advice.attribute("", name, ()))
@@ -226,7 +228,7 @@ def attribute_of_object(ctx: Context, owner: Object, name: str, node: ast.Attrib
     except AttributeError:
         text = ctx.text(node.value)
         known = [n for n in dir(target) if not n.startswith("_")]
-        habits = HABITS if isinstance(target, SubgroupNamespace) else {}
+        habits = HABITS if isinstance(target, SubgroupNamespace) else advice.habits_of_module(target, name)
         ctx.fail("VKA206", node, owner=f"`{text}`", name=name, advice=advice.attribute(text, name, known, habits))
     ctx.module.guards.append(Guard(name, lambda _: getattr(target, name, None), found))
     return wrap(found, ctx.span(node))

@@ -111,7 +111,8 @@ def _no_statement(ctx: Context, node: ast.expr) -> NoReturn:
         node,
         (ast.BinOp, ast.BoolOp, ast.Call, ast.Compare, ast.Constant, ast.IfExp, ast.Subscript, ast.Tuple, ast.UnaryOp),
     ):
-        ctx.fail("VKA103", node, text=text, advice=f"use its value: `x = {text}`")
+        nothing = isinstance(node, ast.Constant) and node.value is Ellipsis
+        ctx.fail("VKA103", node, text=text, advice="write `pass`" if nothing else f"use its value: `x = {text}`")
     ctx.refuse(node)
 
 
@@ -809,6 +810,12 @@ def _for(ctx: Context, node: ast.For) -> None:
     if node.orelse:
         ctx.fail("VKA105", node.orelse[0], name="for")
     if not isinstance(node.target, ast.Name):
+        if (
+            isinstance(node.iter, ast.Call)
+            and isinstance(node.iter.func, ast.Name)
+            and node.iter.func.id in advice.LOOPS
+        ):
+            _no_range(ctx, node.iter)
         ctx.fail("VKA111", node.target)
     call = node.iter
     if not isinstance(call, ast.Call):
@@ -831,7 +838,9 @@ def _for(ctx: Context, node: ast.For) -> None:
 def _no_range(ctx: Context, node: ast.expr) -> NoReturn:
     """Raises the error for a loop over something else."""
     help_text = "write `for i in range(n):` and use `i` as a subscript"
-    if isinstance(node, ast.Name):
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        help_text = advice.LOOPS.get(node.func.id, help_text)
+    elif isinstance(node, ast.Name):
         value = ctx.expr(node)
         if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
             help_text = f"write `for i in range({node.id}.extent[0]):` and use `{node.id}[i]`"

@@ -315,6 +315,14 @@ _POWERS: _Samples = (*_PAIRS, (-2.0, 3.0), (-2.0, 0.5), (0.0, -1.0), (0.7, 200.0
 _SCALES: _Samples = ((1.5, 3), (-0.7, -20), (1e-30, -20), (3.0, 127), (0.0, 5), (1.0, -400), (math.inf, -3))
 
 
+#: The functions of Python's math that precise_math alone has, by their names here.
+_PYTHON = {
+    **{name: name for name in ("acosh", "asinh", "atanh", "cbrt", "copysign", "erf", "erfc", "expm1")},
+    **{name: name for name in ("hypot", "log1p", "nextafter", "remainder")},
+    "tgamma": "gamma",
+}
+
+
 def _row(
     name: str,
     doc: str,
@@ -330,6 +338,8 @@ def _row(
     """``ulp`` is the row's bound; ``None``: exact.  A float result's reference is rounded once."""
     classes: Any = tuple(params)
     spellings = (f"precise_math.{name}", *((f"precise_math.{name}f",) if twin else ()))
+    if name in _PYTHON:
+        spellings += (f"math.{_PYTHON[name]}",)
     arguments = ", ".join(f"{{{n}}}" for n in range(len(params)))
     rounded = float_reference(reference) if result == "F" and name not in ("nextafter", "nan") else reference
     return BuiltinRow(

@@ -62,6 +62,13 @@ class KernelFunction:
             "a function that plain Python calls too is an @amp.func"
         )
 
+    def __getitem__(self, launch: Any) -> Any:
+        """Raises TypeError with the launch to write: CUDA's ``kernel[blocks, threads]`` is none here."""
+        raise TypeError(
+            f"a launch is amp.parallel_for_each(domain, {self.__name__}, ...), its domain an extent of threads in "
+            "tiles: amp.extent(n).tile(threads).pad() instead of [blocks, threads]"
+        )
+
     def inspect(self, domain: Any, *args: Any, **constants: Any) -> Any:
         """What vkamp makes of the kernel for this launch, without running it.
 

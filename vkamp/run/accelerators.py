@@ -158,14 +158,17 @@ def _named(name: str, asked: str, engine: str | None = None) -> DeviceInfo | str
             return exact[0]
     found = _vulkan_devices(engine)
     matches = _matches(wanted, found)
-    if not matches and wanted and wanted in "swiftshader":
+    browsers = not matches and bool(wanted) and wanted in "swiftshader"
+    if browsers:
         found = _vulkan_devices(engine, search_browsers=True)
         matches = _matches(wanted, found)
     if len({info.name for info in matches}) == 1:
         return matches[0]
     problem = "is ambiguous" if matches else "names no accelerator"
     raise AmpError(
-        f"{asked} {problem}: give an index, or part of a name that only one has. Here are:\n" + _listing(found + others)
+        f"{asked} {problem}: give an index, or part of a name that only one has. Here are:\n"
+        + _listing(found + others)
+        + (f"\n{devices.swiftshader_package()}" if browsers and not matches else "")
     )
 
 

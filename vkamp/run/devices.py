@@ -41,6 +41,7 @@ __all__ = [
     "rank",
     "restricting_variable",
     "steps",
+    "swiftshader_package",
     "vulkan_devices",
 ]
 
@@ -394,6 +395,18 @@ def _driver_package() -> str:
         "win32": "Microsoft's OpenCL, OpenGL and Vulkan Compatibility Pack",
         "darwin": "brew install molten-vk",
     }.get(sys.platform, "apt install mesa-vulkan-drivers (lavapipe)")
+
+
+def swiftshader_package() -> str:
+    """How to get SwiftShader where it is not, for users of this system."""
+    text = "SwiftShader is found where Chromium, Chrome, Edge, VS Code or Playwright's Chromium is installed."
+    if not sys.platform.startswith("linux"):
+        return text
+    return (
+        f"{text} By itself, on Debian:\n"
+        "  apt-get download chromium-common && dpkg -x chromium-common_*.deb chromium\n"
+        f"  install -Dt ~/.local/share/vulkan/icd.d chromium/usr/lib/chromium/*{_MANIFEST.removesuffix('_icd.json')}*"
+    )
 
 
 # -- asking the loader --------------------------------------------------------------------------

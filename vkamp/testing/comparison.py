@@ -143,7 +143,12 @@ def _headline(prepared: launch.Prepared) -> str:
 
 
 def _advice(prepared: launch.Prepared) -> list[str]:
-    """A driver's trap that the launch may have met."""
+    """What beside the kernel may make the difference: a hand-edited shader, a driver's trap."""
+    edited = [f"note: the device ran the hand-edited shader {prepared.edit.kept.shown}"] if prepared.edit else []
+    return edited + _met_traps(prepared)
+
+
+def _met_traps(prepared: launch.Prepared) -> list[str]:
     traps = {trap.ability: trap for trap in traps_of(prepared.view.accelerator.description)}
     if "long_loops" not in traps:
         return []
