@@ -196,6 +196,15 @@ def test_a_cache_that_cannot_be_written(project: Project, tmp_path: Path) -> Non
     assert found["a kernel on SwiftShader Device (Subzero) by kompute"]["ok"]
 
 
+def test_kp_is_not_missed_where_the_direct_engine_is_chosen(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "kp.py").write_text("raise ModuleNotFoundError(\"No module named 'kp'\", name='kp')\n")
+    found = doctor(project, PYTHONPATH=str(tmp_path), VKAMP_ENGINE="vulkan")
+    assert found["engine kompute"]["ok"] is None
+    assert found["engine kompute"]["result"] == "kp is not installed, and VKAMP_ENGINE=vulkan goes without it"
+    assert found["a kernel on SwiftShader Device (Subzero) by vulkan"]["ok"]
+    assert "engine kompute" in wrong(doctor(project, PYTHONPATH=str(tmp_path)))
+
+
 def test_a_wrong_kp(project: Project, tmp_path: Path) -> None:
     folder = tmp_path / "modules"
     folder.mkdir()

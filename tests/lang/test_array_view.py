@@ -26,6 +26,24 @@ def raw():
     return np.arange(15, dtype=np.float32).reshape(3, 5)
 
 
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("shape", ": write .extent"),
+        ("size", ": write .extent.size()"),
+        ("sum", ": write np.asarray(...).sum"),
+        ("numpy", ": write np.asarray(...)"),
+        ("nothing", ""),
+        ("__array_interface__", ""),
+    ],
+)
+def test_attributes_of_numpy_are_named(raw, name, instead):
+    with pytest.raises(AttributeError) as caught:
+        getattr(array_view(raw), name)
+    assert str(caught.value) == f"'array_view' object has no attribute {name!r}{instead}"
+    assert not hasattr(array(extent(3), float32), name)
+
+
 class TestConstruction:
     def test_whole(self, raw, cpu):
         v = array_view(raw)

@@ -327,6 +327,8 @@ def _look_at_kompute() -> Finding:
     wrong = re.search(r"the module kp at (.*) is not Kompute", probe.problem)
     if wrong is not None:
         return Finding("engine kompute", False, text, _without_module(Path(wrong[1])))
+    if "No module named 'kp'" in text and os.environ.get("VKAMP_ENGINE", "").strip().lower() == "vulkan":
+        return Finding("engine kompute", None, "kp is not installed, and VKAMP_ENGINE=vulkan goes without it")
     fix = _pip("kp") if sys.version_info < (3, 13) else "export VKAMP_ENGINE=vulkan"
     return Finding("engine kompute", False, text, fix)
 

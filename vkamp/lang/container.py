@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,6 +122,10 @@ def _refuse_subscript(part: object, what: object) -> NoReturn:
     )
 
 
+#: What is another attribute here than in numpy and in libraries like it.
+_OF_NUMPY = {"shape": ".extent", "size": ".extent.size()", "ndim": ".rank", "numpy": "np.asarray(...)"}
+
+
 class Container:
     """A typed, shaped region of a home.  ``array`` and ``array_view`` are the public ones."""
 
@@ -135,6 +139,17 @@ class Container:
         self._open: dict[Location, DeviceCopy] = {}
         self._packed: dict[Location, Storage] = {}
         self._extent: index_space.extent | None = None
+
+    if not TYPE_CHECKING:  # type checkers know the attributes
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Says where numpy's attributes are."""
+            what = type(self).__name__
+            instead = _OF_NUMPY.get(name)
+            if instead is None and not name.startswith("_") and hasattr(np.ndarray, name):
+                instead = f"np.asarray(...).{name}"
+            advice = "" if instead is None else f": write {instead}"
+            raise AttributeError(f"{what!r} object has no attribute {name!r}{advice}", name=name, obj=self)
 
     # -- properties --------------------------------------------------------------------------------
 
