@@ -23,7 +23,7 @@ from vkamp.artifacts import Executable, Lowering, PushWord, Target
 from vkamp.dispatch import edits, forms, memo
 from vkamp.dispatch.domain import Domain, check_tile, domain_of
 from vkamp.dispatch.targets import target_view
-from vkamp.dispatch.types import check_types, small_types
+from vkamp.dispatch.types import check_types, check_wide_operations, small_types
 from vkamp.errors import AmpError, UnsupportedFeatureError, diagnostic
 from vkamp.lang.capturing import recorder
 from vkamp.lang.container import Container, Descriptor
@@ -216,6 +216,7 @@ def _compiled(
     limits, name = target._queue.info.limits, request.function.__name__
     entry = _compile(request, request.function, arguments)
     check_types(entry.compiled.types, target)
+    check_wide_operations(entry.compiled.wide, target)
     form = _with_lowering(plain_target(domain, limits, target), kernel, domain.tile, target, arguments, entry.compiled)
     form = replace(form, types=small_types(entry.compiled.types, target))
     if edits.exporting():

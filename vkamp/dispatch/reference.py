@@ -58,6 +58,7 @@ _LIMITS = Limits(
 
 #: Of the optional types it has all.
 _TYPES = frozenset({"float16", "float64", "int16", "int64", "int8", "storage16", "storage8"})
+_FEATURES = _TYPES | {"int64_atomics", "shared_int64_atomics", "subgroup_extended_types"}
 
 _INFO = DeviceInfo(
     engine="reference",
@@ -70,8 +71,8 @@ _INFO = DeviceInfo(
     uuid="",
     memory_bytes=2**32,
     limits=_LIMITS,
-    features=_TYPES,
-    engine_features=_TYPES,
+    features=_FEATURES,
+    engine_features=_FEATURES,
 )
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from vkamp.errors import Span, diagnostic
+from vkamp.ir.usage import WideOperation
 from vkamp.run.accelerators import accelerator_view
 
-__all__ = ["check_types", "small_types"]
+__all__ = ["check_types", "check_wide_operations", "small_types"]
 
 #: The device features that types need, by vkamp's names and Vulkan's.
 _NEEDS = {
@@ -58,3 +59,22 @@ def check_types(types: Mapping[str, Span], view: accelerator_view) -> None:
         else:
             why = f"which {info.name} does not have"
         raise diagnostic("VKA304", span, type=kind, feature=name, why=why, advice=advice)
+
+
+#: Vulkan's names of the features that operations of 64-bit integers need, and what is left without them.
+_WIDE = {
+    "int64_atomics": ("shaderBufferInt64Atomics", "use elements of 32 bits, as counters in two parts"),
+    "shared_int64_atomics": ("shaderSharedInt64Atomics", "use elements of 32 bits, as counters in two parts"),
+    "subgroup_extended_types": ("shaderSubgroupExtendedTypes", "exchange the values through tile_static memory"),
+}
+
+
+def check_wide_operations(wide: Mapping[WideOperation, tuple[str, Span]], view: accelerator_view) -> None:
+    """Raises ``UnsupportedFeatureError`` for an operation of 64-bit integers that the view's device has not."""
+    info = view._info
+    assert info is not None
+    for sort, (text, span) in wide.items():
+        if sort not in info.usable_features:
+            name, advice = _WIDE[sort]
+            why = f"which {info.name} does not have"
+            raise diagnostic("VKA304", span, type=text, feature=name, why=why, advice=advice)

@@ -26,7 +26,7 @@ from vkamp.ir.builtins import ATOMICS
 from vkamp.ir.nodes import Atomic, Barrier, Breakpoint, For, Kernel, Print, Subgroup, walk_statements
 from vkamp.ir.subgroups import OPERATIONS, SUBGROUPS, Operation
 from vkamp.ir.types import FLOAT16, FLOAT64, INT64, UINT32, UINT64, Scalar, Struct, Type, Vector, scalars_in
-from vkamp.ir.usage import memory_unit, types_in_use
+from vkamp.ir.usage import WideOperation, memory_unit, types_in_use, wide_operations
 from vkamp.ir.uses import subgroup_uses
 
 __all__ = ["emit"]
@@ -365,6 +365,13 @@ def _rows_of_four(kernel: Kernel) -> list[str]:
     return [b.name for b in kernel.buffers if b.name in wide and b.rank > 1 and isinstance(b.element, Scalar)]
 
 
+_WIDE_EXTENSIONS: dict[WideOperation, str] = {
+    "int64_atomics": "GL_EXT_shader_atomic_int64",
+    "shared_int64_atomics": "GL_EXT_shader_atomic_int64",
+    "subgroup_extended_types": "GL_EXT_shader_subgroup_extended_types_int64",
+}
+
+
 def _extensions(kernel: Kernel, target: Target) -> list[str]:
     """What is beyond GLSL 4.50: hints for loops, subgroups and barriers of theirs, types of other sizes."""
     statements = [s for function in (*kernel.functions, kernel.body) for s in walk_statements(function.body)]
@@ -376,6 +383,8 @@ def _extensions(kernel: Kernel, target: Target) -> list[str]:
     names = ["GL_EXT_control_flow_attributes"] if hints else []
     names += [f"GL_KHR_shader_subgroup_{name}" for name in OPERATIONS if name in used]
     names += _type_extensions(types_in_use(kernel), Forms(target.types))
+    wide = {_WIDE_EXTENSIONS[sort] for sort in wide_operations(kernel)}
+    names += sorted(wide)
     return [f"#extension {name} : require" for name in names]
 
 

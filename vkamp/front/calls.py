@@ -544,7 +544,8 @@ def _atomic(ctx: Context, name: str, node: ast.Call) -> Value:
     kind = place.type
     assert isinstance(kind, Scalar)
     if kind.name not in row.types:
-        ctx.fail("VKA407", node, name=name, accepts=" or ".join(row.types), given=kind)
+        *others, last = row.types
+        ctx.fail("VKA407", node, name=name, accepts=f"{', '.join(others)} or {last}", given=kind)
     span = ctx.span(node)
     if row.result == "bool":
         return _compare_exchange(ctx, name, place, values, node)

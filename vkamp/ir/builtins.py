@@ -226,7 +226,7 @@ TUPLES: dict[str, TupleRow] = {
     )
 }  # fmt: skip
 
-_INTEGERS = ("int32", "uint32")
+_INTEGERS = ("int32", "uint32", "int64", "uint64")
 _NUMBERS = (*_INTEGERS, "float32")
 
 #: Atomics by name; the first argument is an element.
@@ -236,7 +236,8 @@ ATOMICS: dict[str, AtomicRow] = {
         AtomicRow("atomic_fetch_add", 1, _NUMBERS, "atomicAdd({0}, {1})", lambda o, v: o + v,
                   "Adds v; to a float32 in a loop.", float_loop="{0} + {1}"),
         AtomicRow("atomic_fetch_sub", 1, _NUMBERS,
-                  {"int32": "atomicAdd({0}, -({1}))", "uint32": "atomicAdd({0}, 0u - ({1}))"},
+                  {"int32": "atomicAdd({0}, -({1}))", "uint32": "atomicAdd({0}, 0u - ({1}))",
+                   "int64": "atomicAdd({0}, -({1}))", "uint64": "atomicAdd({0}, 0UL - ({1}))"},
                   lambda o, v: o - v, "Subtracts v; from a float32 in a loop.", float_loop="{0} - {1}"),
         AtomicRow("atomic_fetch_and", 1, _INTEGERS, "atomicAnd({0}, {1})", lambda o, v: o & v, "Bitwise and with v."),
         AtomicRow("atomic_fetch_or", 1, _INTEGERS, "atomicOr({0}, {1})", lambda o, v: o | v, "Bitwise or with v."),
@@ -244,10 +245,12 @@ ATOMICS: dict[str, AtomicRow] = {
                   "Bitwise exclusive or with v."),
         AtomicRow("atomic_fetch_min", 1, _INTEGERS, "atomicMin({0}, {1})", min, "Smaller of the element and v."),
         AtomicRow("atomic_fetch_max", 1, _INTEGERS, "atomicMax({0}, {1})", max, "Larger of the element and v."),
-        AtomicRow("atomic_fetch_inc", 0, _INTEGERS, {"int32": "atomicAdd({0}, 1)", "uint32": "atomicAdd({0}, 1u)"},
+        AtomicRow("atomic_fetch_inc", 0, _INTEGERS, {"int32": "atomicAdd({0}, 1)", "uint32": "atomicAdd({0}, 1u)",
+                   "int64": "atomicAdd({0}, 1L)", "uint64": "atomicAdd({0}, 1UL)"},
                   lambda o: o + 1, "Adds one."),
         AtomicRow("atomic_fetch_dec", 0, _INTEGERS,
-                  {"int32": "atomicAdd({0}, -1)", "uint32": "atomicAdd({0}, 0xffffffffu)"},
+                  {"int32": "atomicAdd({0}, -1)", "uint32": "atomicAdd({0}, 0xffffffffu)",
+                   "int64": "atomicAdd({0}, -1L)", "uint64": "atomicAdd({0}, 0xffffffffffffffffUL)"},
                   lambda o: o - 1, "Subtracts one."),
         AtomicRow("atomic_exchange", 1, _NUMBERS, "atomicExchange({0}, {1})", lambda o, v: v, "Stores v."),
         AtomicRow("atomic_compare_exchange", 2, _INTEGERS, "atomicCompSwap({0}, {1}, {2})",

@@ -36,8 +36,7 @@ Uniform = Literal["tile", "subgroup", "arguments", "thread"]
 #: number (of lanes, or a mask of their bits) that is the same for the whole subgroup, a ballot (uint4).
 Param = Literal["value", "predicate", "lane", "constant lane", "distance", "ballot"]
 
-_INTEGERS = ("int32", "uint32")
-_NUMBERS = (*_INTEGERS, "float32")
+_NUMBERS = ("int32", "uint32", "float32", "int64", "uint64", "float64")
 _ANY = (*_NUMBERS, "bool")
 
 IndexKind = Literal["size", "count", "id", "lane"]
@@ -92,13 +91,14 @@ class SubgroupRow:
 
 # -- reductions and scans ------------------------------------------------------------------------------------------
 
-_INT_MIN, _INT_MAX, _UINT_MAX = -(2**31), 2**31 - 1, 2**32 - 1
-_ZERO = {"int32": 0, "uint32": 0, "float32": 0.0}
-_ONE = {"int32": 1, "uint32": 1, "float32": 1.0}
-_ALL_BITS = {"int32": -1, "uint32": _UINT_MAX}
-_NO_BITS = {"int32": 0, "uint32": 0}
-_LARGEST = {"int32": _INT_MAX, "uint32": _UINT_MAX, "float32": np.inf}
-_SMALLEST = {"int32": _INT_MIN, "uint32": 0, "float32": -np.inf}
+_UNSIGNED_MAX = {"uint32": 2**32 - 1, "uint64": 2**64 - 1}
+_FLOATS: dict[str, type[np.floating[Any]]] = {"float32": np.float32, "float64": np.float64}
+_NO_BITS = {"int32": 0, "uint32": 0, "int64": 0, "uint64": 0}
+_ALL_BITS = {"int32": -1, "int64": -1, **_UNSIGNED_MAX}
+_ZERO = {**_NO_BITS, **dict.fromkeys(_FLOATS, 0.0)}
+_ONE = {**dict.fromkeys(_NO_BITS, 1), **dict.fromkeys(_FLOATS, 1.0)}
+_LARGEST = {"int32": 2**31 - 1, "int64": 2**63 - 1, **_UNSIGNED_MAX, **dict.fromkeys(_FLOATS, np.inf)}
+_SMALLEST = {"int32": -(2**31), "int64": -(2**63), "uint32": 0, "uint64": 0, **dict.fromkeys(_FLOATS, -np.inf)}
 
 
 def _scanned(given: Sequence[tuple[Any, ...]], combine: Callable[[Any, Any], Any]) -> list[Any]:
@@ -125,7 +125,7 @@ def _combination(
         return _scanned(given, combine)
 
     def exclusive(given: Sequence[tuple[Any, ...]], kind: str, size: int) -> Sequence[Any]:
-        start = np.float32(neutral[kind]) if kind == "float32" else neutral[kind]
+        start = _FLOATS[kind](neutral[kind]) if kind in _FLOATS else neutral[kind]
         return [start, *_scanned(given, combine)[:-1]]
 
     def row(prefix: str, title: str, uniform: Uniform, doc: str, reference: Any) -> SubgroupRow:
@@ -148,9 +148,11 @@ def _combination(
     ]
 
 
-def _number_wins(combine: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """``np.fmin`` and ``np.fmax`` of floats; of Python's integers numpy would make its own."""
-    return lambda a, b: combine(a, b) if isinstance(a, np.float32) else int(combine(a, b))
+def _number_wins(
+    of_floats: Callable[[Any, Any], Any], of_integers: Callable[[Any, Any], Any]
+) -> Callable[[Any, Any], Any]:
+    """``np.fmin`` and ``np.fmax`` of floats, which would compare large integers as floats."""
+    return lambda a, b: of_floats(a, b) if isinstance(a, np.floating) else of_integers(a, b)
 
 
 # -- shuffles ------------------------------------------------------------------------------------------------------
@@ -231,8 +233,8 @@ _P: tuple[Param, ...] = ("predicate",)
 _ROWS = (
     *_combination("add", "Add", lambda a, b: a + b, _ZERO, "The sum", "0"),
     *_combination("mul", "Mul", lambda a, b: a * b, _ONE, "The product", "1"),
-    *_combination("min", "Min", _number_wins(np.fmin), _LARGEST, "The smallest", "the type's largest"),
-    *_combination("max", "Max", _number_wins(np.fmax), _SMALLEST, "The largest", "the type's smallest"),
+    *_combination("min", "Min", _number_wins(np.fmin, min), _LARGEST, "The smallest", "the type's largest"),
+    *_combination("max", "Max", _number_wins(np.fmax, max), _SMALLEST, "The largest", "the type's smallest"),
     *_combination("bitwise_and", "And", lambda a, b: a & b, _ALL_BITS, "The bitwise and", "all bits"),
     *_combination("bitwise_or", "Or", lambda a, b: a | b, _NO_BITS, "The bitwise or", "0"),
     *_combination("bitwise_xor", "Xor", lambda a, b: a ^ b, _NO_BITS, "The bitwise exclusive or", "0"),

@@ -22,10 +22,13 @@ FEATURES = frozenset(
         "float_atomics",
         "int16",
         "int64",
+        "int64_atomics",
         "int8",
         "memory_model",
+        "shared_int64_atomics",
         "storage16",
         "storage8",
+        "subgroup_extended_types",
         "subgroup_size_control",
     }
 )
@@ -91,6 +94,20 @@ _PARTS = {
             for bits in (32, 64)
             for what in ("s", "Add")
         ),
+    ),
+    "long_atomics": _Part(
+        "VkPhysicalDeviceShaderAtomicInt64Features",
+        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES",
+        _1_2,
+        "VK_KHR_shader_atomic_int64",
+        ("shaderBufferInt64Atomics", "shaderSharedInt64Atomics"),
+    ),
+    "subgroup_types": _Part(
+        "VkPhysicalDeviceShaderSubgroupExtendedTypesFeatures",
+        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SUBGROUP_EXTENDED_TYPES_FEATURES",
+        _1_2,
+        "VK_KHR_shader_subgroup_extended_types",
+        ("shaderSubgroupExtendedTypes",),
     ),
     "matrix": _Part(
         "VkPhysicalDeviceCooperativeMatrixFeaturesKHR",
@@ -172,6 +189,9 @@ class FeatureChain:
             "subgroup_size_control": lambda: self._has("subgroup", "subgroupSizeControl"),
             "float_atomics": lambda: self._has("atomics", "shaderBufferFloat32AtomicAdd"),
             "float64_atomics": lambda: self._has("atomics", "shaderBufferFloat64AtomicAdd"),
+            "int64_atomics": lambda: self._has("long_atomics", "shaderBufferInt64Atomics"),
+            "shared_int64_atomics": lambda: self._has("long_atomics", "shaderSharedInt64Atomics"),
+            "subgroup_extended_types": lambda: self._has("subgroup_types", "shaderSubgroupExtendedTypes"),
             "cooperative_matrix": lambda: self._has("matrix", "cooperativeMatrix"),
         }
         return frozenset(name for name, has in rows.items() if has())

@@ -23,7 +23,7 @@ _FEATURES = {
     9: "float16",
     10: "float64",
     11: "int64",
-    12: "int64 atomics",
+    12: "int64_atomics",
     22: "int16",
     39: "int8",
     4433: "storage16",
