@@ -38,7 +38,7 @@ ROOMS = ("emit", "lower", "front", "check", "ir")
 
 #: The tests that look at a room first of all; whatever is left of tests/ follows.
 FIRST = {
-    "emit": ("tests/emit", "tests/language"),
+    "emit": ("tests/emit", "tests/types", "tests/language"),
     "lower": ("tests/lower", "tests/language", "tests/corpus"),
     "front": ("tests/errors", "tests/language"),
     "check": ("tests/check", "tests/checking", "tests/corpus", "tests/errors"),
