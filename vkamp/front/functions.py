@@ -245,7 +245,7 @@ def _bind_arguments(
         bound = signature.bind(*positional, **named)
     except TypeError:
         reason = _misfit(signature, len(positional), list(named))
-        definition = f"{callee.name}({', '.join(signature.parameters)})"
+        definition = f"{callee.name}{_written(signature)}"
         ctx.fail("VKA222", node, name=callee.name, reason=reason, definition=definition)
     out: dict[str, Value] = {}
     nodes: dict[str, ast.expr] = {}
@@ -261,6 +261,15 @@ def _bind_arguments(
             out[name] = _compile_time(ctx, out[name], nodes[name], name)
             static.add(name)
     return out, nodes, static
+
+
+def _written(signature: inspect.Signature) -> str:
+    """Parameters as they are written, without types and values."""
+    bare = [
+        p.replace(annotation=p.empty, default=p.empty if p.default is p.empty else ...)
+        for p in signature.parameters.values()
+    ]
+    return str(inspect.Signature(bare)).replace("=Ellipsis", "=...")
 
 
 def _misfit(signature: inspect.Signature, positional: int, named: list[str]) -> str:
