@@ -38,7 +38,7 @@ from vkamp.ir.access import Access, access, contiguous
 from vkamp.ir.nodes import Kernel, SubgroupIndex
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.text import text
-from vkamp.ir.usage import WideOperation, types_in_use, wide_operations
+from vkamp.ir.usage import types_in_use, wide_operations
 from vkamp.ir.uses import subgroup_uses
 from vkamp.ir.verify import verify
 from vkamp.progress import hide
@@ -87,7 +87,7 @@ class Compiled:
     #: The scalar types that it uses, and where.
     types: Mapping[str, Span] = field(default_factory=dict)
     #: What it does with integers of 64 bits that a device may lack: its text, and where.
-    wide: Mapping[WideOperation, tuple[str, Span]] = field(default_factory=dict)
+    wide: Mapping[str, tuple[str, Span]] = field(default_factory=dict)
 
 
 def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from vkamp.errors import Span, diagnostic
-from vkamp.ir.usage import WideOperation
 from vkamp.run.accelerators import accelerator_view
 
 __all__ = ["check_types", "check_wide_operations", "small_types"]
@@ -69,7 +68,7 @@ _WIDE = {
 }
 
 
-def check_wide_operations(wide: Mapping[WideOperation, tuple[str, Span]], view: accelerator_view) -> None:
+def check_wide_operations(wide: Mapping[str, tuple[str, Span]], view: accelerator_view) -> None:
     """Raises ``UnsupportedFeatureError`` for an operation of 64-bit integers that the view's device has not."""
     info = view._info
     assert info is not None

@@ -26,7 +26,7 @@ from vkamp.ir.builtins import ATOMICS
 from vkamp.ir.nodes import Atomic, Barrier, Breakpoint, For, Kernel, Print, Subgroup, walk_statements
 from vkamp.ir.subgroups import OPERATIONS, SUBGROUPS, Operation
 from vkamp.ir.types import FLOAT16, FLOAT64, INT64, UINT32, UINT64, Scalar, Struct, Type, Vector, scalars_in
-from vkamp.ir.usage import WideOperation, memory_unit, types_in_use, wide_operations
+from vkamp.ir.usage import memory_unit, types_in_use, wide_operations
 from vkamp.ir.uses import subgroup_uses
 
 __all__ = ["emit"]
@@ -365,7 +365,8 @@ def _rows_of_four(kernel: Kernel) -> list[str]:
     return [b.name for b in kernel.buffers if b.name in wide and b.rank > 1 and isinstance(b.element, Scalar)]
 
 
-_WIDE_EXTENSIONS: dict[WideOperation, str] = {
+#: By the feature that a function of 64-bit integers needs.
+_WIDE_EXTENSIONS: dict[str, str] = {
     "int64_atomics": "GL_EXT_shader_atomic_int64",
     "shared_int64_atomics": "GL_EXT_shader_atomic_int64",
     "subgroup_extended_types": "GL_EXT_shader_subgroup_extended_types_int64",

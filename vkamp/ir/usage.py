@@ -5,17 +5,12 @@ C++ AMP's model: docs/conformance.md, section 4 (element types).
 
 from __future__ import annotations
 
-from typing import Literal
-
 from vkamp.errors import Span
 from vkamp.ir.access import own_nodes, typed_access
 from vkamp.ir.nodes import Atomic, BufferElement, Expr, Kernel, Place, Subgroup, root_of, walk_statements
 from vkamp.ir.types import INT64, UINT64, Scalar, Type, scalars_in
 
-__all__ = ["WideOperation", "memory_unit", "types_in_use", "wide_operations"]
-
-#: What devices may lack of integers of 64 bits though they compute with them.
-WideOperation = Literal["int64_atomics", "shared_int64_atomics", "subgroup_extended_types"]
+__all__ = ["memory_unit", "types_in_use", "wide_operations"]
 
 
 def types_in_use(kernel: Kernel) -> dict[Scalar, Span]:
@@ -48,14 +43,17 @@ def types_in_use(kernel: Kernel) -> dict[Scalar, Span]:
     return found
 
 
-def wide_operations(kernel: Kernel) -> dict[WideOperation, tuple[str, Span]]:
-    """The first function of each sort that takes integers of 64 bits: its text for people, and where."""
-    found: dict[WideOperation, tuple[str, Span]] = {}
+def wide_operations(kernel: Kernel) -> dict[str, tuple[str, Span]]:
+    """The first function of each sort that takes integers of 64 bits: its text for people, and where.
+
+    By the device's feature: one may lack it though it computes with such integers.
+    """
+    found: dict[str, tuple[str, Span]] = {}
     for function in (*kernel.functions, kernel.body):
         for statement in walk_statements(function.body):
             if isinstance(statement, Atomic) and statement.place.type in (INT64, UINT64):
                 in_buffer = isinstance(root_of(statement.place), BufferElement)
-                sort: WideOperation = "int64_atomics" if in_buffer else "shared_int64_atomics"
+                sort = "int64_atomics" if in_buffer else "shared_int64_atomics"
                 found.setdefault(sort, (f"`{statement.name}` of {statement.place.type}", statement.span))
             elif isinstance(statement, Subgroup) and statement.args and statement.args[0].type in (INT64, UINT64):
                 text = f"`amp.subgroup.{statement.name}` of {statement.args[0].type}"
