@@ -205,8 +205,8 @@ def test_properties(info):
     assert found.version >> 16 == 1
     assert (found.dedicated_memory == 0) == found.is_emulated
     # Kompute enables no features.
-    assert found.supports_double_precision == (info.engine == "vulkan" and "float64" in info.features)
-    assert not found.supports_limited_double_precision
+    assert found.supports_double_precision == (found.engine == "vulkan" and "float64" in info.features)
+    assert found.supports_limited_double_precision == found.supports_double_precision
     assert found.supports_cpu_shared_memory == (info.kind in ("cpu", "integrated"))
     assert found.limits == info.limits
     assert found != accelerator("cpu")
