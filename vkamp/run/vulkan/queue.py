@@ -494,9 +494,10 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
             if not frame.results:
                 self._submit_recorded()
             frame.waiters += 1
-            if self._poll:
-                self._frames.prepare()
         try:
+            if self._poll:
+                with device.lock:
+                    self._frames.prepare()
             self._frames.wait(frame, self._poll, device.check)
         except VulkanError as error:
             raise device.failed(error) from error
