@@ -9,7 +9,6 @@ more; for functions that it lacks, and exact ones, the table's, which may be off
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 from collections.abc import Callable
@@ -222,29 +221,9 @@ def measure(view: Any, name: str, points: int, seed: int) -> ulp.Measured:
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(description="Measures the errors of functions of float64.")
-    parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--points", type=int, default=100_000)
-    parser.add_argument("--accelerators", default="llvmpipe@vulkan")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(argv)
-    rows = {name: row for name, row in functions().items() if not options.names or name in options.names}
-    devices = options.accelerators.split(",")
-    print("| function | bound | " + " | ".join(f"{d}: worst ulp | at" for d in devices) + " |")
-    print("|---|---|" + "---|---|" * len(devices), flush=True)
-    is_good = True
-    for name, row in rows.items():
-        cells = []
-        for device in devices:
-            found = measure(amp.accelerator(device).default_view, name, options.points, options.seed)
-            at = ", ".join(f"{v:.17g}" for v in found.at)
-            wrong = "" if found.is_good else f" WRONG: {found.result:.17g} instead of {found.reference:.17g}"
-            cells.append(f"{found.ulp:.3g} | {at}{wrong}")
-            is_good &= found.is_good
-        assert row.double is not None
-        bound = f"{row.double.ulp:g}" if row.double.ulp is not None else "exact"
-        print(f"| {name} | {bound} | {' | '.join(cells)} |", flush=True)
-    return 0 if is_good else 1
+    bounds = {name: row.double.ulp for name, row in functions().items() if row.double is not None}
+    return ulp.table(argv, what="functions of float64", bounds=bounds, measure=measure, points=100_000,
+                     accelerators="llvmpipe@vulkan", digits=17)  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -111,11 +111,7 @@ _cache_lock = threading.Lock()
 
 def parallel_for_each(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
     """What stands behind the public function."""
-    view: accelerator_view | None
-    if len(args) > 2 and type(args[0]) is accelerator_view:
-        view, domain, rest = args[0], args[1], args[2:]
-    else:
-        view, domain, rest = forms.parse("parallel_for_each", args)
+    view, domain, rest = forms.parse("parallel_for_each", args)
     if not rest:
         tiling = domain_of(domain)
 
