@@ -77,6 +77,8 @@ if hasattr(os, "fork"):
     os.waitpid(child, 0)
 atexit.register(copy, "end")
 """
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=False)
+    # Python 3.12 and later warn of a fork beside threads, which is what this is about.
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", text]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     expected = ["here True", *(["child True"] if hasattr(os, "fork") else []), "end True"]
     assert (done.stdout.splitlines(), done.stderr) == (expected, "")

@@ -2,7 +2,7 @@
 
 Times are of one launch. Where it says so, the launches are waited for; otherwise it is the host's time until the call
 returns. The work by hand is one command buffer, submitted again, with the barriers that dependent launches need.
-Clocks are warm: each work is called for a while before its calls count.
+Clocks are warm: a GPU is kept busy before each work, and the work is called for a while before its calls count.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
+from tools.bench.heating import heater
 from tools.bench.kernels import increment
 from tools.bench.measure import Measurement, Options, check, child_json, warmly
 
@@ -156,7 +157,7 @@ class ByHand:
         return (time.perf_counter() - started) / self.count
 
 
-def _measure_here(path: str, runs: int) -> dict[str, Any]:
+def _measure_here(path: str, runs: int, heat: Callable[[], None] | None) -> dict[str, Any]:
     """In the child: seconds by name."""
     engines = {name: Vkamp(path, name) for name in ENGINES}
     for engine in engines.values():
@@ -169,7 +170,7 @@ def _measure_here(path: str, runs: int) -> dict[str, Any]:
     rows: dict[str, Any] = {}
 
     def add(name: str, times: int, works: Mapping[str, Callable[[], float]]) -> None:
-        for side, values in zip(works, warmly(times, *works.values()), strict=True):
+        for side, values in zip(works, warmly(times, *works.values(), heat=heat), strict=True):
             rows[f"{name}, {side}"] = values
 
     add("launch", runs, {name: engine.launch for name, engine in engines.items()})
@@ -189,4 +190,5 @@ def _measure_here(path: str, runs: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(_measure_here(sys.argv[1], int(sys.argv[2]))))
+    with heater(sys.argv[1]) as warmth:
+        print(json.dumps(_measure_here(sys.argv[1], int(sys.argv[2]), warmth)))

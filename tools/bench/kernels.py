@@ -53,3 +53,12 @@ def matrix_product(t_idx, a, b, c):
         t_idx.barrier.wait_with_tile_static_memory_fence()
     if c.extent.contains(t_idx.global_):
         c[t_idx] = total
+
+
+@amp.kernel
+def arithmetic(idx, values):
+    """Keeps a GPU busy."""
+    x = values[idx]
+    for _ in range(20_000):
+        x = x * 1.0000001 + 0.5
+    values[idx] = x

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from tools.bench.heating import heater
 from tools.bench.measure import Measurement, Options, check, child_json, warmly
 
 GROUP = "launch"
@@ -139,7 +140,7 @@ class RawKompute:
         self.manager.destroy()
 
 
-def _measure_here(accelerator: str, runs: int) -> dict[str, Any]:
+def _measure_here(accelerator: str, runs: int, heat: Callable[[], None] | None) -> dict[str, Any]:
     """In the child: seconds by name; Kompute's only on a Vulkan device."""
     vkamp = Vkamp(accelerator)
     if not accelerator.startswith("vulkan:"):
@@ -147,10 +148,10 @@ def _measure_here(accelerator: str, runs: int) -> dict[str, Any]:
         vkamp.check()
         return {WAITED: waited, ENQUEUED: enqueued, CHAINED: chained}
     kompute = RawKompute(accelerator, vkamp.spirv())
-    waited, raw, again = warmly(runs * 20, vkamp.launch_and_wait, kompute.launch_and_wait, kompute.evaluate_again)
-    enqueued, recorded, chained, raw_chained = warmly(
-        runs, vkamp.enqueue_many, kompute.record_many, vkamp.chain, kompute.chain
-    )
+    works = vkamp.launch_and_wait, kompute.launch_and_wait, kompute.evaluate_again
+    waited, raw, again = warmly(runs * 20, *works, heat=heat)
+    several = vkamp.enqueue_many, kompute.record_many, vkamp.chain, kompute.chain
+    enqueued, recorded, chained, raw_chained = warmly(runs, *several, heat=heat)
     vkamp.check()
     kompute.check()
     kompute.close()
@@ -166,4 +167,5 @@ def _measure_here(accelerator: str, runs: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(_measure_here(sys.argv[1], int(sys.argv[2]))))
+    with heater(sys.argv[1]) as warmth:
+        print(json.dumps(_measure_here(sys.argv[1], int(sys.argv[2]), warmth)))

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tools.bench import peers
+from tools.bench.heating import heater
 from tools.bench.measure import Measurement, Options, check, warmly
 from tools.bench.peers import Device
 
@@ -75,8 +76,9 @@ def _measure_here(peer: str, device: Device, runs: str) -> dict[str, Any]:
 
     timed(1, True)
     check(right(), f"a launch by {peer}")
-    (waited,) = warmly(40 * int(runs), lambda: timed(1, True))
-    enqueued, chained = warmly(int(runs), lambda: timed(FEW, False), lambda: timed(MANY, True))
+    with heater(f"vulkan:{device.index}") as heat:
+        (waited,) = warmly(40 * int(runs), lambda: timed(1, True), heat=heat)
+        enqueued, chained = warmly(int(runs), lambda: timed(FEW, False), lambda: timed(MANY, True), heat=heat)
     check(right(), f"{made} launches by {peer}")
     return {WAITED: waited, ENQUEUED: enqueued, CHAINED: chained}
 

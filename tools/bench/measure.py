@@ -73,15 +73,24 @@ def alternately(runs: int, *works: Callable[[], float]) -> list[tuple[float, ...
     return list(zip(*rows, strict=True))
 
 
-def warmly(runs: int, *works: Callable[[], float], seconds: float = 0.05, rounds: int = 3) -> list[tuple[float, ...]]:
+def warmly(
+    runs: int,
+    *works: Callable[[], float],
+    heat: Callable[[], object] | None = None,
+    seconds: float = 0.05,
+    rounds: int = 3,
+) -> list[tuple[float, ...]]:
     """As :func:`alternately`, for what a device does slower when it has just had nothing to do: in each of a few
     rounds a work is called for some `seconds`, and then as often as it counts, without a pause; one that keeps the
-    device busy for longer than ten times that is called once a round.
+    device busy for longer than ten times that is called once a round. `heat` comes before each of them: it keeps the
+    device busy until its clocks are up, which works that wait for each launch never do.
     """
     found: list[list[float]] = [[] for _ in works]
     for number in range(rounds):
         for work, values in zip(works, found, strict=True):
             count = runs // rounds + (number < runs % rounds)
+            if heat is not None:
+                heat()
             started = time.perf_counter()
             while True:
                 work()

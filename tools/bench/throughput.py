@@ -44,7 +44,7 @@ def copy(idx, source, target):
 
 @amp.kernel
 def partial_sums(t_idx, values, sums):
-    parts = amp.tile_static(TILE, amp.float32)
+    parts = amp.tile_static(32, amp.float32)
     step = t_idx.tile_dim0 * (sums.extent[0])
     total = amp.float4(0.0)
     count = values.extent[0]
@@ -58,16 +58,17 @@ def partial_sums(t_idx, values, sums):
         if i + 3 * step < count:
             total += values[i + 3 * step]
         i += 4 * step
-    parts[t_idx.local] = total.x + total.y + total.z + total.w
+    sum_of_subgroup = amp.subgroup.add(total.x + total.y + total.z + total.w)
+    if amp.subgroup.lane() == 0:
+        parts[amp.subgroup.id()] = sum_of_subgroup
     t_idx.barrier.wait_with_tile_static_memory_fence()
-    half = TILE // 2
-    while half > 0:
-        if t_idx.local[0] < half:
-            parts[t_idx.local] += parts[t_idx.local[0] + half]
-        t_idx.barrier.wait_with_tile_static_memory_fence()
-        half //= 2
-    if t_idx.local[0] == 0:
-        sums[t_idx.tile] = parts[0]
+    if amp.subgroup.id() == 0:
+        part = 0.0
+        if amp.subgroup.lane() < amp.subgroup.count():
+            part = parts[amp.subgroup.lane()]
+        sum_of_tile = amp.subgroup.add(part)
+        if amp.subgroup.lane() == 0:
+            sums[t_idx.tile] = sum_of_tile
 
 
 @amp.kernel

@@ -403,7 +403,7 @@ double precise_pow(double x, double y) {
     bool is_odd = is_whole && !is_large && floor(0.5lf * y) * 2.0lf != y;
     double sign = sign_of(x) != 0u && is_odd ? -1.0lf : 1.0lf;
     if (is_zero(x) || is_infinite(x)) {
-        return is_zero(x) != is_growing ? sign * double_infinity() : with_sign(0.0lf, sign);
+        return is_zero(x) != is_growing ? with_sign(double_infinity(), sign) : with_sign(0.0lf, sign);
     }
     if (sign_of(x) != 0u && !is_whole) {
         return double_not_a_number();
@@ -411,7 +411,7 @@ double precise_pow(double x, double y) {
     dvec2 logarithm = log_of(size);
     precise double estimate = logarithm.x * y;
     if (estimate > 720.0lf) {
-        return sign * double_infinity();
+        return with_sign(double_infinity(), sign);
     }
     if (estimate < -760.0lf) {
         return with_sign(0.0lf, sign);
@@ -1299,7 +1299,8 @@ double erfc_scaled(dvec2 x, out int exponent) {
     if (x.x > 28.0lf) {
         return 0.0lf;
     }
-    dvec2 size = pair_exp(-pair_multiply(x, x), exponent);
+    // Not the negative square: NVIDIA's compiler loses its lower part.
+    dvec2 size = pair_exp(pair_multiply(-x, x), exponent);
     precise double t = (x.x - 2.0lf) / (x.x + 2.0lf);
     precise double smooth_part = 1.2769783815525286lf + t * (-0.09276382658574601lf + t * (-0.1660303976152894lf
         + t * (0.16405128003344435lf + t * (-0.05422000099203184lf + t * (-0.008034015082556287lf
