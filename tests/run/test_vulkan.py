@@ -18,7 +18,7 @@ from vkamp.errors import AcceleratorRemovedError, AmpError, OutOfMemoryError, Un
 from vkamp.lang.region import ByteSet
 from vkamp.run.engine import Dispatch, Heap
 from vkamp.run.features import FEATURES
-from vkamp.run.vulkan.api import VulkanError
+from vkamp.run.vulkan.api import VulkanError, computing_family
 from vkamp.run.vulkan.engine import VulkanEngine, _open
 from vkamp.run.vulkan.free_list import FreeList
 from vkamp.run.vulkan.memory import Memory
@@ -787,3 +787,17 @@ def test_an_interruption_anywhere_loses_nothing(runner, at, monkeypatch):
     runner.launch("scale", [a, b], [2])
     np.testing.assert_array_equal(runner.read(a), np.arange(N) + 1 + enqueued)
     np.testing.assert_array_equal(runner.read(b), 2 * (np.arange(N) + 1 + enqueued))
+
+
+@pytest.mark.parametrize(
+    ("flags", "wanted"),
+    [
+        ([0b1111, 0b1100, 0b1110, 0b101100, 0b100001100], 2),  # an NVIDIA H200's
+        ([0b111], 0),
+        ([0b1100, 0b111, 0b1111], 1),
+        ([0b100, 0b1], None),
+        ([], None),
+    ],
+)
+def test_family_of_queues(flags, wanted):
+    assert computing_family(flags) == wanted

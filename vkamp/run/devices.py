@@ -555,13 +555,13 @@ def _describe(vk: Any, device: Any, index: int) -> DeviceInfo:
 
 
 def _timestamp_bits(vk: Any, device: Any) -> int:
-    """The valid bits of timestamps on the first family of queues that compute; 0 if there are no timestamps."""
+    """The valid bits of timestamps on every family of queues that compute; 0 if one has no timestamps."""
     count = vk.ffi.new("uint32_t*")
     vk.lib.vkGetPhysicalDeviceQueueFamilyProperties(device, count, vk.ffi.NULL)
     rows = vk.ffi.new("VkQueueFamilyProperties[]", max(1, count[0]))
     vk.lib.vkGetPhysicalDeviceQueueFamilyProperties(device, count, rows)
     families = (rows[i] for i in range(count[0]) if rows[i].queueFlags & vk.VK_QUEUE_COMPUTE_BIT)
-    return next((family.timestampValidBits for family in families), 0)
+    return min((family.timestampValidBits for family in families), default=0)
 
 
 def _text(vk: Any, chars: Any) -> str:

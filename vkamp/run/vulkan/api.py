@@ -8,7 +8,7 @@ interpreter's lock.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -17,7 +17,7 @@ from vkamp.run import devices
 from vkamp.run.engine import DeviceInfo
 from vkamp.run.features import FeatureChain, struct
 
-__all__ = ["LOST", "NEWEST", "Api", "VulkanError"]
+__all__ = ["LOST", "NEWEST", "Api", "VulkanError", "computing_family"]
 
 #: The newest version of Vulkan that is asked for.
 NEWEST = (1, 3, 0)
@@ -100,11 +100,22 @@ def _error_names(vk: Any) -> dict[int, str]:
     return {v: n for n in sorted(names, reverse=True) if isinstance(v := getattr(vk, n), int)}
 
 
+def computing_family(flags: Sequence[int]) -> int | None:
+    """Which of the queue families, by their ``VkQueueFlags``, to compute with; None if there is none.
+
+    One without graphics comes first: a launch takes 3 us less on NVIDIA's, and what a desktop draws does not stand
+    before it. Each that computes copies, too.
+    """
+    graphics, compute = 1, 2
+    families = [number for number, each in enumerate(flags) if each & compute]
+    return next((number for number in families if not flags[number] & graphics), families[0] if families else None)
+
+
 class Api:
     """An instance, and a logical device of it with its functions as attributes without ``vk``.
 
-    ``families``: the queue family, and the queues of it. ``has_budget``: the device can say what
-    memory is left.
+    ``family``, ``queues``: the queue family, and the queues of it. ``has_budget``: the device can say
+    what memory is left.
     """
 
     def __init__(self, info: DeviceInfo) -> None:
@@ -162,16 +173,16 @@ class Api:
         return min(same, key=lambda row: row[:2])[2]
 
     def _choose_family(self) -> tuple[int, int]:
-        """The first family of queues that compute: its number, and how many queues to make."""
+        """The family of the queues: its number, and how many queues to make."""
         count = self.ffi.new("uint32_t*")
         ask = self.vk.lib.vkGetPhysicalDeviceQueueFamilyProperties
         ask(self.physical, count, self.null)
         rows = self.ffi.new("VkQueueFamilyProperties[]", max(1, count[0]))
         ask(self.physical, count, rows)
-        for number in range(count[0]):
-            if rows[number].queueFlags & self.vk.VK_QUEUE_COMPUTE_BIT:
-                return number, min(rows[number].queueCount, _QUEUES)
-        raise AmpError("the device has no queue that computes")
+        number = computing_family([rows[n].queueFlags for n in range(count[0])])
+        if number is None:
+            raise AmpError("the device has no queue that computes")
+        return number, min(rows[number].queueCount, _QUEUES)
 
     def _create_device(self, extensions: frozenset[str], queues: int) -> Any:
         ffi, vk = self.ffi, self.vk
