@@ -110,8 +110,9 @@ def _table(rows: Sequence[Measurement]) -> list[str]:
                 if not row.values:
                     lines.append((f"  {row.name}", str(row.notes["missing"])))
                     continue
-                times = [_time(value) for value in (row.median, min(row.values), max(row.values))]
-                target = "" if row.target is None else _time(row.target)
+                shown = _ratio if row.is_ratio else _time
+                times = [shown(value) for value in (row.median, min(row.values), max(row.values))]
+                target = "" if row.target is None else shown(row.target)
                 verdict = {None: "", True: "met", False: "MISSED"}[row.met]
                 lines.append((f"  {row.name}", *times, target, verdict))
     # A reason in place of times widens no column.
@@ -124,6 +125,10 @@ def _table(rows: Sequence[Measurement]) -> list[str]:
         ).rstrip()
         for line in lines
     ]
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.2f} x"
 
 
 def _time(seconds: float) -> str:
@@ -165,14 +170,15 @@ def _version(package: str) -> str:
 
 
 def _record(row: Measurement) -> dict[str, Any]:
+    unit = "ratio" if row.is_ratio else "seconds"
     return {
         "group": row.group,
         "name": row.name,
         "accelerator": row.accelerator,
-        "median_seconds": round(row.median, 9) if row.values else None,
-        "target_seconds": row.target,
+        f"median_{unit}": round(row.median, 9) if row.values else None,
+        f"target_{unit}": row.target,
         "met": row.met,
-        "values_seconds": [round(value, 9) for value in row.values],
+        f"values_{unit}": [round(value, 9) for value in row.values],
         **row.notes,
     }
 

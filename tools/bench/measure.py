@@ -38,9 +38,10 @@ class Options:
 
 @dataclass(frozen=True)
 class Measurement:
-    """The times that one thing took, in seconds; `target` is the most that is acceptable, where there is such.
+    """The times that one thing took, in seconds, or with `is_ratio` multiples of what it is measured against; `target`
+    is the most that is acceptable, where there is such.
 
-    Without times it did not run, and the note `missing` says why.
+    Without values it did not run, and the note `missing` says why.
     """
 
     group: str
@@ -49,10 +50,11 @@ class Measurement:
     accelerator: str = ""
     target: float | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
+    is_ratio: bool = False
 
     @property
     def median(self) -> float:
-        """In seconds."""
+        """The values' median."""
         return statistics.median(self.values)
 
     @property

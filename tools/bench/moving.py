@@ -31,7 +31,7 @@ def negate(idx, values):
 
 
 def measure(options: Options) -> Iterator[Measurement]:
-    """One child process per Vulkan device. The measure of memory is a ratio, shown as if it were seconds."""
+    """One child process per Vulkan device."""
     for path in dict.fromkeys(path.partition("@")[0] for path in options.accelerators):
         if not path.startswith("vulkan:"):
             continue
@@ -39,10 +39,12 @@ def measure(options: Options) -> Iterator[Measurement]:
         rows = child_json("tools.bench.moving", path, str(options.runs), str(256 if gpu else 16))
         copies = sorted(rows["numpy: two copies"])[len(rows["numpy: two copies"]) // 2]
         for name, values in rows.items():
-            limit = copies / RATE if gpu and name.startswith("there") else None
             if name.startswith("memory"):
                 limit = MEMORY[name.rpartition(" ")[2]]
-            yield Measurement(GROUP, name, tuple(values), path, limit)
+                yield Measurement(GROUP, name, tuple(values), path, limit, is_ratio=True)
+            else:
+                limit = copies / RATE if gpu and name.startswith("there") else None
+                yield Measurement(GROUP, name, tuple(values), path, limit)
 
 
 class _Trip:

@@ -8,36 +8,32 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from vkamp.errors import CompileError, ShaderEditError, UnsupportedFeatureError
 from vkamp.lang.kernel import KernelFunction
 from vkamp.run.accelerators import accelerator, accelerator_view
 
-__all__ = ["Asked", "at_the_kernel", "decorator", "parse"]
+__all__ = ["at_the_kernel", "decorator", "parse"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Asked(NamedTuple):
-    """A launch's arguments, apart; ``rest`` is the kernel with its arguments, or empty."""
-
-    view: accelerator_view | None
-    domain: Any
-    rest: tuple[Any, ...]
-
-
-def parse(name: str, args: tuple[Any, ...]) -> Asked:
-    """Tells what leads the arguments of ``amp.NAME``: an accelerator_view or an accelerator, or the domain."""
-    view: accelerator_view | None = None
-    if args and isinstance(args[0], accelerator_view):
-        view, args = args[0], args[1:]
-    elif args and isinstance(args[0], accelerator):
-        view, args = args[0].default_view, args[1:]
-    if not args:
-        raise TypeError(f"{name} needs a domain: amp.extent(...) or extent.tile(...)")
-    return Asked(view, args[0], args[1:])
+def parse(name: str, args: tuple[Any, ...]) -> tuple[accelerator_view | None, Any, tuple[Any, ...]]:
+    """The arguments of ``amp.NAME``, apart: the accelerator_view that leads them, if there is one (or an accelerator),
+    the domain, and the kernel with its arguments, or nothing.
+    """
+    if args:
+        first = args[0]
+        if isinstance(first, accelerator_view):
+            if len(args) > 1:
+                return first, args[1], args[2:]
+        elif not isinstance(first, accelerator):
+            return None, first, args[1:]
+        elif len(args) > 1:
+            return first.default_view, args[1], args[2:]
+    raise TypeError(f"{name} needs a domain: amp.extent(...) or extent.tile(...)")
 
 
 def decorator(name: str, does: str, tells: str, run: Callable[[Any], T]) -> Callable[[Any], T]:

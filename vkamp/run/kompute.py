@@ -9,6 +9,7 @@ hangs on a :class:`Device`.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import weakref
 from collections import OrderedDict, deque
@@ -38,6 +39,8 @@ _PIPELINES = 1024
 #: A program as large as this takes a driver about a second to compile: SwiftShader 1.3 s for 38 KB, 4 s for 62 KB.
 _LONG_BYTES = 32 << 10
 _RECORDINGS = 64
+#: What a submission costs at least, on CPU drivers, and what is believed at most (seconds); an H200's costs 0.5 ms.
+_SUBMISSION = 1e-4, 1e-3
 _WORD = np.dtype(np.uint32)
 
 _NO_KP = (
@@ -223,6 +226,8 @@ class Device(BaseDevice[Slot]):
         # A CPU can't be lost; elsewhere every submission ends with a word that says so.
         self.needs_canary = info.kind != "cpu"
         self.running: dict[int, Submission] = {}
+        #: The seconds of the quickest submission that was waited for from its start.
+        self.quickest = math.inf
         self.budget = Budget(info, lambda: devices.free_memory(info))
         self.pool = Pool(min(POOL_CAPACITY, self.budget.capacity // 4))
         self._flags: deque[Slot] = deque()
@@ -234,6 +239,12 @@ class Device(BaseDevice[Slot]):
         self._dummy: Slot | None = None
         #: What is kept outside of the device, and holds objects of kp's.
         self.held: weakref.WeakSet[Held] = weakref.WeakSet()
+
+    @property
+    def submission_cost(self) -> float:
+        """What a submission itself costs, in seconds: no more than the quickest one took."""
+        least, most = _SUBMISSION
+        return min(max(self.quickest, least), most)
 
     # -- memory
 

@@ -34,8 +34,6 @@ _MAX_PENDING = 64
 _MAX_RUNNING = 32
 #: What is expected to take longer is polled, so that Ctrl-C and other threads work (seconds).
 _SHORT = 0.02
-#: Of a submission's time, what the submission itself costs (seconds).
-_OVERHEAD = 1e-4
 _BYTES_PER_SECOND = 4e9
 _FIRST_PAUSE, _LONGEST_PAUSE = 2e-5, 2e-3
 #: A lost device never writes the word that is polled; waiting inside kp then tells (seconds).
@@ -535,7 +533,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
             return True  # only what is waited for in one piece has times
         others = [s for s in self.device.running.values() if s is not submission]
         # To start many operations one by one takes as long as to wait for them, if they are short.
-        limit = max(_SHORT, _OVERHEAD * len(submission.dispatches))
+        limit = max(_SHORT, self.device.submission_cost * len(submission.dispatches))
         return sum([s.seconds() for s in (*others, submission)]) < limit
 
     def _operations(self, submission: Submission) -> list[Any]:
@@ -704,7 +702,9 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         tiles = sum(map(_tiles, head.dispatches))
         if not tiles:
             return
-        rate = max(seconds - _OVERHEAD, 1e-6) / tiles
+        if head.done:
+            self.device.quickest = min(self.device.quickest, seconds)
+        rate = max(seconds - self.device.submission_cost, 1e-6) / tiles
         for program in {each.program for each in head.dispatches}:
             known = program.seconds_per_tile
             # The first run may hold the driver's compilation; later ones forget a long run slowly.

@@ -444,7 +444,8 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         self, recorded: Recorded, held: object, pieces: int, slots: dict[int, int], later: list[Work] | None = None
     ) -> None:
         """Hands recorded work to the device; ``later`` stays pending. The others are the submission's."""
-        (pending, running, hazards), after = self._state, recorded.after
+        pending, running, hazards = self._state
+        after = recorded.after
         # What was waited for is over and visible.
         behind = bool(running) and (
             not recorded.follows_itself if hazards is after else hazards.access.conflicts(recorded.access)
@@ -458,11 +459,13 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
             after = hazards.and_then(after.access, after.computes, after.copies)
         self.device.busy[id(self)] = self
         self._state = _State(pending if later is None else later, [*running, submission], after)
-        statistics = self._statistics
-        statistics.submissions += 1
-        statistics.barriers += recorded.barriers + behind
-        statistics.dispatches += recorded.count
-        self._submit_recorded()
+        try:
+            self._submit_recorded()
+        finally:
+            statistics = self._statistics
+            statistics.submissions += 1
+            statistics.barriers += recorded.barriers + behind
+            statistics.dispatches += recorded.count
 
     def _submit_recorded(self) -> None:
         """Hands to the device what is recorded: usually nothing, unless Ctrl-C came between."""
