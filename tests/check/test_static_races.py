@@ -714,6 +714,34 @@ def told_by_a_container(t_idx, a, out):
 
 
 @left_open("values", LINE.tile(32), floats(1536), floats(1536))
+def places_told_by_a_container(t_idx, a, out):
+    """Each thread leaves the loop when its own element says so."""
+    values = amp.tile_static(35, amp.float32)
+    place = t_idx.local[0]
+    for _ in range(3):
+        if a[t_idx] > place:
+            break
+        place += 1
+    values[place] = a[t_idx]
+    t_idx.barrier.wait()
+    out[t_idx] = values[t_idx.local]
+
+
+@left_open("values", LINE.tile(32), floats(1536), floats(1536))
+def steps_told_by_a_container(t_idx, a, out):
+    """Each thread leaves out the steps that its own element says."""
+    values = amp.tile_static(35, amp.float32)
+    place = t_idx.local[0]
+    for _ in range(3):
+        if a[t_idx] > place:
+            continue
+        place += 1
+    values[place] = a[t_idx]
+    t_idx.barrier.wait()
+    out[t_idx] = values[t_idx.local]
+
+
+@left_open("values", LINE.tile(32), floats(1536), floats(1536))
 def fence_and_barrier_apart(t_idx, a, out):
     values = amp.tile_static(32, amp.float32)
     values[t_idx.local] = a[t_idx]

@@ -228,6 +228,22 @@ def test_push_words_are_those_that_are_used() -> None:
     ]
 
 
+@amp.kernel
+def keeps_vectors(t_idx, out):
+    three = amp.tile_static((3, 7), amp.float3)
+    two = amp.tile_static(5, amp.int2)
+    three[t_idx.local[0], 1] = amp.float3(1.0)
+    two[t_idx.local[0]] = amp.int2(2)
+    t_idx.barrier.wait()
+    out[t_idx] = three[0, 1].x + two[0].y
+
+
+def test_three_components_take_the_place_of_four() -> None:
+    out = amp.array_view(np.zeros(6, np.float32))
+    shown = keeps_vectors.inspect(amp.accelerator("reference"), out.extent.tile(3), out)
+    assert shown.shared_bytes == 3 * 7 * 16 + 5 * 8
+
+
 def test_push_words_beyond_the_limit_lie_in_a_buffer() -> None:
     program = PROGRAMS["push_spill"]
     shader = emit(program.kernel(), program.target)

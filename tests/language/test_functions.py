@@ -463,3 +463,41 @@ def test_functions_of_one_name(accelerator_view):
 
     k = np.arange(4)
     same(np.asarray(out), (4 * k + 2) * 100 + 2 * k)
+
+
+@amp.func
+def below(values, i):
+    """Two results that may be negative."""
+    low = values[i]
+    for k in range(3):
+        low -= k
+    return low, low - 1
+
+
+@amp.func
+def weighed(values, i):
+    total = 0
+    for k in range(3):
+        if k == 1 and values[i] > 0:
+            return values[i]
+        total += values[i] * k
+    return total
+
+
+@amp.kernel
+def divides_results(i, values, out):
+    one, other, third = 5, 7, 9
+    one, other = below(values, i)
+    third = weighed(values, i)
+    out[0, i[0]] = one // 3
+    out[1, i[0]] = other % 3
+    out[2, i[0]] = third // 4
+
+
+def test_results_are_not_taken_for_what_was_there_before(accelerator_view):
+    """Not negative before a call, the variables may be so behind it: a quotient is rounded down there."""
+    x = np.arange(-20, 21, dtype=I32)
+    values, out = amp.array_view(x), amp.array_view(np.zeros((3, x.size), I32))
+    amp.parallel_for_each(accelerator_view, values.extent, divides_results, values, out)
+    third = np.where(x > 0, x, 3 * x)
+    same(np.asarray(out), [(x - 3) // 3, (x - 4) % 3, third // 4])

@@ -649,6 +649,41 @@ def guarded_loads() -> Program:
     return Program(guarded_loads, (48, 32), (16, 16), whole)
 
 
+@program
+def computed_before_a_change() -> Program:
+    """Indices that come from a value that is the same for all threads, and is another one later."""
+
+    @amp.kernel
+    def computed_before_a_change(t_idx, values, out, n):
+        slots = amp.tile_static(16, amp.int32)
+        step = n + 1
+        place = t_idx.local[0] * step
+        slots[t_idx.local] = values[t_idx.tile_origin[0] + place % 16]
+        t_idx.barrier.wait()
+        step = n - 2
+        out[t_idx] = slots[(place + step) % 16] * 100 + place
+        t_idx.barrier.wait()
+        out[t_idx] += place + step
+
+    return Program(computed_before_a_change, (96,), (16,), (ints(96), ints(96)), args=(6,))
+
+
+@program
+def computed_from_one_value() -> Program:
+    """Indices that come from a value that is the same for all threads, and stays."""
+
+    @amp.kernel
+    def computed_from_one_value(t_idx, values, out, n):
+        slots = amp.tile_static(16, amp.int32)
+        step = n // 3 + 1
+        place = t_idx.local[0] * step
+        slots[t_idx.local] = values[t_idx.tile_origin[0] + place % 16]
+        t_idx.barrier.wait()
+        out[t_idx] = slots[(place + step) % 16] * 100 + place
+
+    return Program(computed_from_one_value, (96,), (16,), (ints(96), ints(96)), args=(7,))
+
+
 # -- what keeps its threads ----------------------------------------------------------------------------------------
 
 

@@ -16,7 +16,7 @@ from vkamp.lower import lanes_for
 
 GOLDEN = Path(__file__).with_name("golden")
 SHOWN = ("product", "scan", "kept_array", "uniform_exits", "divergent_exits", "guarded", "barrier_in_function")
-SHOWN += ("wide_product", "wide_stencil")
+SHOWN += ("wide_product", "wide_stencil", "computed_from_one_value")
 
 
 @pytest.fixture(autouse=True)

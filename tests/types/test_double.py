@@ -406,3 +406,19 @@ def test_supports_double_precision(accelerator):
     assert amp.accelerator("llvmpipe@vulkan").supports_double_precision
     assert not amp.accelerator("llvmpipe@kompute").supports_double_precision
     assert not amp.accelerator("swiftshader@vulkan").supports_double_precision
+
+
+@amp.kernel
+def halved(i, x, out, back):
+    half = amp.float16(x[i])
+    out[i] = half
+    back[i] = amp.float64(half) + amp.float64(amp.float16(x[i] * 0.5))
+
+
+def test_float16_and_back(typed):
+    x = np.concatenate([VALUES, RANDOM.normal(size=70) * 100, [65504.0, 65520.0, -7e4, 2.0**-24, 3.0e-8]])
+    (_, out, back) = in_every_form(typed, amp.extent(x.size), halved, x, np.zeros(x.size, np.float16), np.zeros(x.size))
+    with np.errstate(all="ignore"):
+        half = x.astype(np.float16)
+        identical(out, half)
+        identical(back, half.astype(F64) + (x * 0.5).astype(np.float16).astype(F64))
