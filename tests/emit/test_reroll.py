@@ -152,6 +152,14 @@ KEPT = {
         "a = n\nb = n\nfor k in amp.static_range(2):\n    if k == 0:\n        a = a + 1\n    else:\n        b = b + 1\n"
         "x[i] = a * b"
     ),
+    "one variable in some": (
+        "a = n + 1\nb = n * 2\nfor k in amp.static_range(3):\n    x[i + 8 * k] = (a, a, b)[k] * 5"
+    ),
+    "shared memory of another name": (
+        "s = amp.tile_static(4, amp.int32)\nr = amp.tile_static(4, amp.int32)\ns[t_idx.local] = n\n"
+        "r[t_idx.local] = n + 2\nt_idx.barrier.wait()\nfor k in amp.static_range(2):\n    if k == 0:\n"
+        "        x[i] += s[t_idx.local[0]]\n    else:\n        x[i] += r[t_idx.local[0]]"
+    ),
 }  # fmt: skip
 
 
