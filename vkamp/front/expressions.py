@@ -1,28 +1,25 @@
-"""Lowering of expressions: names, operators, comparisons, subscripts, attributes."""
+"""Lowering of expressions: names, operators, comparisons, index objects."""
 
 from __future__ import annotations
 
 import ast
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from typing import Any, Literal, NoReturn
 
 import numpy as np
 
 from vkamp.errors import Note, Span
-from vkamp.front import advice, convert, objects, vectors, views
+from vkamp.front import advice, convert, objects, vectors
 from vkamp.front.context import Context, Slot, expression
-from vkamp.front.names import attribute_of_object, constant_value
+from vkamp.front.names import constant_value
 from vkamp.front.signature import read_name
 from vkamp.front.values import (
     ArrayRef,
-    BarrierRef,
     BufferRef,
     Constant,
     Element,
-    FieldMethod,
-    Functor,
     Number,
     Object,
     ThreadRef,
@@ -31,12 +28,12 @@ from vkamp.front.values import (
     ViewRef,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.fences import FENCES
-from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Array, Scalar, Struct, Vector
+from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Scalar, Struct
 
-__all__ = ["binary", "select_element", "thread_index"]
+__all__ = ["ThreadKind", "binary", "thread_index", "thread_value"]
 
-_ThreadKind = Literal["global", "local", "tile", "tile_origin"]
+#: Which of a thread's indices.
+ThreadKind = Literal["global", "local", "tile", "tile_origin"]
 
 # -- literals and names --------------------------------------------------------------------------------------------
 
@@ -298,7 +295,7 @@ def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
         if isinstance(test, ir.Const):
             return Constant(not test.value)
         return Number(ir.Unary(span, BOOL, "not", test))
-    value = _thread_value(ctx, value, node)
+    value = thread_value(ctx, value, node)
     if isinstance(value, TupleValue) and value.kind != "tuple" and isinstance(node.op, (ast.USub, ast.UAdd)):
         zero = TupleValue(tuple(Constant(0) for _ in value.items), value.kind)
         op: ast.operator = ast.Sub() if isinstance(node.op, ast.USub) else ast.Add()
@@ -535,7 +532,7 @@ def _compare_two(
     if found is not None:
         return found
     name = _COMPARE[type(op)]
-    left, right = _thread_value(ctx, left, node), _thread_value(ctx, right, node)
+    left, right = thread_value(ctx, left, node), thread_value(ctx, right, node)
     if isinstance(left, TupleValue) or isinstance(right, TupleValue):
         return _compare_tuples(ctx, name, left, right, node)
     if isinstance(left, Object) and isinstance(right, Object) and name in ("eq", "ne"):
@@ -586,13 +583,13 @@ def _compare_tuples(ctx: Context, name: str, left: Value, right: Value, node: as
 # -- index objects -------------------------------------------------------------------------------------------------
 
 
-def thread_index(ctx: Context, kind: _ThreadKind, span: Span) -> TupleValue:
+def thread_index(ctx: Context, kind: ThreadKind, span: Span) -> TupleValue:
     """``t_idx.global_`` and its like."""
     items = tuple(Number(ir.ThreadIndex(span, INT32, kind, dim)) for dim in range(ctx.module.rank))
     return TupleValue(items, "index")
 
 
-def _thread_value(ctx: Context, value: Value, node: ast.AST) -> Value:
+def thread_value(ctx: Context, value: Value, node: ast.AST) -> Value:
     """A tiled index where an index is meant stands for its global index."""
     if isinstance(value, ThreadRef):
         return thread_index(ctx, "global", ctx.span(node))
@@ -610,7 +607,7 @@ _INDEX_OPS: dict[type[ast.operator], Any] = {
 
 def _index_arithmetic(ctx: Context, op: ast.operator, left: Value, right: Value, node: ast.AST) -> Value:
     """AMP's operators on index and extent: component by component, ``/`` and ``%`` truncate as in C."""
-    left, right = _thread_value(ctx, left, node), _thread_value(ctx, right, node)
+    left, right = thread_value(ctx, left, node), thread_value(ctx, right, node)
     kinds = (
         left.kind if isinstance(left, TupleValue) else "int",
         right.kind if isinstance(right, TupleValue) else "int",
@@ -667,304 +664,3 @@ def _component(ctx: Context, value: Value, node: ast.AST) -> ir.Expr:
         given = advice.with_article(convert.scalar_type(found))
         ctx.fail("VKA314", node, text=ctx.text(node), given=given, advice=help_text)
     return convert.convert(ctx, found, INT32, node)  # type: ignore[arg-type]
-
-
-# -- subscripts ----------------------------------------------------------------------------------------------------
-
-
-@expression(ast.Subscript)
-def _subscript(ctx: Context, node: ast.Subscript) -> Value:
-    owner, key = ctx.operands(node.value, node.slice)
-    owner = _thread_value(ctx, owner, node)
-    if isinstance(owner, TupleValue):
-        return _tuple_item(ctx, owner, key, node)
-    if isinstance(owner, Element) and isinstance(owner.place.type, Struct):
-        if isinstance(key, Object) and isinstance(key.value, str):
-            return field_of(ctx, owner.place, key.value, node)
-        _no_field(ctx, owner.place.type, ctx.text(node.slice), ctx.text(node.value), node)
-    if isinstance(owner, (BufferRef, ArrayRef)) and isinstance(key, Object) and isinstance(key.value, str):
-        _field_of_container(ctx, owner, key.value, node)
-    if isinstance(owner, BufferRef):
-        indices = _indices(ctx, key, node)
-        if len(indices) > owner.rank or (len(indices) < owner.rank and len(indices) != 1):
-            _rank_mismatch(ctx, node, owner, len(indices))
-        prefix = (*owner.prefix, *indices)
-        for dim, index in enumerate(indices):
-            if isinstance(index, ir.Const) and not 0 <= index.value < 1 << 31:
-                _outside(ctx, node, dim, int(index.value))
-        if len(prefix) < owner.param.rank:
-            return BufferRef(owner.param, prefix)
-        return Element(ir.BufferElement(ctx.span(node), owner.param.element, owner.param.name, prefix))
-    if isinstance(owner, ArrayRef):
-        return _array_item(ctx, owner, key, node)
-    if isinstance(owner, ViewRef):
-        return _view_item(ctx, owner, key, node)
-    if isinstance(owner, Object) and advice.is_host_object(owner.value):
-        ctx.host_object(owner.value, node.value)
-    help_text = "call it with ( )" if isinstance(owner, (Object, FieldMethod)) else "use it as it is"
-    if convert.vector(ctx, owner, node.value) is not None:
-        help_text = f"name a component: `{ctx.text(node.value)}.x`"
-    ctx.fail("VKA323", node, text=ctx.text(node.value), what=ctx.describe(owner), advice=help_text)
-
-
-def _outside(ctx: Context, node: ast.Subscript, dim: int, index: int) -> NoReturn:
-    """Raises the error for a constant subscript that no container has."""
-    text = ctx.text(node.value)
-    help_text = "subscripts run from 0 to 2147483647"
-    if index < 0:
-        help_text = f"negative subscripts do not wrap: write `{text}.extent[{dim}] - {-index}`"
-    ctx.fail("VKA324", node, index=index, place=f"dimension {dim} of `{text}`", advice=help_text)
-
-
-def _field_of_container(ctx: Context, owner: BufferRef | ArrayRef, name: str, node: ast.Subscript) -> NoReturn:
-    """``points["x"][i]``: numpy's way round."""
-    text = ctx.text(node.value)
-    help_text = f"subscript the element first: `{advice.subscript(ctx, text, owner)}.{name}`"
-    ctx.fail("VKA314", node.slice, text=ctx.text(node.slice), given="a string", advice=help_text)
-
-
-def _array_item(ctx: Context, owner: ArrayRef, key: Value, node: ast.Subscript) -> Value:
-    kind = owner.place.type
-    assert isinstance(kind, Array)
-    indices = _indices(ctx, key, node)
-    if len(indices) > owner.rank or (len(indices) < owner.rank and len(indices) != 1):
-        _rank_mismatch(ctx, node, owner, len(indices))
-    prefix = (*owner.prefix, *indices)
-    for dim, (index, size) in enumerate(zip(prefix, kind.shape, strict=False)):
-        if isinstance(index, ir.Const) and not 0 <= index.value < size:
-            help_text = "subscripts run from 0, and negative ones do not wrap"
-            ctx.fail("VKA324", node, index=index.value, place=f"dimension {dim} of size {size}", advice=help_text)
-    if len(prefix) < len(kind.shape):
-        return ArrayRef(owner.place, prefix)
-    return element_of(ir.ArrayElement(ctx.span(node), kind.element, owner.place, prefix))
-
-
-def _view_item(ctx: Context, owner: ViewRef, key: Value, node: ast.Subscript) -> Value:
-    indices = _indices(ctx, key, node)
-    if len(indices) != owner.rank and len(indices) != 1:
-        _rank_mismatch(ctx, node, owner, len(indices))
-    sizes = views.size_of(owner, ctx.span(node))
-    for dim, (index, size) in enumerate(zip(indices, sizes, strict=False)):
-        end = size.value if isinstance(size, ir.Const) else None
-        if isinstance(index, ir.Const) and (index.value < 0 or (end is not None and index.value >= end)):
-            place = f"dimension {dim} of `{ctx.text(node.value)}`"
-            help_text = "subscripts run from 0, and negative ones do not wrap"
-            ctx.fail("VKA324", node, index=index.value, place=place, advice=help_text)
-    if len(indices) < owner.rank:
-        return views.projection(owner, indices[0])
-    return Element(views.view_element(owner, indices, ctx.span(node)))
-
-
-def element_of(place: ir.Place) -> Value:
-    """A place as a value: an array in a struct is an array."""
-    return ArrayRef(place) if isinstance(place.type, Array) else Element(place)
-
-
-def _rank_mismatch(ctx: Context, node: ast.Subscript, owner: views.Memory, given: int) -> NoReturn:
-    text = ctx.text(node.value)
-    s, are = ("", "is") if given == 1 else ("s", "are")
-    help_text = f"write `{advice.subscript(ctx, text, owner)}`"
-    ctx.fail("VKA313", node, what=f"`{text}`", rank=owner.rank, given=given, s=s, are=are, advice=help_text)
-
-
-def _indices(ctx: Context, key: Value, node: ast.Subscript) -> tuple[ir.Expr, ...]:
-    """The subscript as integers: numbers, a tuple of numbers, an index object."""
-    key = _thread_value(ctx, key, node)
-    items = key.items if isinstance(key, TupleValue) else (key,)
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice] * len(items)
-    return tuple(convert.index_expr(ctx, item, part) for item, part in zip(items, parts, strict=True))
-
-
-def _tuple_item(ctx: Context, owner: TupleValue, key: Value, node: ast.Subscript) -> Value:
-    found = convert.number(ctx, key, node.slice)
-    if convert.scalar_type(found) == BOOL or (isinstance(found, Number) and not convert.scalar_type(found).is_integer):
-        convert.index_expr(ctx, found, node.slice)
-    size = len(owner.items)
-    if isinstance(found, Number) and isinstance(found.expr, ir.Const):
-        found = Constant(found.expr.value)
-    if isinstance(found, Constant):
-        if not isinstance(found.value, int) or not 0 <= found.value < size:
-            s = "" if size == 1 else "s"
-            ctx.fail("VKA325", node, text=ctx.text(node.value), index=found.value, size=size, s=s)
-        return owner.items[found.value]
-    return select_element(ctx, owner, found.expr, node)
-
-
-def select_element(ctx: Context, owner: TupleValue, index: ir.Expr, node: ast.Subscript) -> Value:
-    """A component chosen at run time."""
-    index = ctx.stable(index, "component") if contains_more_than_local(index) else index
-    assert isinstance(index.type, Scalar)
-    items = [convert.natural(ctx, convert.number(ctx, i, node), node) for i in owner.items]
-    if any(i.type != items[0].type for i in items):
-        convert.no_constant(ctx, Number(index), node.slice, "the subscript of a tuple of unlike items", "a value")
-    return Number(_choice(ctx.span(node), index, items, 0))
-
-
-#: Longer chains of choices are made as a tree: lavapipe loses those that are nested more than 80 deep.
-_LONGEST_CHAIN = 16
-
-
-def _choice(span: Span, index: ir.Expr, items: list[ir.Expr], first: int) -> ir.Expr:
-    """``items[index - first]``."""
-    assert isinstance(index.type, Scalar)
-    if len(items) > _LONGEST_CHAIN:
-        half = len(items) // 2
-        test = ir.Compare(span, BOOL, "lt", index, ir.Const(span, index.type, first + half))
-        low, high = _choice(span, index, items[:half], first), _choice(span, index, items[half:], first + half)
-        return ir.Select(span, low.type, test, low, high)
-    result = items[-1]
-    for k in range(len(items) - 2, -1, -1):
-        test = ir.Compare(span, BOOL, "eq", index, ir.Const(span, index.type, first + k))
-        result = ir.Select(span, result.type, test, items[k], result)
-    return result
-
-
-def contains_more_than_local(expr: ir.Expr) -> bool:
-    """Whether an expression is more than a read of one local."""
-    return not (isinstance(expr, ir.Load) and isinstance(expr.place, ir.Local))
-
-
-# -- attributes ----------------------------------------------------------------------------------------------------
-
-_THREAD_KINDS: dict[str, _ThreadKind] = {
-    "global_": "global", "local": "local", "tile": "tile", "tile_origin": "tile_origin",
-}  # fmt: skip
-
-
-@expression(ast.Attribute)
-def _attribute(ctx: Context, node: ast.Attribute) -> Value:
-    owner = ctx.expr(node.value)
-    name = node.attr
-    if isinstance(owner, ThreadRef):
-        return _thread_attribute(ctx, name, node)
-    if isinstance(owner, BarrierRef):
-        if name in FENCES and FENCES[name].waits:
-            return FieldMethod(owner, name)
-        waits = [n for n, row in FENCES.items() if row.waits]
-        _no_attribute(ctx, node, "a barrier", waits)
-    if isinstance(owner, Object):
-        return attribute_of_object(ctx, owner, name, node)
-    if isinstance(owner, (BufferRef, ArrayRef, ViewRef)):
-        return _container_attribute(ctx, owner, name, node)
-    if isinstance(owner, TupleValue) and owner.kind != "tuple":
-        if name == "rank":
-            return Constant(len(owner.items))
-        if owner.kind == "extent" and name in ("size", "contains"):
-            return FieldMethod(owner, name)
-    if isinstance(owner, Element) and isinstance(owner.place.type, Struct):
-        if owner.place.type.field(name) is None:
-            found = objects.struct_attribute(ctx, owner, name, node)
-            if found is not None:
-                return found
-        return field_of(ctx, owner.place, name, node)
-    vector = convert.vector(ctx, owner, node.value)
-    if vector is not None:
-        assert isinstance(vector.type, Vector)
-        return vectors.attribute(ctx, owner, vector.type, name, node)
-    if isinstance(owner, Functor):
-        return objects.functor_attribute(ctx, owner, name, node)
-    _no_attribute(
-        ctx, node, ctx.describe(owner), _ATTRIBUTES.get(owner.kind, ()) if isinstance(owner, TupleValue) else ()
-    )
-
-
-_ATTRIBUTES = {"index": ("rank",), "extent": ("rank", "size", "contains")}
-
-#: What other libraries call it, and what is written here.
-_HABITS = {
-    "shape": ".extent", "size": ".extent.size()", "ndim": ".rank", "len": ".extent[0]", "item": "[...]",
-}  # fmt: skip
-
-
-def _no_attribute(
-    ctx: Context, node: ast.Attribute, owner: str, known: Iterable[str], habits: Mapping[str, str] | None = None
-) -> NoReturn:
-    text = ctx.text(node.value)
-    known = list(known)
-    if known:
-        help_text = advice.attribute(text, node.attr, known, habits)
-    elif node.attr == "astype":
-        help_text = f"write the type's name: `amp.float32({text})`"
-    else:
-        help_text = "use the value itself"
-    ctx.fail("VKA206", node, owner=owner, name=node.attr, advice=help_text)
-
-
-def _thread_attribute(ctx: Context, name: str, node: ast.Attribute) -> Value:
-    module = ctx.module
-    span = ctx.span(node)
-    if module.tile is None:
-        if name == "rank":
-            return Constant(module.rank)
-        if name == "barrier":
-            ctx.fail("VKA600", node)
-        if name in _THREAD_KINDS or name.startswith("tile"):
-            ctx.fail("VKA501", node, text=ctx.text(node), index=ctx.text(node.value))
-        _no_attribute(ctx, node, "an index", ("rank",), _axes(module.rank, ""))
-    if name in _THREAD_KINDS:
-        return thread_index(ctx, _THREAD_KINDS[name], span)
-    if name == "barrier":
-        return BarrierRef()
-    if name == "tile_extent":
-        return TupleValue(tuple(Constant(n) for n in module.tile), "extent")
-    if name == "rank":
-        return Constant(module.rank)
-    for dim, size in enumerate(module.tile):
-        if name == f"tile_dim{dim}":
-            return Constant(size)
-    known = [*_THREAD_KINDS, "barrier", "tile_extent", "rank", *(f"tile_dim{d}" for d in range(module.rank))]
-    _no_attribute(ctx, node, f"a tiled_index of rank {module.rank}", known, _axes(module.rank, ".global_"))
-
-
-def _axes(rank: int, owner: str) -> dict[str, str]:
-    """x is the last dimension, as in shading languages."""
-    return {axis: f"{owner}[{rank - 1 - k}]" for k, axis in enumerate("xyz"[:rank])}
-
-
-_HOST_ONLY = (
-    "copy_to", "synchronize", "synchronize_async", "synchronize_to", "refresh", "discard_data", "data",
-    "accelerator_view", "associated_accelerator_view", "source_accelerator_view", "cpu_access_type", "get_ref",
-)  # fmt: skip
-
-
-def _container_attribute(ctx: Context, owner: views.Memory, name: str, node: ast.Attribute) -> Value:
-    span = ctx.span(node)
-    if isinstance(owner, ArrayRef) and isinstance(owner.place.type, Array):
-        kind = owner.place.type
-        if kind.shape == () and isinstance(kind.element, Struct):
-            return field_of(ctx, ir.ArrayElement(span, kind.element, owner.place, ()), name, node)
-        if kind.shape == () and isinstance(kind.element, Vector):
-            element = Element(ir.ArrayElement(span, kind.element, owner.place, ()))
-            return vectors.attribute(ctx, element, kind.element, name, node)
-    if name == "extent":
-        return views.extent_value(owner, span)
-    if name == "rank":
-        return Constant(owner.rank)
-    if name == "dtype":
-        return _dtype_object(views.element_type(owner))
-    if name in views.METHODS and owner.rank:
-        return FieldMethod(owner, name)
-    if name in _HOST_ONLY and not isinstance(owner, ArrayRef):
-        ctx.fail("VKA208", node, name=f"{ctx.text(node.value)}.{name}")
-    _no_attribute(ctx, node, ctx.describe(owner), ("extent", "rank", "dtype"), _HABITS)
-
-
-def _dtype_object(kind: Any) -> Value:
-    return Object(kind.dtype.type if isinstance(kind, Scalar) else kind.dtype)
-
-
-def _no_field(ctx: Context, kind: Struct, name: str, owner: str, node: ast.AST) -> NoReturn:
-    known = [f.name for f in kind.fields]
-    fields = f"its fields are {', '.join(f'`{n}`' for n in known)}"
-    close = advice.near(name, known)
-    ctx.fail("VKA312", node, name=name, advice=f"did you mean `{owner}.{close}`? {fields}" if close else fields)
-
-
-def field_of(ctx: Context, place: ir.Place, name: str, node: ast.AST) -> Value:
-    """A member of a struct in place."""
-    assert isinstance(place.type, Struct)
-    member = place.type.field(name)
-    if member is None:
-        owner = node.value if isinstance(node, (ast.Attribute, ast.Subscript)) else node
-        _no_field(ctx, place.type, name, ctx.text(owner), node)
-    return element_of(ir.FieldOf(ctx.span(node), member.type, place, name))

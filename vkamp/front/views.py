@@ -312,7 +312,7 @@ def _needs_one_dimension(ctx: Context, view: Memory, name: str, node: ast.Call) 
 
 def _reinterpret_as(ctx: Context, view: Memory, dtype: Value, node: ast.Call) -> ReinterpretedView:
     # Types are resolved where arrays are declared; that module imports this one.
-    from vkamp.front.statements import element_dtype
+    from vkamp.front.assignments import element_dtype
 
     _needs_one_dimension(ctx, view, "reinterpret_as", node)
     kind = element_dtype(ctx, dtype, node.args[0])

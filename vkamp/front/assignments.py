@@ -1,0 +1,644 @@
+"""Lowering of assignments: to variables, elements and tuples, of arrays and functions that a kernel declares."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from vkamp.errors import Note, Span
+from vkamp.front import advice, closures, convert, vectors, views
+from vkamp.front.calls import NUMPY_TYPES, check_writable, fixed_place, marked_name, wrong_count
+from vkamp.front.context import Context, Slot, contains_load
+from vkamp.front.expressions import binary, thread_index
+from vkamp.front.signature import struct_name
+from vkamp.front.subscripts import element_of
+from vkamp.front.values import (
+    ArrayRef,
+    BarrierRef,
+    BufferRef,
+    Closure,
+    Constant,
+    Element,
+    Nothing,
+    Number,
+    Object,
+    ThreadRef,
+    TupleValue,
+    Value,
+    ViewRef,
+    view_parts,
+)
+from vkamp.ir import nodes as ir
+from vkamp.ir.types import BOOL, INT32, SCALARS, Array, Scalar, Struct, Type, Vector, from_dtype
+
+__all__ = ["ann_assign", "assign", "aug_assign", "changes_kind", "define", "element_dtype"]
+
+#: Bytes of a private array: each thread has its own, and no device has room for more.
+_PRIVATE_LIMIT = 1 << 19
+
+
+def assign(ctx: Context, node: ast.Assign) -> None:
+    """``target = value``, also of arrays and functions that are declared so."""
+    if _declares_array(ctx, node):
+        return
+    if _defines_function(ctx, node):
+        return
+    if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and node.targets[0].id not in ctx.slots:
+        ctx.result = (node.value, node.targets[0].id)
+    value = ctx.expr(node.value)
+    if isinstance(value, Nothing):
+        ctx.fail("VKA223", node.value, text=ctx.text(node.value))
+    if len(node.targets) > 1:
+        value = _settle(ctx, value)
+        if isinstance(value, Number) and contains_load(value.expr) and _is_fresh(ctx, value.expr):
+            # The first target must not take a call's result for itself: the others read it too.
+            value = Number(ctx.temporary("value", value.expr), value.weak, value.double)
+    for target in node.targets:
+        _store(ctx, target, value, node.value, node)
+
+
+def ann_assign(ctx: Context, node: ast.AnnAssign) -> None:
+    """``name: type = value``."""
+    annotation, text = ctx.text(node.annotation), ctx.text(node.target)
+    if not isinstance(node.target, ast.Name):
+        help_text = f"write `{text} = {ctx.text(node.value) if node.value else '...'}`"
+        ctx.fail("VKA109", node, what=f"`{text}` has a type already, and no other can be declared", advice=help_text)
+    if node.value is None:
+        help_text = f"write `{text}: {annotation} = ...`, or leave the type to the first assignment"
+        ctx.fail("VKA109", node, what=f"`{text}` is declared without a value", advice=help_text)
+    declared = ctx.expr(node.annotation)
+    kind = _scalar_type(declared) or _vector_type(declared)
+    if kind is None:
+        _no_type(ctx, declared, node.annotation)
+    value = ctx.expr(node.value)
+    expr = convert.assignable(ctx, value, kind, node.value, f"`{node.target.id}`")
+    _store_name(ctx, node.target, Number(expr), node.value, node)
+
+
+def _no_type(ctx: Context, value: Value, node: ast.expr) -> NoReturn:
+    """Raises the error for something that is no type of the language, or one that only some devices have."""
+    text = ctx.text(node)
+    dtype = _dtype_of(value)
+    if dtype is None:
+        ctx.fail("VKA110", node, text=text)
+    raise advice.refused_dtype(dtype, ctx.span(node), text)
+
+
+def _dtype_of(value: Value) -> np.dtype[Any] | None:
+    """The dtype that a name, a type or a dtype stands for."""
+    found = value.value if isinstance(value, Object) else None
+    if isinstance(found, type) and issubclass(found, np.generic) and found not in NUMPY_TYPES:
+        return None
+    try:
+        return np.dtype(found) if isinstance(found, (str, type, np.dtype)) else None
+    except TypeError:
+        return None
+
+
+_ANNOTATIONS: dict[Any, Scalar] = {
+    int: SCALARS["int32"], float: SCALARS["float32"], bool: BOOL, np.bool_: BOOL,
+    **{t.dtype.type: t for t in SCALARS.values() if t != BOOL},
+}  # fmt: skip
+
+
+def _scalar_type(value: Value) -> Scalar | None:
+    if isinstance(value, Object) and isinstance(value.value, type):
+        return _ANNOTATIONS.get(value.value)
+    return None
+
+
+def _vector_type(value: Value) -> Vector | None:
+    return vectors.type_of_class(value.value) if isinstance(value, Object) else None
+
+
+def aug_assign(ctx: Context, node: ast.AugAssign) -> None:
+    """``target += value`` and its kin."""
+    target: ast.expr = node.target
+    owner = ctx.expr(target)
+    if isinstance(owner, ArrayRef) and isinstance(owner.place.type, Array) and owner.place.type.shape == ():
+        kind = owner.place.type.element
+        owner = Element(ir.ArrayElement(ctx.span(target), kind, owner.place, ()))
+    if isinstance(owner, (TupleValue, ThreadRef)):
+        _aug_tuple(ctx, node, owner)
+        return
+    if isinstance(owner, (Constant, Number)) and isinstance(target, ast.Name):
+        _not_assignable(ctx, target)
+    if not isinstance(owner, Element):
+        convert.no_number(ctx, owner, target)
+    place = fixed_place(ctx, owner.place)
+    _check_target(ctx, place, target)
+    span = ctx.span(node)
+    old: Value = Element(place)
+    before = len(ctx.block)
+    right = ctx.expr(node.value)
+    if ctx.has_effects(before) and isinstance(place.type, (Scalar, Vector)):
+        old = Number(ctx.temporary("before", ir.Load(span, place.type, place), before))
+    result = binary(ctx, node.op, old, right, node, target, node.value)
+    first = _first_span(ctx, target)
+    statement = f"{ctx.text(target)} = "
+    expr = convert.assignable(ctx, result, place.type, _result_node(node), _target_text(ctx, target), first, statement)
+    ctx.emit(ir.Assign(span, place, expr, update=True))
+
+
+def _result_node(node: ast.AugAssign) -> ast.expr:
+    """The binary expression that the statement stands for, for messages."""
+    return ast.copy_location(ast.BinOp(node.target, node.op, node.value), node)
+
+
+def _aug_tuple(ctx: Context, node: ast.AugAssign, owner: Value) -> None:
+    if not isinstance(node.target, ast.Name) or isinstance(owner, ThreadRef):
+        _not_assignable(ctx, node.target)
+    right = ctx.expr(node.value)
+    result = binary(ctx, node.op, owner, right, node, node.value, node.value)
+    _store_name(ctx, node.target, result, node.value, node)
+
+
+def _store(ctx: Context, target: ast.expr, value: Value, value_node: ast.expr, node: ast.stmt) -> None:
+    if isinstance(target, ast.Name):
+        _store_name(ctx, target, value, value_node, node)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        _unpack(ctx, target, value, value_node, node)
+    elif isinstance(target, (ast.Subscript, ast.Attribute)):
+        _store_place(ctx, target, value, value_node, node)
+    else:
+        ctx.refuse(target)
+
+
+def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Value, value_node: ast.expr, node: ast.stmt) -> None:
+    for part in target.elts:
+        if isinstance(part, ast.Starred):
+            ctx.refuse(part)
+    if isinstance(value, ThreadRef):
+        value = thread_index(ctx, "global", ctx.span(value_node))
+    if not isinstance(value, TupleValue):
+        ctx.fail("VKA328", value_node, text=ctx.text(value_node), what=ctx.describe(value))
+    if len(value.items) != len(target.elts):
+        values, targets = len(value.items), len(target.elts)
+        s, t = "" if values == 1 else "s", "" if targets == 1 else "s"
+        ctx.fail("VKA329", target, targets=targets, values=values, s=s, t=t)
+    items = _settle_items(ctx, value.items, [_stored_place(ctx, t) for t in target.elts])
+    parts = (
+        value_node.elts
+        if isinstance(value_node, ast.Tuple) and len(value_node.elts) == len(target.elts)
+        else [value_node] * len(target.elts)
+    )
+    for item, inner, part in zip(items, target.elts, parts, strict=True):
+        _store(ctx, inner, item, part, node)
+
+
+def _stored_place(ctx: Context, target: ast.expr) -> tuple[ir.Place, ...] | None:
+    """The locals that an assignment to a target changes; ``None`` for memory, which anything may read."""
+    if isinstance(target, ast.Name):
+        slot = ctx.slots.get(target.id)
+        return () if slot is None else _places_of(slot.value)
+    if isinstance(target, (ast.Tuple, ast.List)):
+        parts = [_stored_place(ctx, t) for t in target.elts]
+        return None if None in parts else tuple(p for part in parts for p in part or ())
+    return None
+
+
+def _places_of(value: Value) -> tuple[ir.Place, ...]:
+    if isinstance(value, TupleValue):
+        return tuple(p for item in value.items for p in _places_of(item))
+    if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
+        return tuple(p.place for p in view_parts(value) if isinstance(p, ir.Load))
+    return (value.place,) if isinstance(value, Element) else ()
+
+
+def _settle_items(
+    ctx: Context, items: tuple[Value, ...], targets: Sequence[tuple[ir.Place, ...] | None]
+) -> list[Value]:
+    """Keeps those values first that an assignment to an earlier target would change."""
+    out: list[Value] = []
+    changed: set[ir.Place] = set()
+    memory = False
+    for item, target in zip(items, targets, strict=True):
+        out.append(_settle(ctx, item) if _depends_on(item, changed, memory) else item)
+        if target is None:
+            memory = True
+        else:
+            changed.update(target)
+    return out
+
+
+def _depends_on(value: Value, places: set[ir.Place], memory: bool) -> bool:
+    """Whether a value reads one of some locals, or, with ``memory``, anything but locals."""
+    if isinstance(value, TupleValue):
+        return any(_depends_on(item, places, memory) for item in value.items)
+    if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
+        return any(_depends_on(Number(part), places, memory) for part in view_parts(value))
+    if isinstance(value, Element):
+        inside = value.place in places or ir.root_of(value.place) in places
+        return inside or (memory and not isinstance(value.place, ir.Local))
+    if not isinstance(value, Number):
+        return False
+    loads = [n.place for n in ir.walk(value.expr) if isinstance(n, ir.Load)]
+    return any(p in places or ir.root_of(p) in places or (memory and not isinstance(p, ir.Local)) for p in loads)
+
+
+def _settle(ctx: Context, value: Value) -> Value:
+    """The value as it is now, before assignments change what it reads."""
+    if isinstance(value, TupleValue):
+        return TupleValue(tuple(_settle(ctx, i) for i in value.items), value.kind)
+    if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
+        return views.stable_view(ctx, value, "value")
+    if isinstance(value, Element):
+        place = value.place
+        load = ctx.temporary("value", ir.Load(place.span, place.type, place))
+        if isinstance(place.type, Struct):
+            assert isinstance(load, ir.Load)
+            return Element(load.place)
+        return Number(load)
+    if isinstance(value, Number) and contains_load(value.expr) and not _is_fresh(ctx, value.expr):
+        return Number(ctx.temporary("value", value.expr), value.weak, value.double)
+    return value
+
+
+def _is_fresh(ctx: Context, expr: ir.Expr) -> bool:
+    """Whether an expression reads a local that no Python name stands for."""
+    return (
+        isinstance(expr, ir.Load)
+        and isinstance(expr.place, ir.Local)
+        and not any(isinstance(s.value, Element) and s.value.place == expr.place for s in ctx.slots.values())
+    )
+
+
+def _store_place(
+    ctx: Context,
+    target: ast.Subscript | ast.Attribute,
+    value: Value,
+    value_node: ast.expr,
+    node: ast.stmt,
+) -> None:
+    before = len(ctx.block)
+    owner = ctx.expr(target)
+    if len(ctx.block) > before and isinstance(value, Number) and contains_load(value.expr):
+        value = Number(ctx.temporary("value", value.expr, before), value.weak, value.double)
+    if isinstance(owner, ArrayRef) and isinstance(owner.place.type, Array) and owner.place.type.shape == ():
+        owner = element_of(ir.ArrayElement(ctx.span(target), owner.place.type.element, owner.place, ()))
+    if isinstance(owner, (BufferRef, ArrayRef, ViewRef)):
+        _no_element(ctx, owner, target)
+    if not isinstance(owner, Element):
+        _not_assignable(ctx, target)
+    _check_target(ctx, owner.place, target)
+    what = _target_text(ctx, target)
+    expr = convert.assignable(ctx, value, owner.place.type, value_node, what)
+    ctx.emit(ir.Assign(ctx.span(node), owner.place, expr))
+
+
+def _no_element(ctx: Context, owner: views.Memory, target: ast.Subscript | ast.Attribute) -> NoReturn:
+    text = ctx.text(target)
+    rank = owner.rank
+    if isinstance(target, ast.Subscript) and (isinstance(owner, ViewRef) or owner.prefix):
+        # The subscripts that are there, and those that are missing.
+        there = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+        names = "ijklmn"[:rank]
+        help_text = f"{ctx.text(target.value)}[{', '.join((*map(ctx.text, there), *names))}]"
+    else:
+        help_text = advice.subscript(ctx, text, owner)
+    ctx.fail("VKA330", target, text=text, what=ctx.describe(owner), advice=f"take one element: `{help_text}`")
+
+
+def _check_target(ctx: Context, place: ir.Place, target: ast.expr) -> None:
+    root = ir.root_of(place)
+    if isinstance(root, ir.Local) and root.variable in ctx.module.prologue_variables:
+        # A struct that the launch handed over: of the kernel, or captured.
+        _not_assignable(ctx, target)
+    if isinstance(root, ir.Local) and root.variable.name in ctx.fixed:
+        text = ctx.text(target)
+        why, help_text = "the function has a copy of it", "return the new value, and assign it where it is called"
+        ctx.fail("VKA209", target, text=text, why=why, advice=help_text)
+    check_writable(ctx, place, target)
+
+
+def _target_text(ctx: Context, target: ast.expr) -> str:
+    return f"`{ctx.text(target)}`"
+
+
+def _first_span(ctx: Context, target: ast.expr) -> Span | None:
+    slot = ctx.slots.get(target.id) if isinstance(target, ast.Name) else None
+    return slot.span if slot is not None else None
+
+
+def _not_assignable(ctx: Context, target: ast.expr) -> NoReturn:
+    text = ctx.text(target)
+    slot = ctx.slots.get(target.id) if isinstance(target, ast.Name) else None
+    value = slot.value if slot is not None else None
+    why, help_text = (
+        "the launch hands it over by value",
+        f"copy it to a variable of another name: `new_{text} = {text}`",
+    )
+    if isinstance(value, BufferRef):
+        why, help_text = (
+            "it is a container",
+            f"store into its elements: `{advice.subscript(ctx, text, value)} = ...`",
+        )
+    elif isinstance(value, ThreadRef):
+        why, help_text = "it is the thread's index", f"use a variable of another name: `i = {text}[0]`"
+    elif isinstance(value, Object):
+        why, help_text = "the launch hands it over", "use a variable of another name"
+    elif not isinstance(target, ast.Name):
+        why, help_text = "it is read-only", "copy it to a variable, and change that"
+    elif slot is not None and slot.kind != "parameter":
+        why, help_text = "it is known at compile time", "use a variable of another name"
+    ctx.fail("VKA209", target, text=text, why=why, advice=help_text)
+
+
+def _store_name(ctx: Context, target: ast.Name, value: Value, value_node: ast.expr, node: ast.stmt) -> None:
+    name = target.id
+    slot = ctx.slots.get(name)
+    if slot is not None and slot.kind == "parameter":
+        _not_assignable(ctx, target)
+    if isinstance(value, Nothing):
+        ctx.fail("VKA223", value_node, text=ctx.text(value_node))
+    if isinstance(value, (Number, Element, Constant)):
+        _store_variable(ctx, target, slot, value, value_node, node)
+    elif isinstance(value, TupleValue):
+        _store_tuple(ctx, target, slot, value, value_node, node)
+    else:
+        _store_alias(ctx, target, slot, value, value_node)
+    if ctx.assigned is not None:
+        ctx.assigned.add(name)
+
+
+def _store_variable(
+    ctx: Context,
+    target: ast.Name,
+    slot: Slot | None,
+    value: Number | Element | Constant,
+    value_node: ast.expr,
+    node: ast.stmt,
+) -> None:
+    name = target.id
+    if slot is None and isinstance(value, Constant) and ctx.depth == 0 and name in ctx.once:
+        # Assigned once, at the top level, with a constant: C++'s `const int`.
+        ctx.slots[name] = Slot(value, ctx.span(node), "constant")
+        return
+    if slot is None and ctx.made is value_node:
+        # A constructor: the variable that it made is this one.
+        ctx.slots[name] = Slot(value, ctx.span(node))
+        return
+    if slot is None:
+        kind = _type_of(ctx, value, value_node)
+        variable = ctx.new_variable(name, kind, ctx.span(node))
+        slot = Slot(Element(ir.Local(ctx.span(target), kind, variable)), ctx.span(node))
+        ctx.slots[name] = slot
+    if not isinstance(slot.value, Element) or slot.kind != "variable":
+        changes_kind(ctx, target, slot, value)
+    place = slot.value.place
+    expr = convert.assignable(ctx, value, place.type, value_node, f"`{name}`", slot.span)
+    assert isinstance(place, ir.Local)
+    if not _redirect_result(ctx, expr, place):
+        ctx.emit(ir.Assign(ctx.span(node), ir.Local(ctx.span(target), place.type, place.variable), expr))
+
+
+def _type_of(ctx: Context, value: Number | Element | Constant, node: ast.expr) -> Type:
+    if isinstance(value, Element) and isinstance(value.place.type, Struct):
+        return value.place.type
+    vector = convert.vector(ctx, value, node)
+    if vector is not None:
+        return vector.type
+    return convert.scalar_type(convert.number(ctx, value, node))
+
+
+def _redirect_result(ctx: Context, expr: ir.Expr, place: ir.Local) -> bool:
+    """``x = call()``: the call's result goes to ``x`` itself, not through a temporary."""
+    if not (isinstance(expr, ir.Load) and isinstance(expr.place, ir.Local) and ctx.block):
+        return False
+    temporary, last = expr.place.variable, ctx.block[-1]
+    if not _is_fresh(ctx, expr) or temporary.type != place.type:
+        return False
+    if isinstance(last, ir.Atomic) and last.result == temporary and last.expected != place:
+        ctx.block[-1] = ir.Atomic(last.span, last.name, last.place, last.args, place.variable, last.expected)
+    elif isinstance(last, ir.Call) and last.results == (temporary,):
+        ctx.block[-1] = ir.Call(last.span, last.function, last.args, (place.variable,))
+    elif isinstance(last, ir.Claim) and last.variable == temporary:
+        ctx.block[-1] = ir.Claim(last.span, place.variable, last.value)
+    elif isinstance(last, ir.Subgroup) and last.result == temporary:
+        ctx.block[-1] = ir.Subgroup(last.span, last.name, last.args, place.variable)
+    else:
+        return False
+    ctx.variables.remove(temporary)
+    ctx.taken.discard(temporary.name)
+    return True
+
+
+def changes_kind(ctx: Context, target: ast.Name, slot: Slot, value: Value) -> NoReturn:
+    """Refuse a name that has stood for something of another kind."""
+    ctx.fail(
+        "VKA316",
+        target,
+        notes=(Note(slot.span, f"`{target.id}` is {ctx.describe(slot.value)} since this line"),),
+        name=target.id,
+        new=ctx.describe(value),
+        advice="use another name",
+    )
+
+
+def _store_tuple(
+    ctx: Context,
+    target: ast.Name,
+    slot: Slot | None,
+    value: TupleValue,
+    value_node: ast.expr,
+    node: ast.stmt,
+) -> None:
+    name = target.id
+    if slot is None:
+        items: list[Value] = []
+        for k, item in enumerate(value.items):
+            if not isinstance(item, (Number, Element, Constant)):
+                ctx.fail("VKA331", value_node, name=name, what=ctx.describe(item))
+            kind = _type_of(ctx, item, value_node)
+            variable = ctx.new_variable(f"{name}_{k}", kind, ctx.span(node))
+            items.append(Element(ir.Local(ctx.span(target), kind, variable)))
+        slot = Slot(TupleValue(tuple(items), value.kind), ctx.span(node))
+        ctx.slots[name] = slot
+    known = slot.value
+    if not isinstance(known, TupleValue) or len(known.items) != len(value.items):
+        changes_kind(ctx, target, slot, value)
+    assert isinstance(known, TupleValue)
+    settled = _settle_items(ctx, value.items, [_places_of(i) for i in known.items])
+    for place_value, item in zip(known.items, settled, strict=True):
+        assert isinstance(place_value, Element)
+        place = place_value.place
+        expr = convert.assignable(ctx, item, place.type, value_node, f"`{name}`", slot.span)
+        ctx.emit(ir.Assign(ctx.span(node), place, expr))
+
+
+def _store_alias(ctx: Context, target: ast.Name, slot: Slot | None, value: Value, value_node: ast.expr) -> None:
+    """A name for a container, an array, a view; for a function or a type, bound once."""
+    if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
+        _store_view(ctx, target, slot, value)
+        return
+    if isinstance(value, Object) and isinstance(value.value, str):
+        ctx.fail("VKA101", value_node, what="strings", advice="use numbers")
+    if slot is not None:
+        changes_kind(ctx, target, slot, value)
+    if ctx.depth and not isinstance(value, (ThreadRef, BarrierRef)):
+        help_text = "choose it at the top level, or call one or the other in an `if`"
+        new = f"{ctx.describe(value)} in a branch or loop"
+        ctx.fail("VKA316", target, name=target.id, new=new, advice=help_text)
+    ctx.slots[target.id] = Slot(value, ctx.span(target), "alias")
+
+
+def _store_view(ctx: Context, target: ast.Name, slot: Slot | None, value: views.Memory) -> None:
+    """A name for memory.  What one block binds anew is another thing from here on; what branches and loops bind anew
+    must differ in its numbers alone, which are variables then."""
+    name, span = target.id, ctx.span(target)
+    known = slot.value if slot is not None else None
+    if slot is not None and not isinstance(known, (BufferRef, ArrayRef, ViewRef)):
+        changes_kind(ctx, target, slot, value)
+    if name in ctx.once:
+        value = views.stable_view(ctx, value, name)
+    elif slot is None or slot.block is ctx.block or ctx.depth == 0:
+        value = views.variable_view(ctx, value, name)
+    elif isinstance(known, (BufferRef, ArrayRef, ViewRef)) and views.same_structure(known, value):
+        views.assign_view(ctx, known, value, span)
+        return
+    else:
+        help_text = "use another name, or let the branches choose numbers and make one view of them"
+        notes = (Note(slot.span, f"here it is {ctx.describe(slot.value)}"),)
+        ctx.fail("VKA316", target, notes=notes, name=name, new="a view of something else here", advice=help_text)
+    ctx.slots[name] = Slot(value, span, "alias", ctx.block)
+
+
+# -- functions that stand in this one ------------------------------------------------------------------------------
+
+
+def define(ctx: Context, node: ast.FunctionDef) -> None:
+    """``def`` inside a kernel."""
+    name = ast.copy_location(ast.Name(node.name, ast.Store()), node)
+    _store_function(ctx, name, closures.definition(ctx, node))
+
+
+def _defines_function(ctx: Context, node: ast.Assign) -> bool:
+    """``name = lambda ...``."""
+    if not isinstance(node.value, ast.Lambda) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
+        return False
+    _store_function(ctx, node.targets[0], closures.closure(ctx, node.value, node.targets[0].id))
+    return True
+
+
+def _store_function(ctx: Context, target: ast.Name, value: Closure) -> None:
+    slot = ctx.slots.get(target.id)
+    if slot is not None:
+        # The copies of an unrolled loop define the same function again.
+        known = slot.value.code.node if isinstance(slot.value, Closure) else None
+        if known is not None and known is not value.code.node:
+            notes = (Note(slot.span, f"`{target.id}` is defined here"),)
+            help_text = "give each function a name of its own, and call one or the other in an `if`"
+            ctx.fail("VKA316", target, notes=notes, name=target.id, new="another function", advice=help_text)
+        if known is None:
+            changes_kind(ctx, target, slot, value)
+    closures.check_captures(ctx, value)
+    ctx.slots[target.id] = Slot(value, ctx.span(target), "alias")
+    if ctx.assigned is not None:
+        ctx.assigned.add(target.id)
+
+
+# -- tile_static and private ---------------------------------------------------------------------------------------
+
+
+def _declares_array(ctx: Context, node: ast.Assign) -> bool:
+    """``name = tile_static(shape, dtype)`` and ``name = private(shape, dtype)``."""
+    call = node.value
+    if not isinstance(call, ast.Call) or not isinstance(call.func, (ast.Name, ast.Attribute)):
+        return False
+    if isinstance(call.func, ast.Name) and call.func.id in ctx.local_names and call.func.id not in ctx.slots:
+        return False
+    if any(isinstance(part, ast.Call) for part in ast.walk(call.func)):
+        # Evaluated once only: it may have effects.
+        return False
+    storage = marked_name(ctx.expr(call.func))
+    if storage not in ("tile_static", "private"):
+        return False
+    if len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
+        ctx.fail("VKA401", call, name=storage)
+    target = node.targets[0]
+    _check_placement(ctx, storage, call)
+    kind = Array(*_array_type(ctx, storage, call))
+    _declare(ctx, target, storage, kind, node)
+    return True
+
+
+def _check_placement(ctx: Context, storage: str, call: ast.Call) -> None:
+    if storage == "tile_static":
+        if ctx.module.tile is None:
+            ctx.fail("VKA403", call)
+        if ctx.depth:
+            ctx.fail("VKA402", call)
+    given = len(call.args) + len(call.keywords)
+    names = {k.arg for k in call.keywords}
+    if given > 2 or names - {"shape", "dtype"}:
+        unknown = [k.value for k in call.keywords if k.arg not in ("shape", "dtype")]
+        extra: ast.AST = call.args[2] if len(call.args) > 2 else unknown[0] if unknown else call
+        ctx.fail("VKA404", extra, name=storage)
+    if given < 2:
+        wrong_count(ctx, call, ctx.text(call.func), 2, f"{ctx.text(call.func)}(shape, dtype)")
+
+
+def _array_type(ctx: Context, storage: str, call: ast.Call) -> tuple[Type, tuple[int, ...]]:
+    parts = dict(zip(("shape", "dtype"), call.args, strict=False))
+    parts.update({k.arg: k.value for k in call.keywords if k.arg is not None})
+    shape_value = ctx.expr(parts["shape"])
+    items = shape_value.items if isinstance(shape_value, TupleValue) else (shape_value,)
+    shape = tuple(convert.constant_int(ctx, i, parts["shape"], f"the shape of a {storage} array") for i in items)
+    for size in shape:
+        convert.literal(ctx, Constant(size), INT32, parts["shape"])
+        if size <= 0:
+            ctx.fail("VKA408", parts["shape"], name=storage, size=size)
+    kind = element_dtype(ctx, ctx.expr(parts["dtype"]), parts["dtype"])
+    total = math.prod(shape) * kind.size
+    # A device's own limit of tile_static memory, much lower, is checked at the launch.
+    limit = _PRIVATE_LIMIT if storage == "private" else 1 << 31
+    if total > limit:
+        ctx.fail("VKA410", call, name=storage, size=total, limit=limit)
+    return kind, shape
+
+
+def element_dtype(ctx: Context, value: Value, node: ast.expr) -> Type:
+    """The element type that a dtype of the source stands for."""
+    if not isinstance(value, Object):
+        ctx.fail("VKA110", node, text=ctx.text(node))
+    scalar = _scalar_type(value)
+    if scalar == BOOL:
+        ctx.fail("VKA305", node)
+    if scalar is not None:
+        return scalar
+    dtype = _dtype_of(value)
+    if dtype is None:
+        ctx.fail("VKA110", node, text=ctx.text(node))
+    try:
+        return from_dtype(dtype, struct_name(ctx.module.stack[0][0], dtype))
+    except ValueError:
+        raise advice.refused_dtype(dtype, ctx.span(node), ctx.text(node)) from None
+
+
+def _declare(ctx: Context, target: ast.Name, storage: str, kind: Array, node: ast.Assign) -> None:
+    name, span = target.id, ctx.span(node)
+    slot = ctx.slots.get(name)
+    if slot is not None:
+        again = storage == "private" and isinstance(slot.value, ArrayRef) and slot.value.place.type == kind
+        if not again:
+            changes_kind(
+                ctx,
+                target,
+                slot,
+                ArrayRef(ir.Local(span, kind, ir.Variable(name, kind, "local", span))),
+            )
+        assert isinstance(slot.value, ArrayRef) and isinstance(slot.value.place, ir.Local)
+        variable = slot.value.place.variable
+    elif storage == "tile_static":
+        variable = ir.Variable(ctx.module.unique_tile_static(name), kind, "tile_static", span)
+        ctx.module.tile_statics.append(variable)
+    else:
+        variable = ctx.new_variable(name, kind, span, "private")
+    ctx.slots[name] = Slot(ArrayRef(ir.Local(span, kind, variable)), span, "alias")
+    if ctx.assigned is not None:
+        ctx.assigned.add(name)
+    ctx.emit(ir.Declare(span, variable))
