@@ -401,6 +401,7 @@ double precise_pow(double x, double y) {
     bool is_large = abs(y) >= 9007199254740992.0lf;
     bool is_whole = is_large || floor(y) == y;
     bool is_odd = is_whole && !is_large && floor(0.5lf * y) * 2.0lf != y;
+    // Put onto results by its bit: NVIDIA's compiler multiplies an infinity by it wrongly.
     double sign = sign_of(x) != 0u && is_odd ? -1.0lf : 1.0lf;
     if (is_zero(x) || is_infinite(x)) {
         return is_zero(x) != is_growing ? with_sign(double_infinity(), sign) : with_sign(0.0lf, sign);
