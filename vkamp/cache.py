@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import os
 import struct
-import tempfile
 import threading
 import time
 import warnings
@@ -74,6 +73,8 @@ class DiskCache:
 
     def _write(self, folder: Path, key: str, content: bytes) -> None:
         """Under a temporary name first, so that no process ever sees a part."""
+        import tempfile  # where an entry is new
+
         handle, name = tempfile.mkstemp(prefix="new-", suffix=".tmp", dir=folder)
         try:
             with os.fdopen(handle, "wb") as stream:

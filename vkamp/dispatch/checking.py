@@ -22,6 +22,7 @@ from vkamp.findings import Report, error_of
 from vkamp.lang.capturing import refuse
 from vkamp.lang.container import Descriptor
 from vkamp.lang.storage import Storage
+from vkamp.pipeline import checked
 from vkamp.progress import activity
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _MOST_PART = 4
 _LEAST_WORDS = 1 << 16
 
 #: The launch words, the shadows, the containers in them, and the words of the whole report.
-_Placement = tuple[dict[str, int], dict[str, pipeline.Shadow], dict[str, pipeline.Placed], int]
+_Placement = tuple[dict[str, int], dict[str, checked.Shadow], dict[str, checked.Placed], int]
 
 
 def check(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
@@ -128,17 +129,17 @@ class _Check:
         report = Descriptor(storage, np.dtype(np.uint32), 0, (size,), (1,), True, 0)
         arguments = dataclasses.replace(self.prepared.arguments, scalars={**self.prepared.arguments.scalars, **words})
         prepared = dataclasses.replace(self.prepared, compiled=compiled, executable=executable, arguments=arguments)
-        launch.enqueue(prepared, {**descriptors, pipeline.REPORT: report})
+        launch.enqueue(prepared, {**descriptors, checked.REPORT: report})
         length = 4 * min(size, made.layout.cells)
         read = storage.download(0, length).view(np.uint32)
-        where = pipeline.Where(self.domain.shape, self.domain.tile, placed, shadows, made.layout.unit)
-        found, not_covered = pipeline.read_report(read, made, where)
+        where = checked.Where(self.domain.shape, self.domain.tile, placed, shadows, made.layout.unit)
+        found, not_covered = checked.read_report(read, made, where)
         name, device = self.kernel.name, self.prepared.view.accelerator.description
         return Report(name, device, found, (*self.not_covered, *not_covered))
 
     def _allocated(
         self, descriptors: Mapping[str, Descriptor]
-    ) -> tuple[pipeline.Instrumented, pipeline.Compiled, Storage, _Placement]:
+    ) -> tuple[checked.Instrumented, pipeline.Compiled, Storage, _Placement]:
         """The instrumented kernel and memory for its report; with fewer shadows if there is no memory for all."""
         while True:
             made, compiled = self._fitting(descriptors)
@@ -151,13 +152,13 @@ class _Check:
                 self.budget = self.budget // 8 if self.budget > _LEAST_WORDS else 0
                 self.not_covered.clear()
 
-    def _instrumented(self, left_out: frozenset[str]) -> tuple[pipeline.Instrumented, pipeline.Compiled]:
+    def _instrumented(self, left_out: frozenset[str]) -> tuple[checked.Instrumented, pipeline.Compiled]:
         known, key = self.prepared.entry.checked, (left_out, self.proofs)
         if key not in known:
-            known[key] = pipeline.instrument(self.prepared.compiled, left_out, proofs=self.proofs)
+            known[key] = checked.instrument(self.prepared.compiled, left_out, proofs=self.proofs)
         return known[key]
 
-    def _executable(self, made: pipeline.Instrumented, compiled: pipeline.Compiled) -> Any:
+    def _executable(self, made: checked.Instrumented, compiled: pipeline.Compiled) -> Any:
         key = self.prepared.target, id(made)
         known = self.prepared.entry.checked_executables
         if key not in known:
@@ -167,7 +168,7 @@ class _Check:
             known[key] = pipeline.executable(compiled.kernel, target)
         return known[key]
 
-    def _fitting(self, descriptors: Mapping[str, Descriptor]) -> tuple[pipeline.Instrumented, pipeline.Compiled]:
+    def _fitting(self, descriptors: Mapping[str, Descriptor]) -> tuple[checked.Instrumented, pipeline.Compiled]:
         """The instrumented kernel whose shadows of containers fit; says which do not."""
         made, compiled = self._instrumented(frozenset())
         left_out: set[str] = set()
@@ -191,11 +192,11 @@ class _Check:
         self.not_covered.append(f"races on {', '.join(sorted(names))}: {why}")
 
     @staticmethod
-    def _words(found: Descriptor, unit: int) -> pipeline.Placed:
+    def _words(found: Descriptor, unit: int) -> checked.Placed:
         """A container's place in words of its storage."""
         size = found.dtype.itemsize // unit
         strides = tuple(stride * size for stride in found.strides_elements)
-        return pipeline.Placed(found.offset_elements * size, strides, found.shape)
+        return checked.Placed(found.offset_elements * size, strides, found.shape)
 
     def _span(self, found: Descriptor, unit: int) -> tuple[int, int]:
         """The words from the first to after the last."""
@@ -206,7 +207,7 @@ class _Check:
         return low, high
 
     def _groups(
-        self, made: pipeline.Instrumented, descriptors: Mapping[str, Descriptor]
+        self, made: checked.Instrumented, descriptors: Mapping[str, Descriptor]
     ) -> list[tuple[list[str], int, int]]:
         """The judged containers by the memory that they share, and its first word and the word after the last."""
         groups: dict[int, list[str]] = {}
@@ -218,11 +219,11 @@ class _Check:
             out.append((names, min(low for low, _ in spans), max(high for _, high in spans)))
         return out
 
-    def _placed(self, made: pipeline.Instrumented, descriptors: Mapping[str, Descriptor]) -> _Placement:
+    def _placed(self, made: checked.Instrumented, descriptors: Mapping[str, Descriptor]) -> _Placement:
         """The launch words, the shadows, the containers in them, and the words of the whole report."""
         words: dict[str, int] = {}
-        shadows: dict[str, pipeline.Shadow] = {}
-        placed: dict[str, pipeline.Placed] = {}
+        shadows: dict[str, checked.Shadow] = {}
+        placed: dict[str, checked.Placed] = {}
         end = made.layout.fixed_words
         words["claim cells"] = end
         if "claim cells" in made.words:
@@ -231,20 +232,20 @@ class _Check:
         for names, low, high in self._groups(made, descriptors):
             tables = made.shadows[names[0]]
             for name in names:
-                shadows[name] = pipeline.Shadow(end, tables)
-                words[pipeline.buffer_word("shadow", name)] = end
+                shadows[name] = checked.Shadow(end, tables)
+                words[checked.buffer_word("shadow", name)] = end
                 starts[name] = low
             end += (high - low) * tables
         for name, found in descriptors.items():
             unit = made.layout.unit
             at, (low, high) = self._words(found, unit), self._span(found, unit)
             offset = at.offset - starts[name]
-            placed[name] = pipeline.Placed(offset, at.strides, at.shape)
-            words[pipeline.buffer_word("at", name)] = _wrapped(offset)
-            words[pipeline.buffer_word("low", name)] = _wrapped(low - starts[name])
-            words[pipeline.buffer_word("words", name)] = high - low
+            placed[name] = checked.Placed(offset, at.strides, at.shape)
+            words[checked.buffer_word("at", name)] = _wrapped(offset)
+            words[checked.buffer_word("low", name)] = _wrapped(low - starts[name])
+            words[checked.buffer_word("words", name)] = high - low
             for dim, stride in enumerate(at.strides):
-                words[pipeline.buffer_word("stride", name, dim)] = _wrapped(stride)
+                words[checked.buffer_word("stride", name, dim)] = _wrapped(stride)
         words["tile_static shadows"] = end
         words["checked tiles"] = self._checked_tiles(made, end)
         end += words["checked tiles"] * made.layout.tile_words
@@ -253,7 +254,7 @@ class _Check:
             words[f"tiles {dim}"] = size if tile is None else size // tile[dim]
         return {name: words[name] for name in made.words}, shadows, placed, end
 
-    def _checked_tiles(self, made: pipeline.Instrumented, end: int) -> int:
+    def _checked_tiles(self, made: checked.Instrumented, end: int) -> int:
         """The tiles whose tile_static memory has a shadow; says how many have none."""
         if not made.sites.static:
             return 0

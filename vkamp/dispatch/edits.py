@@ -16,7 +16,6 @@ from vkamp import pipeline
 from vkamp.artifacts import Executable, Target
 from vkamp.edit.active import active_folder, generation
 from vkamp.edit.compare import code_of
-from vkamp.edit.loading import is_stale, load
 from vkamp.edit.store import OUTSIDE, Form, Kept, Record, Store
 from vkamp.errors import InvalidComputeDomainError, ShaderEditWarning, Span, edit_diagnostic
 from vkamp.run.module import read_module
@@ -195,6 +194,9 @@ def _executable(kept: Kept, entry: Entry, target: Target, view: accelerator_view
     generated = pipeline.executable(entry.compiled.kernel, target)
     limits = view.accelerator.limits
     assert limits is not None
+    # Imported here: few launches have an edited shader.
+    from vkamp.edit.loading import load
+
     loaded = load(kept, generated.shader, limits.shared_bytes)
     shader = dataclasses.replace(generated.shader, glsl=loaded.text, shared_bytes=loaded.interface.shared_bytes)
     made = dataclasses.replace(generated, shader=shader, lowering=f"{target.lowering}: edited by hand in {kept.shown}")
@@ -287,6 +289,9 @@ def exported() -> dict[str, str]:
 
 def export(entry: Entry, request: pipeline.Request, form: Target) -> None:
     """Writes a launch's shader; an edited one stays as it is."""
+    # Imported here: few programs export their shaders.
+    from vkamp.edit.loading import is_stale
+
     store = _export.store
     assert store is not None
     target = _portable(form, _export.lowering)

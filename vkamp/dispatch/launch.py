@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import FunctionType, MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from vkamp.lang.region import Footprint
 from vkamp.progress import activity
 from vkamp.run.accelerators import accelerator_view
 from vkamp.run.engine import SUBGROUP_OPERATIONS, Buffer, Dispatch, Launch, Limits
+
+if TYPE_CHECKING:
+    from vkamp.pipeline.checked import Instrumented
 
 __all__ = [
     "Bound",
@@ -67,9 +70,7 @@ class Entry:
     compiled: pipeline.Compiled
     executables: dict[Target, Executable] = field(default_factory=dict)
     #: Its forms for check mode, their programs, and what was told of it already.
-    checked: dict[tuple[frozenset[str], bool], tuple[pipeline.Instrumented, pipeline.Compiled]] = field(
-        default_factory=dict
-    )
+    checked: dict[tuple[frozenset[str], bool], tuple[Instrumented, pipeline.Compiled]] = field(default_factory=dict)
     checked_executables: dict[Any, Executable] = field(default_factory=dict)
     told: dict[Any, Any] = field(default_factory=dict)
     #: The hand-edited shaders that its launches use, and the state of the folder in which they were found.

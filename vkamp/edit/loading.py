@@ -18,6 +18,7 @@ from vkamp.edit.interface import differences
 from vkamp.edit.store import Kept
 from vkamp.errors import Note, ShaderEditError, Span, edit_diagnostic
 from vkamp.spirv import GlslError, GlslMessage
+from vkamp.spirv.reflection import reflect
 
 __all__ = ["Loaded", "check_fresh", "is_stale", "load"]
 
@@ -66,8 +67,8 @@ def load(kept: Kept, shader: Shader | None, shared_limit: int | None = None) -> 
     said = spirv.validate(text, name=kept.name)
     if said:
         raise _refused("VKA706", kept, shader, said)
-    interface = spirv.reflect(edited_spirv)
-    found = differences(interface, spirv.reflect(spirv.compile(generated, name=kept.name)), shared_limit)
+    interface = reflect(edited_spirv)
+    found = differences(interface, reflect(spirv.compile(generated, name=kept.name)), shared_limit)
     if found:
         first, *others = found
         notes = [Note(_declaration(kept, each.where), each.text) for each in others]

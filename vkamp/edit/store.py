@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -307,6 +306,8 @@ def _write(path: Path, text: str) -> None:
 
 def replace_file(path: Path, data: bytes) -> None:
     """Writes under a temporary name first: a file is whole or as it was.  AmpError if it cannot be written."""
+    import tempfile  # launches read edited shaders, and write none
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=".new-", dir=path.parent)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -52,6 +51,8 @@ def _fma(x: Any, y: Any, z: Any) -> Any:
         # The size of a finite product does not count, and must not become an infinity.
         finite = np.isfinite(x) and np.isfinite(y)
         return z if finite else x * y + z
+    from fractions import Fraction  # only the reference accelerator needs it
+
     exact = Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))
     if exact == 0:
         return np.copysign(0.0, x) * np.copysign(1.0, y) + z if z == 0 else 0.0

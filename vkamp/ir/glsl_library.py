@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Literal
 
 __all__ = ["Library", "function_names", "functions", "needed_by"]
@@ -19,7 +19,7 @@ _CALL = re.compile(r"\b(\w+)\(")
 @lru_cache(maxsize=2)
 def functions(library: Library = "precise") -> dict[str, str]:
     """The text of every function with the comment above it, by name; what one calls stands before it."""
-    text = files("vkamp.ir").joinpath(f"{library}.glsl").read_text(encoding="utf-8")
+    text = Path(__file__).with_name(f"{library}.glsl").read_text(encoding="utf-8")
     table = {}
     for block in text.split("\n\n"):
         head = _HEAD.search(block)

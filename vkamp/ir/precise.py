@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -260,6 +259,8 @@ def _remainder(x: Any, y: Any) -> float:
 def _remquo_bits(x: Any, y: Any) -> int:
     if not np.isfinite(x) or y == 0 or not np.isfinite(y):
         return 0
+    from fractions import Fraction  # only the reference accelerator needs it
+
     quotient = round(Fraction(float(x)) / Fraction(float(y)))
     return (abs(quotient) & 0x7FFFFFFF) * (1 if quotient >= 0 else -1)
 

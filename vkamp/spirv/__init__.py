@@ -13,9 +13,7 @@ from collections.abc import Callable, Sequence
 from vkamp.cache import DiskCache, default_cache
 from vkamp.progress import NOTHING, activity
 from vkamp.spirv.glslang import OPTIONS, Compiler, GlslError, GlslMessage, find_compiler, run, within_limits
-from vkamp.spirv.reflection import reflect, source_line
 from vkamp.spirv.resident import resident_of
-from vkamp.spirv.validator import find_validator, validator_messages
 
 __all__ = [
     "GlslError",
@@ -23,7 +21,6 @@ __all__ = [
     "compile",
     "compile_many",
     "find_compiler",
-    "reflect",
     "try_compiler",
     "validate",
 ]
@@ -109,6 +106,10 @@ def validate(glsl: str, *, name: str = "kernel") -> list[GlslMessage]:
 
     Generated shaders need none: it is for those that a person has changed.
     """
+    # Imported here: generated shaders are not validated.
+    from vkamp.spirv.reflection import source_line
+    from vkamp.spirv.validator import find_validator, validator_messages
+
     validator = find_validator()
     if validator is None:
         return []

@@ -6,16 +6,19 @@ import functools
 import os
 import re
 import shutil
-import subprocess
 import sys
 import sysconfig
-import tempfile
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vkamp.errors import AmpError
+
+if TYPE_CHECKING:
+    import subprocess
+    import tempfile
 
 __all__ = [
     "OPTIONS",
@@ -197,6 +200,8 @@ def _limits(compiler: Compiler, glsl: str, folder: str) -> list[str]:
 
 def workplace() -> tempfile.TemporaryDirectory[str]:
     """A folder for one run of a program; AmpError if there can be none."""
+    import tempfile  # where a program runs: most launches find their SPIR-V in the cache
+
     try:
         return tempfile.TemporaryDirectory(prefix="vkamp-")
     except OSError as error:
@@ -215,6 +220,8 @@ def execute(compiler: Compiler, arguments: list[str], folder: str) -> tuple[int,
 
     The output goes to a file: a pipe would be kept open by what a killed compiler has started.
     """
+    import subprocess  # where a program runs: most launches find their SPIR-V in the cache
+
     said = Path(folder, "output")
     try:
         with (

@@ -5,14 +5,16 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import subprocess
 import sys
-import tempfile
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vkamp.spirv import glslang
 from vkamp.spirv.glslang import Compiler
+
+if TYPE_CHECKING:
+    import subprocess
 
 __all__ = ["Resident", "resident_of"]
 
@@ -65,6 +67,10 @@ class Resident:
         python = _python()
         if python is None or self._compiler.libraries is None or not self._compiler.has_library():
             return None
+        # Imported here: most launches find their SPIR-V in the cache.
+        import subprocess
+        import tempfile
+
         try:
             return subprocess.Popen(
                 [python, "-I", "-S", str(PROGRAM), self._compiler.libraries],

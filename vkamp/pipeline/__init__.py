@@ -2,11 +2,12 @@
 
 Python function -> IR -> verified -> uniformity -> races -> (for CPU devices) threads as loops -> GLSL -> (at first
 use) SPIR-V
+
+What only check mode needs is in :mod:`vkamp.pipeline.checked`, so that other launches do not load it.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import os
 import warnings
@@ -14,22 +15,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from vkamp import emit, front, lower, spirv
 from vkamp.artifacts import Executable, Target
-from vkamp.check import report
 from vkamp.check.conflicts import RaceVerdicts, judge_races
-from vkamp.check.instrument import REPORT, Instrumented, buffer_word
-from vkamp.check.instrument import instrument as _instrument
 from vkamp.check.races import RaceFinding, check_certain_races
-from vkamp.check.report import Placed, Shadow, Where
 from vkamp.check.uniformity import check_uniformity
 from vkamp.emit import choose_target, grid, tile_counts
-from vkamp.emit.arrays import bind_arrays
 from vkamp.errors import BarrierWarning, RaceWarning, Span
-from vkamp.findings import Finding
 from vkamp.front import Arguments, Request, collect, make_request
 from vkamp.front.context import Guard
 from vkamp.front.description import describe_request, request_of
@@ -40,34 +32,27 @@ from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.text import text
 from vkamp.ir.usage import types_in_use, wide_operations
 from vkamp.ir.uses import subgroup_uses
-from vkamp.ir.verify import verify
 from vkamp.progress import hide
 
 __all__ = [
-    "REPORT",
     "Arguments",
     "CodeKey",
     "Compiled",
     "Guard",
-    "Instrumented",
-    "Placed",
     "Request",
-    "Shadow",
-    "Where",
-    "buffer_word",
     "choose_target",
     "collect",
     "compile_kernel",
     "describe_request",
     "executable",
     "grid",
-    "instrument",
     "ir_text",
     "make_request",
-    "read_report",
     "request_of",
     "sizes_in_loops",
+    "subgroup_needs",
     "tile_counts",
+    "verify_if_asked",
 ]
 
 
@@ -94,8 +79,7 @@ def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
     """Runs the front end and the checks; raises their errors, warns of stores that race and of barriers without use."""
     lowered = front.lower(request, captured)
     kernel = lowered.kernel
-    if os.environ.get("VKAMP_VERIFY"):
-        verify(kernel)
+    verify_if_asked(kernel)
     uniformity = check_uniformity(kernel)
     # Races are judged by what is uniform, so that a single thread's update passes.
     for finding in check_certain_races(kernel, uniformity):
@@ -104,7 +88,6 @@ def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
     for finding in races.advice:
         _warn(finding, BarrierWarning)
     types = {kind.name: span for kind, span in types_in_use(kernel).items()}
-    needs = _subgroup_needs(kernel)
     return Compiled(
         kernel,
         access(kernel),
@@ -112,39 +95,25 @@ def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
         lowered.guards,
         lowered.constants,
         races,
-        needs,
+        subgroup_needs(kernel),
         types,
         wide_operations(kernel),
     )
+
+
+def verify_if_asked(kernel: Kernel) -> None:
+    """Verifies the IR where the environment variable ``VKAMP_VERIFY`` asks for it."""
+    if os.environ.get("VKAMP_VERIFY"):
+        # Imported here: it is for vkamp's own tests.
+        from vkamp.ir.verify import verify
+
+        verify(kernel)
 
 
 def _warn(finding: RaceFinding, kind: type[Warning]) -> None:
     # A warning is printed where a terminal may just show what goes on.
     hide()
     warnings.warn_explicit(finding.text, kind, finding.span.file, finding.span.line)
-
-
-def instrument(
-    compiled: Compiled, left_out: frozenset[str] = frozenset(), *, proofs: bool = True
-) -> tuple[Instrumented, Compiled]:
-    """The kernel with check mode's instrumentation.
-
-    ``left_out``: containers in which no races are looked for; ``proofs``: nor where the compiler has proved that there
-    are none.
-    """
-    proved = compiled.races.proved if proofs else frozenset()
-    # Functions that take tile_static arrays come once for each, so that every access has a known variable.
-    made = _instrument(bind_arrays(compiled.kernel), proved, left_out)
-    if os.environ.get("VKAMP_VERIFY"):
-        verify(made.kernel)
-    needs = _subgroup_needs(made.kernel)
-    return made, dataclasses.replace(compiled, kernel=made.kernel, access=access(made.kernel), subgroup_needs=needs)
-
-
-def read_report(words: NDArray[np.uint32], made: Instrumented, where: Where) -> tuple[tuple[Finding, ...], list[str]]:
-    """What an instrumented kernel found, and in words what it could not look at."""
-    found, not_covered = report.decode(words, made.layout, made.sites, where)
-    return found, [*made.not_covered, *not_covered]
 
 
 def executable(kernel: Kernel, target: Target) -> Executable:
@@ -174,12 +143,11 @@ def _lowered(kernel: Kernel, target: Target) -> tuple[Kernel, str]:
                 )
     except lower.KeepsThreads as reason:
         return kernel, f"threads: {reason}"
-    if os.environ.get("VKAMP_VERIFY"):
-        verify(form)
+    verify_if_asked(form)
     return form, "loops"
 
 
-def _subgroup_needs(kernel: Kernel) -> tuple[tuple[str, str, Span], ...]:
+def subgroup_needs(kernel: Kernel) -> tuple[tuple[str, str, Span], ...]:
     """The first use of each operation of subgroups."""
     found: dict[str, tuple[str, str, Span]] = {}
     for node in subgroup_uses(kernel):

@@ -1,0 +1,41 @@
+"""Check mode's part of the pipeline: the instrumented kernel, and reading what it reports."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vkamp.check import report
+from vkamp.check.instrument import REPORT, Instrumented, buffer_word
+from vkamp.check.instrument import instrument as _instrument
+from vkamp.check.report import Placed, Shadow, Where
+from vkamp.emit.arrays import bind_arrays
+from vkamp.findings import Finding
+from vkamp.ir.access import access
+from vkamp.pipeline import Compiled, subgroup_needs, verify_if_asked
+
+__all__ = ["REPORT", "Instrumented", "Placed", "Shadow", "Where", "buffer_word", "instrument", "read_report"]
+
+
+def instrument(
+    compiled: Compiled, left_out: frozenset[str] = frozenset(), *, proofs: bool = True
+) -> tuple[Instrumented, Compiled]:
+    """The kernel with check mode's instrumentation.
+
+    ``left_out``: containers in which no races are looked for; ``proofs``: nor where the compiler has proved that there
+    are none.
+    """
+    proved = compiled.races.proved if proofs else frozenset()
+    # Functions that take tile_static arrays come once for each, so that every access has a known variable.
+    made = _instrument(bind_arrays(compiled.kernel), proved, left_out)
+    verify_if_asked(made.kernel)
+    needs = subgroup_needs(made.kernel)
+    return made, dataclasses.replace(compiled, kernel=made.kernel, access=access(made.kernel), subgroup_needs=needs)
+
+
+def read_report(words: NDArray[np.uint32], made: Instrumented, where: Where) -> tuple[tuple[Finding, ...], list[str]]:
+    """What an instrumented kernel found, and in words what it could not look at."""
+    found, not_covered = report.decode(words, made.layout, made.sites, where)
+    return found, [*made.not_covered, *not_covered]
