@@ -168,12 +168,10 @@ class ReinterpretedView(ViewRef):
         return 1
 
 
-@dataclass(frozen=True)
 class ThreadRef(Value):
     """The kernel's first parameter: the tiled index, or the index of an untiled domain."""
 
 
-@dataclass(frozen=True)
 class BarrierRef(Value):
     """``t_idx.barrier``."""
 
@@ -233,7 +231,6 @@ class BoundFunction(Value):
     owner: Value
 
 
-@dataclass(frozen=True)
 class Nothing(Value):
     """The result of a call that returns nothing."""
 

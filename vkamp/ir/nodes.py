@@ -81,11 +81,19 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Node:
-    """Base: every node knows its place in the Python source."""
+    """Base: every node knows its place in the Python source.
+
+    ``import`` waits for each method that ``dataclass`` writes for a class: a node without fields of its own is no
+    dataclass, and all have one ``__repr__``, which shows what dataclass's own would.
+    """
 
     span: Span = dataclasses.field(repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        shown = (f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self) if f.repr)
+        return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
 # -- declarations (no nodes of the tree) ---------------------------------------------------------------------------
@@ -136,28 +144,28 @@ class ScalarParam:
 # -- expressions ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Expr(Node):
     """A pure expression of a scalar, short vector or struct type."""
 
     type: Type
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Const(Expr):
     """A literal; ``value`` is a Python bool, int or float that the type can hold."""
 
     value: bool | int | float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ScalarValue(Expr):
     """The value of a :class:`ScalarParam`."""
 
     name: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ThreadIndex(Expr):
     """A component of ``t_idx``: ``kind`` is ``global``, ``local``, ``tile`` or ``tile_origin``; int32.
 
@@ -169,14 +177,14 @@ class ThreadIndex(Expr):
     dim: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SubgroupIndex(Expr):
     """What the thread knows of its subgroup: a row of the indices in ``vkamp.ir.subgroups``; int32."""
 
     kind: IndexKind
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BufferExtent(Expr):
     """Component ``dim`` of a captured container's extent; int32."""
 
@@ -184,7 +192,7 @@ class BufferExtent(Expr):
     dim: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Unary(Expr):
     """``neg``, ``invert`` (of the operand's type) or ``not`` (bool)."""
 
@@ -192,7 +200,7 @@ class Unary(Expr):
     operand: Expr
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Binary(Expr):
     """Arithmetic; both operands have the result's type (shifts: the count is int32 or uint32).
 
@@ -210,7 +218,7 @@ class Binary(Expr):
     right: Expr
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Compare(Expr):
     """A comparison of two operands of one type; bool.
 
@@ -222,7 +230,7 @@ class Compare(Expr):
     right: Expr
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Logical(Expr):
     """Short-circuit ``and`` / ``or`` of bools."""
 
@@ -231,7 +239,7 @@ class Logical(Expr):
     right: Expr
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Select(Expr):
     """``then if condition else orelse``; only the chosen side is evaluated."""
 
@@ -240,7 +248,7 @@ class Select(Expr):
     orelse: Expr
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Cast(Expr):
     """A conversion between scalars as C does it (float to integer truncates; to bool: ``!= 0``).
 
@@ -250,7 +258,7 @@ class Cast(Expr):
     operand: Expr
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Builtin(Expr):
     """A call of a pure row of the table in ``vkamp.ir.builtins``; ``name`` is the row's."""
 
@@ -258,14 +266,14 @@ class Builtin(Expr):
     args: tuple[Expr, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Construct(Expr):
     """A short vector of its components, or of one scalar for all of them."""
 
     parts: tuple[Expr, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Swizzle(Expr):
     """Distinct components of a short vector's value, in the order of ``letters`` (of ``xyzw``); of one a scalar."""
 
@@ -273,7 +281,7 @@ class Swizzle(Expr):
     letters: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Load(Expr):
     """The value at a place."""
 
@@ -283,21 +291,21 @@ class Load(Expr):
 # -- places --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Place(Node):
     """Something that can be read or written; ``type`` is what lies there."""
 
     type: Type
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Local(Place):
     """A whole local variable or parameter."""
 
     variable: Variable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BufferElement(Place):
     """An element of a captured container, by one int32 or uint32 index per dimension of its extent."""
 
@@ -305,7 +313,7 @@ class BufferElement(Place):
     indices: tuple[Expr, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ArrayElement(Place):
     """An element of an array (tile_static, private, parameter, or a struct's subarray).
 
@@ -317,7 +325,7 @@ class ArrayElement(Place):
     indices: tuple[Expr, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FieldOf(Place):
     """A member of a struct at ``base``."""
 
@@ -325,7 +333,7 @@ class FieldOf(Place):
     name: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ComponentsOf(Place):
     """Distinct components of the short vector at ``base``, in the order of ``letters`` (of ``xyzw``).
 
@@ -336,7 +344,7 @@ class ComponentsOf(Place):
     letters: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reinterpreted(Place):
     """Element ``index`` of the memory that begins at ``base``, read as a row of elements of ``type``.
 
@@ -349,7 +357,7 @@ class Reinterpreted(Place):
     index: Expr
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ViewElement(Place):
     """The element at ``indices`` of a view that the kernel made, whose extent is ``extent``; it lies at ``base``.
 
@@ -364,7 +372,6 @@ class ViewElement(Place):
 # -- statements ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class Stmt(Node):
     """Something that has an effect."""
 
@@ -372,14 +379,14 @@ class Stmt(Node):
 Block = tuple[Stmt, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Declare(Stmt):
     """Here a private or tile_static array begins; its contents are indeterminate."""
 
     variable: Variable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Assign(Stmt):
     """``place = value``; the types are equal.  ``update`` marks an augmented assignment (``place op= ...``)."""
 
@@ -388,7 +395,7 @@ class Assign(Stmt):
     update: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class If(Stmt):
     """A branch on a bool."""
 
@@ -397,7 +404,7 @@ class If(Stmt):
     orelse: Block
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class For(Stmt):
     """``for variable in range(start, stop, step)``: bounds are evaluated once, before the loop.
 
@@ -413,7 +420,7 @@ class For(Stmt):
     unroll: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class While(Stmt):
     """``while condition``; a condition that needs statements is ``while True`` with a leading ``if``-``break``."""
 
@@ -421,31 +428,29 @@ class While(Stmt):
     body: Block
 
 
-@dataclass(frozen=True)
 class Break(Stmt):
     """Leaves the innermost loop."""
 
 
-@dataclass(frozen=True)
 class Continue(Stmt):
     """Goes to the next iteration of the innermost loop."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Return(Stmt):
     """Leaves the function; the kernel returns nothing."""
 
     values: tuple[Expr, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Barrier(Stmt):
     """A fence of the table in ``vkamp.ir.fences``, waiting or not."""
 
     fence: Fence
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Atomic(Stmt):
     """A row of the atomics table at an integer (exchange: also float32) element.
 
@@ -460,7 +465,7 @@ class Atomic(Stmt):
     expected: Local | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Call(Stmt):
     """A call of a device function: arrays (:class:`Local`) go by reference, all else by value."""
 
@@ -469,7 +474,7 @@ class Call(Stmt):
     results: tuple[Variable | None, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Assert(Stmt):
     """A claim that check mode and the reference accelerator verify; a device ignores it."""
 
@@ -477,7 +482,7 @@ class Assert(Stmt):
     message: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Claim(Stmt):
     """``variable = value``, a scalar that the author says is the same for all threads of the tile.
 
@@ -489,7 +494,7 @@ class Claim(Stmt):
     value: Expr
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Subgroup(Stmt):
     """A row of the table in ``vkamp.ir.subgroups``, which all threads of a subgroup come to together.
 
@@ -501,7 +506,7 @@ class Subgroup(Stmt):
     result: Variable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Print(Stmt):
     """Text on the standard output: value ``k``, in Python's format ``formats[k]``, follows ``texts[k]``.
 
@@ -513,12 +518,11 @@ class Print(Stmt):
     formats: tuple[str, ...]
 
 
-@dataclass(frozen=True)
 class Breakpoint(Stmt):
     """Stops the thread in Python's debugger.  Only the reference accelerator can run it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Remark(Stmt):
     """A line for readers of the program; no effect."""
 
