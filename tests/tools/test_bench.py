@@ -33,6 +33,23 @@ def test_launches_are_measured(
 
 
 @pytest.mark.accelerators("swiftshader")
+def test_starts_are_measured(accelerator: amp.accelerator, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "starts.json"
+    devices = f"{accelerator.device_path},reference"
+    # The status says whether the targets were met, which is not this test's matter.
+    assert main(["--runs", "1", "--groups", "startup", "--accelerators", devices, "--json", str(output)]) in (0, 1)
+    rows = {row["name"]: row for row in json.loads(output.read_text(encoding="utf-8"))["measurements"]}
+    assert {"import numpy", "import vkamp"} <= rows.keys()
+    first, raw = rows["first launch, SPIR-V cached"], rows["the same by kp alone"]
+    own = rows["vkamp's own share"]
+    difference = first["values_seconds"][0] - raw["values_seconds"][0]
+    assert own["values_seconds"] == [pytest.approx(difference, abs=1e-5)]
+    assert [row["target_seconds"] for row in (first, raw, own)] == [0.6, None, 0.15]
+    assert {row["accelerator"] for row in (first, raw, own)} == {accelerator.device_path}
+    assert "  vkamp's own share " in capsys.readouterr().out
+
+
+@pytest.mark.accelerators("swiftshader")
 def test_engines_are_measured(accelerator: amp.accelerator, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--runs", "1", "--groups", "engines", "--accelerators", accelerator.device_path]) == 0
     table = capsys.readouterr().out

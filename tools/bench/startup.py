@@ -1,4 +1,4 @@
-"""What a user waits for before anything is computed: the environment's launcher, and the imports."""
+"""What a user waits for before anything is computed: the environment's launcher, the imports, and the first launch."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
-from tools.bench.measure import ROOT, Measurement, Options, alternately, child_environment, child_seconds
+import vkamp as amp
+from tools.bench.first_launch import SHAPE, TILE, WORDS, numbers
+from tools.bench.kernels import tile_average
+from tools.bench.measure import ROOT, Measurement, Options, alternately, check, child_environment, child_seconds
+from vkamp.spirv.reflection import reflect
 
 GROUP = "startup"
 
@@ -34,6 +39,41 @@ def measure(options: Options) -> Iterator[Measurement]:
     slowest = {"slowest_modules_ms": dict(_slowest_imports(8))}
     yield Measurement(GROUP, "import vkamp", _over(empty, vkamp), target=0.25, notes=slowest)
     yield Measurement(GROUP, "import vkamp, without its bytecode", _over(empty, uncompiled))
+    for accelerator in options.accelerators:
+        if accelerator.startswith("vulkan:") and amp.accelerator(accelerator).is_emulated:
+            yield from _first_launches(options.runs, accelerator)
+
+
+def _first_launches(runs: int, accelerator: str) -> Iterator[Measurement]:
+    """Whole processes that launch one kernel: the starts of Python, numpy and the driver are in both."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "shader.spv")
+        file.write_bytes(_spirv(accelerator))
+        # There are no hand-edited shaders: this repository has some, most projects have none.
+        environment = child_environment(VKAMP_CACHE_DIR=folder, VKAMP_SHADERS="0")
+        child = [sys.executable, "-m", "tools.bench.first_launch"]
+        number = accelerator.partition("@")[0].removeprefix("vulkan:")
+        # The first of each is not counted: vkamp's fills the cache.
+        vkamp, kompute = alternately(
+            runs,
+            lambda: child_seconds([*child, "vkamp", accelerator], environment),
+            lambda: child_seconds([*child, "kp", number, str(file)], environment),
+        )
+    yield Measurement(GROUP, "first launch, SPIR-V cached", vkamp, accelerator, target=0.6)
+    yield Measurement(GROUP, "the same by kp alone", kompute, accelerator)
+    own = tuple(ours - theirs for ours, theirs in zip(vkamp, kompute, strict=True))
+    yield Measurement(GROUP, "vkamp's own share", own, accelerator, target=0.15)
+
+
+def _spirv(accelerator: str) -> bytes:
+    """The program that the child processes launch."""
+    view = amp.accelerator(accelerator).default_view
+    matrix = amp.array_view(numbers())
+    averages = amp.array(amp.extent(4, 4), amp.float32, accelerator_view=view)
+    program = tile_average.inspect(view, amp.extent(*SHAPE).tile(*TILE), matrix, averages)
+    names = [member.name for member in reflect(program.spirv).push]
+    check(names == list(WORDS), f"the push constants of {program.name}: {names}")
+    return bytes(program.spirv)
 
 
 def _over(empty: tuple[float, ...], values: tuple[float, ...]) -> tuple[float, ...]:
