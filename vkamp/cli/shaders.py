@@ -13,7 +13,8 @@ from vkamp.cli.console import ERRORS, OUT, print_json, say
 from vkamp.cli.kernels import find_kernel, forget_changed, project_root
 from vkamp.cli.signatures import constants_of, name_missing_types, parse_arguments, parse_sizes, signature_of
 from vkamp.cli.workflow import State, check_one, export_kernel, look, merge_one, revert_one
-from vkamp.edit.store import Form, Store, find_folder
+from vkamp.edit.folder import find_folder
+from vkamp.edit.store import Form, Store
 from vkamp.errors import AmpError
 
 __all__ = ["shaders"]

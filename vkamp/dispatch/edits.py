@@ -1,4 +1,7 @@
-"""Hand-edited shaders at launches: which one a launch uses, and writing those of a program's launches to a folder."""
+"""Hand-edited shaders at launches: which one a launch uses, and writing those of a program's launches to a folder.
+
+Loaded where there is a folder: :mod:`vkamp.dispatch.editing` is what every launch runs.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from vkamp import pipeline
 from vkamp.artifacts import Executable, Target
-from vkamp.edit.active import active_folder, generation
+from vkamp.dispatch.editing import set_exporting
 from vkamp.edit.compare import code_of
 from vkamp.edit.store import OUTSIDE, Form, Kept, Record, Store
 from vkamp.errors import InvalidComputeDomainError, ShaderEditWarning, Span, edit_diagnostic
@@ -31,10 +34,7 @@ __all__ = [
     "export",
     "export_launches",
     "exported",
-    "exporting",
-    "generation",
     "is_gone",
-    "looked_for",
     "record_of",
 ]
 
@@ -105,40 +105,16 @@ def _portable(target: Target, lowering: str) -> Target:
     return Target(words, target.folded, target.group, lowering=kind, lanes=lanes)
 
 
-def looked_for() -> int:
-    """The generation of the folder in force, which is looked for where none is yet."""
-    active_folder()
-    return generation()
-
-
 # -- at a launch -------------------------------------------------------------------------------------------------
 
 
 def choose(
-    entry: Entry, request: pipeline.Request, form: Target, domain: Domain, view: accelerator_view
+    store: Store, entry: Entry, request: pipeline.Request, form: Target, domain: Domain, view: accelerator_view
 ) -> Chosen | None:
-    """The edited shader for a launch, checked; ``None`` where the generated one runs.
+    """The edited shader of a folder for a launch, checked; ``None`` where the generated one runs.
 
     Raises ShaderEditError for one that must not run.
     """
-    # While a program's shaders are exported, it runs as it is written.
-    store = None if exporting() else active_folder()
-    if store is None:
-        return None
-    info = view._queue.info
-    key = (form, domain.shape if form.folded else None, info.uuid, info.index, info.engine)
-    known = entry.edited.get(key)
-    now = generation()
-    if known is not None and known[0] == now:
-        return known[1]
-    found = _choose(store, entry, request, form, domain, view)
-    entry.edited[key] = (now, found)
-    return found
-
-
-def _choose(
-    store: Store, entry: Entry, request: pipeline.Request, form: Target, domain: Domain, view: accelerator_view
-) -> Chosen | None:
     function, compiled = request.function, entry.compiled
     record = record_of(function, request, compiled.constants, _form_of(form), store.folder)
     _refuse_stray(store, record, form)
@@ -270,15 +246,11 @@ def _warn(entry: Entry, function: FunctionType, text: str) -> None:
 # -- writing -----------------------------------------------------------------------------------------------------
 
 
-def exporting() -> bool:
-    """Whether the shaders of launches are written to a folder."""
-    return _export.store is not None
-
-
 def export_launches(folder: Path | None, lowering: str = "threads") -> None:
     """From now on the shader of every launch is written to a folder (``None``: no longer), unless it is there."""
     _export.store = None if folder is None else Store(folder)
     _export.lowering = lowering
+    set_exporting(folder is not None)
     _export.names.clear()
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from vkamp import pipeline
 from vkamp.artifacts import Executable, Lowering, PushWord, Target
-from vkamp.dispatch import edits, forms, memo
+from vkamp.dispatch import editing, forms, memo
 from vkamp.dispatch.domain import Domain, check_tile, domain_of
 from vkamp.dispatch.targets import target_view
 from vkamp.dispatch.types import check_types, check_wide_operations, small_types
@@ -34,6 +34,7 @@ from vkamp.run.accelerators import accelerator_view
 from vkamp.run.engine import SUBGROUP_OPERATIONS, Buffer, Dispatch, Launch, Limits
 
 if TYPE_CHECKING:
+    from vkamp.dispatch.edits import Chosen
     from vkamp.pipeline.checked import Instrumented
 
 __all__ = [
@@ -74,7 +75,7 @@ class Entry:
     checked_executables: dict[Any, Executable] = field(default_factory=dict)
     told: dict[Any, Any] = field(default_factory=dict)
     #: The hand-edited shaders that its launches use, and the state of the folder in which they were found.
-    edited: dict[Any, tuple[int, edits.Chosen | None]] = field(default_factory=dict)
+    edited: dict[Any, tuple[int, Chosen | None]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class Prepared:
     entry: Entry
     #: The state of the folder of edited shaders, and the one that it uses, if any.
     generation: int = 0
-    edit: edits.Chosen | None = None
+    edit: Chosen | None = None
     request: pipeline.Request | None = None
     #: What was launched, as it was given.
     kernel: Any = None
@@ -216,10 +217,13 @@ def _compiled(
     check_wide_operations(entry.compiled.wide, target)
     form = _with_lowering(plain_target(domain, limits, target), kernel, domain.tile, target, arguments, entry.compiled)
     form = replace(form, types=small_types(entry.compiled.types, target))
-    if edits.exporting():
+    if editing.exporting():
+        # Imported here: few programs export their shaders.
+        from vkamp.dispatch import edits
+
         edits.export(entry, request, form)
-    generation = edits.looked_for()
-    edit = edits.choose(entry, request, form, domain, target)
+    generation = editing.looked_for()
+    edit = editing.choose(entry, request, form, domain, target)
     if edit is not None:
         form, executable = edit.target, edit.executable
     else:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vkamp import pipeline
-from vkamp.dispatch.edits import generation
+from vkamp.dispatch.editing import generation
 from vkamp.dispatch.targets import default_for
 from vkamp.dispatch.uses import Use, tell_written
 from vkamp.lang.arrays import array

@@ -13,9 +13,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from vkamp.edit.store import Store, find_folder
+from vkamp.edit.folder import find_folder
 from vkamp.errors import AmpError
+
+if TYPE_CHECKING:
+    from vkamp.edit.store import Store
 
 __all__ = ["active_folder", "generation", "look_again", "no_folder", "use_folder"]
 
@@ -91,7 +95,7 @@ def look_again() -> None:
         snapshot = _state.store.snapshot()
         seen, _state.seen = _state.seen, snapshot
         if snapshot != _state.snapshot and (snapshot == seen or _is_settled(snapshot)):
-            _state.store, _state.snapshot = Store(_state.store.folder), snapshot
+            _state.store, _state.snapshot = _store(_state.store.folder), snapshot
             _state.generation += 1
 
 
@@ -119,8 +123,15 @@ def _wanted() -> Path | None:
         return None
 
 
+def _store(folder: Path) -> Store:
+    # Imported here: most programs have no such folder.
+    from vkamp.edit.store import Store
+
+    return Store(folder)
+
+
 def _set(path: Path | None) -> None:
     _state.generation += 1
-    _state.store = None if path is None else Store(path)
+    _state.store = None if path is None else _store(path)
     _state.snapshot = {} if _state.store is None else _state.store.snapshot()
     _state.next_look = time.monotonic() + _PERIOD

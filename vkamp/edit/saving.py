@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from vkamp.edit.active import active_folder
-from vkamp.edit.store import BASE, replace_file
+from vkamp.edit.folder import BASE
+from vkamp.edit.store import replace_file
 from vkamp.errors import AmpError
 
 __all__ = ["save"]

@@ -16,13 +16,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from vkamp.edit.compare import code_of
+from vkamp.edit.folder import BASE
 from vkamp.edit.names import file_stem, signature_text
 from vkamp.errors import AmpError
 
-__all__ = ["BASE", "OUTSIDE", "Form", "Kept", "Record", "Store", "find_folder", "replace_file"]
+__all__ = ["OUTSIDE", "Form", "Kept", "Record", "Store", "replace_file"]
 
-#: The folder of what was generated, inside of a folder of shaders.
-BASE = ".base"
 #: Before the name of a kernel's file that is not in the project.
 OUTSIDE = "?/"
 _SUFFIX = ".comp"
@@ -30,7 +29,6 @@ _SUFFIX = ".comp"
 _BEFORE = ".before"
 #: What a program's run generated for a shader that is edited.
 _NOW = ".now"
-_PROJECT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 _FORMAT = 1
 
 
@@ -277,18 +275,6 @@ class Store:
             while folder not in (self.folder, self.base) and folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
                 folder = folder.parent
-
-
-def find_folder(start: Path) -> Path | None:
-    """``shaders/`` of the project that a folder lies in: the nearest one with a ``.base`` folder, up to the project's
-    root (where pyproject.toml or .git is).
-    """
-    for folder in (start, *start.parents):
-        if (folder / "shaders" / BASE).is_dir():
-            return folder / "shaders"
-        if any((folder / mark).exists() for mark in _PROJECT_MARKS):
-            return None
-    return None
 
 
 def _read(path: Path) -> str | None:
