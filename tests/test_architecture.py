@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+import vkamp as amp
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "vkamp"
 
@@ -212,6 +214,41 @@ def test_import_loads_neither_vulkan_nor_the_compiler() -> None:
     program = f"import sys, vkamp; print([name for name in {late} if name in sys.modules])"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert result.stdout.strip() == "[]"
+
+
+@pytest.mark.accelerators("swiftshader")
+def test_a_launch_whose_spirv_is_cached_loads_what_it_needs(
+    accelerator: amp.accelerator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = ["subprocess", "tempfile", "fractions", "vkamp.check.instrument", "vkamp.ir.verify", "vkamp.sim"]
+    late += ["vkamp.edit.store", "vkamp.spirv.reflection", "vkamp.spirv.validator", "vkamp.dispatch.edits"]
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys\n"
+        "import numpy as np\n"
+        "import vulkan\n"
+        "before = set(sys.modules)\n"
+        "import vkamp as amp\n"
+        "@amp.kernel\n"
+        "def double(idx, values):\n"
+        "    values[idx] *= 2\n"
+        f"view = amp.accelerator({accelerator.device_path!r}).default_view\n"
+        "values = amp.array(amp.extent(5), amp.int32, np.arange(5, dtype=np.int32), accelerator_view=view)\n"
+        "amp.parallel_for_each(view, values.extent, double, values)\n"
+        f"print(np.asarray(values).tolist(), [name for name in {late} if name in sys.modules.keys() - before])\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setenv("VKAMP_CACHE_DIR", str(tmp_path / "cache"))
+    for name in ("VKAMP_SHADERS", "VKAMP_CHECK", "VKAMP_VERIFY"):
+        monkeypatch.delenv(name, raising=False)
+    said = [
+        subprocess.run(
+            [sys.executable, str(program)], capture_output=True, text=True, check=True, timeout=60, cwd=tmp_path
+        ).stdout
+        for _ in range(2)
+    ]
+    assert said[0].startswith("[0, 2, 4, 6, 8] [")
+    assert said[1] == "[0, 2, 4, 6, 8] []\n"
 
 
 # The reading itself, tried on samples:

@@ -12,11 +12,8 @@ from vkamp.errors import Span
 
 __all__ = [
     "Binding",
-    "BoundBuffer",
     "Executable",
-    "Interface",
     "Lowering",
-    "PushMember",
     "PushWord",
     "Shader",
     "Target",
@@ -149,39 +146,3 @@ class Executable:
     def local_size(self) -> tuple[int, int, int]:
         """Threads of a tile, x y z."""
         return self.shader.local_size
-
-
-@dataclass(frozen=True)
-class BoundBuffer:
-    """A resource that a SPIR-V module declares: where it is bound, what its block is called, whether it can write it.
-
-    ``kind``: ``storage buffer``, or what it is instead.
-    """
-
-    set: int
-    binding: int
-    name: str
-    kind: str
-    writable: bool
-
-
-@dataclass(frozen=True)
-class PushMember:
-    """A push constant: byte offset, GLSL type and name."""
-
-    offset: int
-    type: str
-    name: str
-
-
-@dataclass(frozen=True)
-class Interface:
-    """What a compiled shader and a launch must agree on, read from its SPIR-V.
-
-    ``local_size`` is ``None`` where it is a specialization constant; ``shared_bytes`` is the tile_static memory.
-    """
-
-    local_size: tuple[int, int, int] | None
-    buffers: tuple[BoundBuffer, ...]
-    push: tuple[PushMember, ...]
-    shared_bytes: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vkamp.artifacts import BoundBuffer, Interface
+from vkamp.spirv.reflection import BoundBuffer, Interface
 
 __all__ = ["Difference", "differences"]
 

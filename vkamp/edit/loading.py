@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vkamp import spirv
-from vkamp.artifacts import Interface, Shader
+from vkamp.artifacts import Shader
 from vkamp.edit.compare import code_of, conflict_line, generated_line
 from vkamp.edit.interface import differences
 from vkamp.edit.store import Kept
 from vkamp.errors import Note, ShaderEditError, Span, edit_diagnostic
 from vkamp.spirv import GlslError, GlslMessage
-from vkamp.spirv.reflection import reflect
+from vkamp.spirv.reflection import Interface, reflect
 
 __all__ = ["Loaded", "check_fresh", "is_stale", "load"]
 

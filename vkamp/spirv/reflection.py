@@ -6,10 +6,9 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from vkamp.artifacts import BoundBuffer, Interface, PushMember
 from vkamp.errors import AmpError
 
-__all__ = ["reflect", "source_line"]
+__all__ = ["BoundBuffer", "Interface", "PushMember", "reflect", "source_line"]
 
 _MAGIC = 0x07230203
 _HEADER_WORDS = 5
@@ -24,6 +23,42 @@ _UNIFORM_CONSTANT, _UNIFORM, _WORKGROUP, _PUSH_CONSTANT, _STORAGE_BUFFER = 0, 2,
 
 _KINDS = {_UNIFORM_CONSTANT: "image or sampler", _UNIFORM: "uniform buffer", _STORAGE_BUFFER: "storage buffer"}
 _VECTOR_PREFIX = {"float": "vec", "int": "ivec", "uint": "uvec", "double": "dvec", "bool": "bvec"}
+
+
+@dataclass(frozen=True)
+class BoundBuffer:
+    """A resource that a SPIR-V module declares: where it is bound, what its block is called, whether it can write it.
+
+    ``kind``: ``storage buffer``, or what it is instead.
+    """
+
+    set: int
+    binding: int
+    name: str
+    kind: str
+    writable: bool
+
+
+@dataclass(frozen=True)
+class PushMember:
+    """A push constant: byte offset, GLSL type and name."""
+
+    offset: int
+    type: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Interface:
+    """What a compiled shader and a launch must agree on, read from its SPIR-V.
+
+    ``local_size`` is ``None`` where it is a specialization constant; ``shared_bytes`` is the tile_static memory.
+    """
+
+    local_size: tuple[int, int, int] | None
+    buffers: tuple[BoundBuffer, ...]
+    push: tuple[PushMember, ...]
+    shared_bytes: int
 
 
 @dataclass
