@@ -39,12 +39,11 @@ def measure(options: Options) -> Iterator[Measurement]:
         rows = child_json("tools.bench.moving", path, str(options.runs), str(256 if gpu else 16))
         copies = sorted(rows["numpy: two copies"])[len(rows["numpy: two copies"]) // 2]
         for name, values in rows.items():
-            if name.startswith("memory"):
-                limit = MEMORY[name.rpartition(" ")[2]]
-                yield Measurement(GROUP, name, tuple(values), path, limit, is_ratio=True)
-            else:
-                limit = copies / RATE if gpu and name.startswith("there") else None
-                yield Measurement(GROUP, name, tuple(values), path, limit)
+            is_ratio = name.startswith("memory")
+            limit = MEMORY[name.rpartition(" ")[2]] if is_ratio else None
+            if gpu and name.startswith("there"):
+                limit = copies / RATE
+            yield Measurement(GROUP, name, tuple(values), path, limit, is_ratio=is_ratio)
 
 
 class _Trip:
