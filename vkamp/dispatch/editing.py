@@ -12,22 +12,23 @@ if TYPE_CHECKING:
     from vkamp.dispatch.domain import Domain
     from vkamp.dispatch.edits import Chosen
     from vkamp.dispatch.launch import Entry
+    from vkamp.edit.store import Store
     from vkamp.run.accelerators import accelerator_view
 
-__all__ = ["choose", "exporting", "generation", "looked_for", "set_exporting"]
+__all__ = ["choose", "export_folder", "generation", "looked_for", "set_export_folder"]
 
-_exporting = False
-
-
-def exporting() -> bool:
-    """Whether the shaders of launches are written to a folder."""
-    return _exporting
+_export: Store | None = None
 
 
-def set_exporting(on: bool) -> None:
+def export_folder() -> Store | None:
+    """The folder that the shaders of launches are written to, if they are."""
+    return _export
+
+
+def set_export_folder(store: Store | None) -> None:
     """For :mod:`vkamp.dispatch.edits`, which writes them."""
-    global _exporting
-    _exporting = on
+    global _export
+    _export = store
 
 
 def looked_for() -> int:
@@ -44,7 +45,7 @@ def choose(
     Raises ShaderEditError for one that must not run.
     """
     # While a program's shaders are exported, it runs as it is written.
-    store = None if _exporting else active_folder()
+    store = None if _export is not None else active_folder()
     if store is None:
         return None
     info = view._queue.info

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from vkamp import pipeline
 from vkamp.artifacts import Executable, Target
-from vkamp.dispatch.editing import set_exporting
+from vkamp.dispatch.editing import export_folder, set_export_folder
 from vkamp.edit.compare import code_of
 from vkamp.edit.store import OUTSIDE, Form, Kept, Record, Store
 from vkamp.errors import InvalidComputeDomainError, ShaderEditWarning, Span, edit_diagnostic
@@ -50,9 +50,8 @@ class Chosen:
 
 @dataclass
 class _Export:
-    """Where the shaders of the program's launches are written to, and which were."""
+    """In which form the shaders of the program's launches are written, and which were."""
 
-    store: Store | None = None
     lowering: str = "threads"
     names: dict[str, str] = dataclasses.field(default_factory=dict)
 
@@ -248,9 +247,8 @@ def _warn(entry: Entry, function: FunctionType, text: str) -> None:
 
 def export_launches(folder: Path | None, lowering: str = "threads") -> None:
     """From now on the shader of every launch is written to a folder (``None``: no longer), unless it is there."""
-    _export.store = None if folder is None else Store(folder)
+    set_export_folder(None if folder is None else Store(folder))
     _export.lowering = lowering
-    set_exporting(folder is not None)
     _export.names.clear()
 
 
@@ -264,7 +262,7 @@ def export(entry: Entry, request: pipeline.Request, form: Target) -> None:
     # Imported here: few programs export their shaders.
     from vkamp.edit.loading import is_stale
 
-    store = _export.store
+    store = export_folder()
     assert store is not None
     target = _portable(form, _export.lowering)
     record = record_of(request.function, request, entry.compiled.constants, _form_of(target), store.folder)

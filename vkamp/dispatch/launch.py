@@ -217,7 +217,7 @@ def _compiled(
     check_wide_operations(entry.compiled.wide, target)
     form = _with_lowering(plain_target(domain, limits, target), kernel, domain.tile, target, arguments, entry.compiled)
     form = replace(form, types=small_types(entry.compiled.types, target))
-    if editing.exporting():
+    if editing.export_folder() is not None:
         # Imported here: few programs export their shaders.
         from vkamp.dispatch import edits
 

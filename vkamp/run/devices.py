@@ -38,6 +38,7 @@ __all__ = [
     "loader_version",
     "manifest_problem",
     "physical_devices",
+    "queue_families",
     "rank",
     "restricting_variable",
     "steps",
@@ -554,13 +555,18 @@ def _describe(vk: Any, device: Any, index: int) -> DeviceInfo:
     )
 
 
+def queue_families(vk: Any, device: Any) -> Any:
+    """The queue families of a physical device, as Vulkan's structs."""
+    ask, count = vk.lib.vkGetPhysicalDeviceQueueFamilyProperties, vk.ffi.new("uint32_t*")
+    ask(device, count, vk.ffi.NULL)
+    rows = vk.ffi.new("VkQueueFamilyProperties[]", count[0])
+    ask(device, count, rows)
+    return rows
+
+
 def _timestamp_bits(vk: Any, device: Any) -> int:
     """The valid bits of timestamps on every family of queues that compute; 0 if one has no timestamps."""
-    count = vk.ffi.new("uint32_t*")
-    vk.lib.vkGetPhysicalDeviceQueueFamilyProperties(device, count, vk.ffi.NULL)
-    rows = vk.ffi.new("VkQueueFamilyProperties[]", max(1, count[0]))
-    vk.lib.vkGetPhysicalDeviceQueueFamilyProperties(device, count, rows)
-    families = (rows[i] for i in range(count[0]) if rows[i].queueFlags & vk.VK_QUEUE_COMPUTE_BIT)
+    families = (row for row in queue_families(vk, device) if row.queueFlags & vk.VK_QUEUE_COMPUTE_BIT)
     return min((family.timestampValidBits for family in families), default=0)
 
 

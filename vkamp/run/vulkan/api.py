@@ -174,12 +174,8 @@ class Api:
 
     def _choose_family(self) -> tuple[int, int]:
         """The family of the queues: its number, and how many queues to make."""
-        count = self.ffi.new("uint32_t*")
-        ask = self.vk.lib.vkGetPhysicalDeviceQueueFamilyProperties
-        ask(self.physical, count, self.null)
-        rows = self.ffi.new("VkQueueFamilyProperties[]", max(1, count[0]))
-        ask(self.physical, count, rows)
-        number = computing_family([rows[n].queueFlags for n in range(count[0])])
+        rows = devices.queue_families(self.vk, self.physical)
+        number = computing_family([row.queueFlags for row in rows])
         if number is None:
             raise AmpError("the device has no queue that computes")
         return number, min(rows[number].queueCount, _QUEUES)
