@@ -158,6 +158,9 @@ class KomputeProgram(DeviceProgram):
         super().__init__(device, executable)
         self.runs = 0
         self.seconds_per_tile: float | None = None
+        #: The tiles of the largest submission that ran in one piece, and of the largest one that may have spent all its
+        #: time in being submitted piece by piece.
+        self.tiles_at_once = self.tiles_in_time = 0
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,8 @@ _MAX_RUNNING = 32
 #: What is expected to take longer is polled, so that Ctrl-C and other threads work (seconds).
 _SHORT = 0.02
 _BYTES_PER_SECOND = 4e9
+#: Nobody waits longer than this for one that is expected to take long, to see whether it does (seconds).
+_LONGEST_TRY = 1.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 2e-5, 2e-3
 #: A lost device never writes the word that is polled; waiting inside kp then tells (seconds).
 _POLL_LIMIT = 60.0
@@ -100,6 +102,7 @@ class Submission:
         "queue",
         "running",
         "started",
+        "starting",
         "uploads",
         "waited",
     )
@@ -123,6 +126,8 @@ class Submission:
         self.flag: list[Any] = []
         self.done: list[Any] = []
         self.started = 0.0
+        #: How much of the time since then the host spent in submitting.
+        self.starting = 0.0
         self.waited = False
 
     @property
@@ -146,6 +151,12 @@ class Submission:
                 return float("inf")
             total += rate * _tiles(each)
         return total
+
+    def is_worth_a_try(self) -> bool:
+        """Whether only a run in one piece can tell how long it takes: so far the device kept pace with the host."""
+        tiles = sum(map(_tiles, self.dispatches))
+        programs = [each.program for each in self.dispatches]
+        return bool(programs) and all(p.tiles_at_once < tiles <= p.tiles_in_time for p in programs)
 
 
 class KomputeReady(Ready):
@@ -534,7 +545,9 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         others = [s for s in self.device.running.values() if s is not submission]
         # To start many operations one by one takes as long as to wait for them, if they are short.
         limit = max(_SHORT, self.device.submission_cost * len(submission.dispatches))
-        return sum([s.seconds() for s in (*others, submission)]) < limit
+        if sum([s.seconds() for s in (*others, submission)]) < limit:
+            return True
+        return not others and not submission.running and submission.is_worth_a_try()
 
     def _operations(self, submission: Submission) -> list[Any]:
         """The kp operations of a submission, in order."""
@@ -639,9 +652,11 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
                 submission.started = time.perf_counter()
                 self._count(submission, len(submission.operations))
             device.running[id(submission)] = submission
+            begin = time.perf_counter()
             for operation in submission.operations[len(submission.running) :]:
                 sequence = device.manager.sequence()
                 _call(submission.running, device.kp.Sequence.eval_async, sequence, operation)
+            submission.starting += time.perf_counter() - begin
         except RuntimeError as error:
             raise self._failed(error) from error
 
@@ -705,7 +720,12 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         if head.done:
             self.device.quickest = min(self.device.quickest, seconds)
         rate = max(seconds - self.device.submission_cost, 1e-6) / tiles
+        in_time = seconds < _LONGEST_TRY and seconds - head.starting < _SHORT
         for program in {each.program for each in head.dispatches}:
+            if head.done:
+                program.tiles_at_once = max(program.tiles_at_once, tiles)
+            elif in_time:
+                program.tiles_in_time = max(program.tiles_in_time, tiles)
             known = program.seconds_per_tile
             # The first run may hold the driver's compilation; later ones forget a long run slowly.
             if known is None or program.runs == 1 or not head.waited:
