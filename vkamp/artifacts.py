@@ -107,15 +107,20 @@ class Shader:
 
 @dataclass(frozen=True)
 class Executable:
-    """A shader with its IR (``module``, an ``ir.nodes.Kernel``) and the way to its SPIR-V, made at first use.
+    """A shader with the ways to its IR (an ``ir.nodes.Kernel``) and to its SPIR-V, gone at first use.
 
     ``lowering`` says how the threads of a tile run, and why, where another way was asked for.
     """
 
     shader: Shader
-    module: object
+    make_module: Callable[[], object]
     compile: Callable[[str], bytes]
     lowering: str = "threads"
+
+    @cached_property
+    def module(self) -> object:
+        """The program's IR."""
+        return self.make_module()
 
     @cached_property
     def spirv(self) -> bytes:

@@ -14,6 +14,7 @@ import threading
 import time
 import warnings
 from pathlib import Path
+from typing import ClassVar
 
 from vkamp.errors import AmpError
 
@@ -29,12 +30,16 @@ _USE_RESOLUTION = 3600.0
 _ABANDONED = 3600.0
 #: An eviction leaves this part of the bound, so that the next entries need none.
 _REST = 0.8
+#: After so many entries of its own a process looks what others have added: a look takes 2 us for each entry there.
+_LOOK = 256
 
 
 class DiskCache:
     """Byte strings by key in ``folder``, at most about ``limit`` bytes; ``folder`` ``None`` keeps nothing."""
 
     _warned = threading.Event()
+    #: By folder: what it held when it was looked through, with what this process has added, and how many those are.
+    _sizes: ClassVar[dict[Path, tuple[int, int]]] = {}
 
     def __init__(self, folder: Path | None, limit: int) -> None:
         self.folder = folder if limit > 0 else None
@@ -65,7 +70,10 @@ class DiskCache:
         except OSError as error:
             self._warn(error)
             return
-        self._evict(self.folder)
+        size, added = self._sizes.get(self.folder, (self.limit, _LOOK))
+        self._sizes[self.folder] = size, added = size + len(data), added + 1
+        if size > self.limit or added > _LOOK:
+            self._sizes[self.folder] = self._evict(self.folder), 0
 
     @staticmethod
     def _path(folder: Path, key: str) -> Path:
@@ -91,8 +99,11 @@ class DiskCache:
             if time.time() - path.stat().st_mtime > _USE_RESOLUTION:
                 os.utime(path)
 
-    def _evict(self, folder: Path) -> None:
-        """Removes what was not used for longest; another process may do the same at the same time."""
+    def _evict(self, folder: Path) -> int:
+        """Removes what was not used for longest, if there is too much; gives the bytes that are left.
+
+        Another process may do the same at the same time.
+        """
         entries: list[tuple[float, int, str]] = []
         now = time.time()
         with contextlib.suppress(OSError), os.scandir(folder) as listing:
@@ -105,13 +116,14 @@ class DiskCache:
                         entries.append((status.st_mtime, status.st_size, item.path))
         total = sum(size for _, size, _ in entries)
         if total <= self.limit:
-            return
+            return total
         for _, size, path in sorted(entries):
             if total <= self.limit * _REST:
                 break
             with contextlib.suppress(OSError):
                 os.unlink(path)
                 total -= size
+        return total
 
     @classmethod
     def _warn(cls, error: OSError) -> None:

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp import front, sim
+from vkamp import sim
 from vkamp.check.uniformity import check_uniformity
 from vkamp.errors import CheckError, CompileError, Span
 from vkamp.front import ArgType, BufferType, Request, ScalarType
+from vkamp.front.lower import lower
 from vkamp.ir.nodes import Barrier, Block, For, If, Kernel, Stmt, Subgroup, While, walk_statements
 from vkamp.ir.types import INT32
 from vkamp.ir.verify import verify
@@ -269,7 +270,7 @@ def lowered(source: str, name: str) -> Kernel:
         ("n", ScalarType(INT32)),
         ("m", ScalarType(INT32)),
     )
-    kernel = front.lower(Request(function, False, 1, (TILE,), args, (), ()), {}).kernel
+    kernel = lower(Request(function, False, 1, (TILE,), args, (), ()), {}).kernel
     verify(kernel)
     return kernel
 

@@ -58,11 +58,14 @@ def both(view: amp.accelerator_view, kernel: nodes.Kernel, n: int) -> tuple[Foun
     wanted, _ = sim.check(kernel, domain, {name: values.copy() for name, values in memory.items()}, {"n": n})
     containers = {b.name: amp.array_view(memory[b.name]) for b in kernel.buffers}
     arguments = pipeline.Arguments(containers=containers, scalars={"n": n})  # type: ignore[arg-type]
-    compiled = pipeline.Compiled(kernel, access(kernel), contiguous(kernel), (), {}, RaceVerdicts(), ())
+    whole = pipeline.Whole(kernel, RaceVerdicts())
+    compiled = pipeline.Compiled(
+        kernel.name, kernel.span, access(kernel), contiguous(kernel), (), {}, whole=lambda: whole
+    )
     limits = view.accelerator.limits
     assert limits is not None
     target = launch.plain_target(Domain(domain, kernel.tile), limits, view)
-    executable = pipeline.executable(kernel, target)
+    executable = pipeline.executable(compiled, target)
     prepared = launch.Prepared(
         view, Domain(domain, kernel.tile), arguments, compiled, target, executable, launch.Entry(compiled)
     )

@@ -156,14 +156,14 @@ def test_cache(project: Project) -> None:
     folder = str(project.folder / "cache")
     project.vkamp("run", "prog.py", VKAMP_CACHE_DIR=folder)
     rows = json.loads(project.vkamp("cache", "info", "--json", VKAMP_CACHE_DIR=folder).out)
-    assert {row["kind"] for row in rows} == {"spirv", "pipelines"}
+    assert {row["kind"] for row in rows} == {"kernels", "spirv", "pipelines"}
     entries = sum(row["entries"] for row in rows)
     assert entries > 0
     assert f"{folder}" in project.vkamp("cache", "info", VKAMP_CACHE_DIR=folder).out.replace("\n", "").replace(" ", "")
     done = project.vkamp("cache", "clear", VKAMP_CACHE_DIR=folder)
     assert done.out == f"removed {entries} entries\n"
     rows = json.loads(project.vkamp("cache", "info", "--json", VKAMP_CACHE_DIR=folder).out)
-    assert [row["entries"] for row in rows] == [0, 0]
+    assert [row["entries"] for row in rows] == [0, 0, 0]
 
 
 # -- explain, tile -----------------------------------------------------------------------------------------------

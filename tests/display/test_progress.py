@@ -383,8 +383,8 @@ def test_a_line_in_the_terminal(program: list[str]) -> None:
     status, out, seen = in_a_terminal(program)
     assert (status, out) == (0, "903000.0\n")
     assert seen.startswith("\x1b[?25l") and SHOWN in seen and " %, " in seen
-    # It was one line all the time, and nothing is left of it.
-    assert seen.endswith(f"\n{CLEAN}") and seen.count("\n") == 1
+    # It was one line all the time, and nothing is left of it; on a busy machine one for the compilation comes before.
+    assert seen.endswith(f"\n{CLEAN}") and seen.count("\n") == seen.count(f"\n{CLEAN}") <= 2
 
 
 def test_the_command_has_it_too(program: list[str]) -> None:
@@ -396,7 +396,7 @@ def test_the_command_has_it_too(program: list[str]) -> None:
 def test_an_error_comes_after_it(program: list[str]) -> None:
     status, out, seen = in_a_terminal([*program, "wrong"])
     assert (status, out) == (1, "")
-    line, _, error = seen.partition(CLEAN)
+    line, _, error = seen.rpartition(CLEAN)
     assert SHOWN in line and error.startswith("Traceback")
     assert "index 300 of values is out of bounds (extent 300)" in error
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp import front
 from vkamp.artifacts import Target
 from vkamp.front import ArgType, BufferType, Request, ScalarType
+from vkamp.front.lower import lower
 from vkamp.ir.nodes import Kernel
 from vkamp.ir.types import BOOL, FLOAT32, INT32, UINT32, Type, from_dtype
 
@@ -44,7 +44,7 @@ class Program:
         """The kernel in IR."""
         assert isinstance(self.function, FunctionType)
         request = Request(self.function, self.precise, self.rank, self.tile, self.args, (), self.constants)
-        return front.lower(request, {}).kernel
+        return lower(request, {}).kernel
 
 
 def buffers(**elements: tuple[Type, int] | tuple[Type, int, dict[str, Any]]) -> tuple[tuple[str, ArgType], ...]:

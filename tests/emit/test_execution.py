@@ -16,9 +16,10 @@ import vkamp as amp
 from tests.emit.programs import BODY, PROGRAMS, RECORD, Program
 from vkamp import sim, spirv
 from vkamp.artifacts import Executable, PushWord, Shader, Target
-from vkamp.emit import choose_target, emit, grid, tile_counts
+from vkamp.emit import emit
 from vkamp.ir.nodes import Kernel
 from vkamp.lang.vectors import ShortVector
+from vkamp.pipeline import choose_target, grid, tile_counts
 from vkamp.run.engine import Dispatch, Queue
 
 Arrays = dict[str, NDArray[Any]]
@@ -95,7 +96,7 @@ class Launch:
             buffers.append(self._upload(queue, np.frombuffer(words, np.uint8)))
             writes.append(False)
             words = b""
-        executable = Executable(shader, self.kernel, spirv.compile)
+        executable = Executable(shader, lambda: self.kernel, spirv.compile)
         groups = grid(self.kernel.rank, self.kernel.tile, self.case.domain, self.target, max_groups)
         program = queue.program(executable)
         queue.enqueue(Dispatch(program, tuple(buffers), words, groups, tuple(writes)))

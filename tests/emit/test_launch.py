@@ -7,8 +7,8 @@ import math
 import pytest
 
 from vkamp.artifacts import Target
-from vkamp.emit import choose_target, grid, tile_counts
 from vkamp.errors import InvalidComputeDomainError
+from vkamp.pipeline import choose_target, grid, tile_counts
 
 LIMITS = (65535, 65535, 65535)
 

@@ -18,7 +18,8 @@ from vkamp.emit.layout import struct_members
 from vkamp.emit.literals import literal
 from vkamp.emit.names import Namer, identifier
 from vkamp.errors import UnsupportedFeatureError
-from vkamp.ir.access import Access, access
+from vkamp.ir.access import access
+from vkamp.ir.containers import Access
 from vkamp.ir.types import INT32, from_dtype
 
 

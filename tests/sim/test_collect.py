@@ -14,12 +14,13 @@ import pytest
 
 import vkamp as amp
 from tests.sim.build import G, L, T, add, at, barrier, buf, compare, function, if_, kernel, parameter, put, value, var
-from vkamp import pipeline, sim
+from vkamp import sim
 from vkamp.check.conflicts import RaceVerdicts
 from vkamp.dispatch.reference_controls import collecting
 from vkamp.findings import Finding, Report
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import INT32
+from vkamp.pipeline import compiler
 
 Found = set[tuple[str, str, str]]
 pytestmark = pytest.mark.filterwarnings("ignore::vkamp.RaceWarning")
@@ -31,7 +32,7 @@ VIEW = amp.accelerator("reference").default_view
 @pytest.fixture(autouse=True)
 def nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the compiler is certain of comes to the reference accelerator, too."""
-    monkeypatch.setattr(pipeline, "judge_races", lambda kernel, uniformity: RaceVerdicts())
+    monkeypatch.setattr(compiler, "judge_races", lambda kernel, uniformity: RaceVerdicts())
 
 
 def marks(finding: Finding) -> str:

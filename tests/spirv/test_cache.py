@@ -152,7 +152,8 @@ def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
 
 def test_what_a_crash_left_is_removed_in_time(tmp_path: Path) -> None:
     store = DiskCache(tmp_path / "c", limit=10_000)
-    store.put("one", b"1")
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "one.bin").write_bytes(b"1")
     for name, age in (("new-a.tmp", 7200), ("new-b.tmp", 10)):
         path = tmp_path / "c" / name
         path.touch()
@@ -165,6 +166,16 @@ def test_what_a_crash_left_is_removed_in_time(tmp_path: Path) -> None:
         "new-b.tmp",
         "somebody-else.txt",
     }
+
+
+def test_what_other_processes_add_is_counted_in_time(tmp_path: Path) -> None:
+    store = DiskCache(tmp_path / "c", limit=100_000)
+    store.put("first", b"1")
+    for number in range(9):
+        (tmp_path / "c" / f"theirs{number}.bin").write_bytes(bytes(20_000))
+    for number in range(300):
+        store.put(f"{number}", bytes(10))
+    assert sum(p.stat().st_size for p in (tmp_path / "c").iterdir()) <= 100_000
 
 
 def test_entries_are_taken_as_they_are(tmp_path: Path) -> None:

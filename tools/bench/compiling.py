@@ -1,12 +1,14 @@
-"""What it takes to make a kernel a program, each in a fresh process that has compiled another kernel before."""
+"""What it takes to make a kernel a program, each in a fresh process that has launched another kernel before."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,54 +20,65 @@ KERNELS = ("tile_average", "matrix_product")
 
 
 def measure(options: Options) -> Iterator[Measurement]:
-    """With the SPIR-V on disk, and without; the target is for the first."""
+    """With the kernel on disk, with its SPIR-V alone, and with nothing; the target is for the first."""
+    import vkamp as amp
+
+    device = next(name for name in options.accelerators if amp.accelerator(name).is_emulated)
     for name in KERNELS:
         with tempfile.TemporaryDirectory() as folder:
-            child = [_child(name, folder) for _ in range(options.runs + 1)][1:]
-        yield Measurement(GROUP, f"{name}, SPIR-V cached", _column(child, "compile"), target=0.01)
+            _child(name, folder, device)
+            kept = [_child(name, folder, device) for _ in range(options.runs)]
+            yield Measurement(GROUP, f"{name}, kept on disk", _column(kept, "compile"), device, target=0.01)
+            compiled = []
+            for _ in range(options.runs):
+                shutil.rmtree(Path(folder, "kernels"))
+                compiled.append(_child(name, folder, device))
+            yield Measurement(GROUP, f"{name}, SPIR-V cached", _column(compiled, "compile"), device)
         cold = []
         for _ in range(options.runs):
             with tempfile.TemporaryDirectory() as folder:
-                cold.append(_child(name, folder))
-        yield Measurement(GROUP, f"{name}, nothing cached", _column(cold, "compile"))
+                cold.append(_child(name, folder, device))
+        yield Measurement(GROUP, f"{name}, nothing cached", _column(cold, "compile"), device)
         if name == KERNELS[0]:
-            yield Measurement(GROUP, "the first kernel: loads the compiler", _column(child, "first"))
+            yield Measurement(GROUP, "the first kernel, kept on disk", _column(kept, "first"), device)
+            yield Measurement(GROUP, "the first kernel: loads the compiler", _column(compiled, "first"), device)
 
 
 def _column(rows: list[dict[str, float]], key: str) -> tuple[float, ...]:
     return tuple(row[key] for row in rows)
 
 
-def _child(name: str, cache: str) -> dict[str, float]:
-    found: dict[str, float] = child_json(
-        "tools.bench.compiling", name, environment=child_environment(VKAMP_CACHE_DIR=cache)
-    )
+def _child(name: str, cache: str, device: str) -> dict[str, float]:
+    environment = child_environment(VKAMP_CACHE_DIR=cache, VKAMP_SHADERS="0")
+    found: dict[str, float] = child_json("tools.bench.compiling", name, device, environment=environment)
     return found
 
 
-def _compile(name: str) -> dict[str, float]:
-    """In the child: seconds to compile the kernel, and to compile one before it."""
+def _compile(name: str, device: str) -> dict[str, float]:
+    """In the child: seconds to make a launch's program, and that of one before it."""
     import vkamp as amp
     from tools.bench import kernels
+    from vkamp.dispatch.domain import domain_of
+    from vkamp.dispatch.launch import prepare
 
-    view = amp.accelerator("reference").default_view
+    view = amp.accelerator(device).default_view
     inputs: dict[str, list[Any]] = {
         "tile_average": [np.zeros((64, 48), np.float32), np.zeros((4, 3), np.float32)],
         "matrix_product": [np.zeros(shape, np.float32) for shape in ((33, 50), (50, 20), (33, 20))],
     }
-    containers = [amp.array_view(data) for data in inputs[name]]
+    containers = tuple(amp.array_view(data) for data in inputs[name])
     domain = containers[-1 if name == "matrix_product" else 0].extent.tile(16, 16).pad()
     counts = amp.array_view(np.zeros(64, np.int32))
+    check(view.accelerator.limits is not None, "the device is open")
 
     started = time.perf_counter()
-    kernels.increment.inspect(view, counts.extent, counts).spirv  # noqa: B018
+    first = prepare(view, domain_of(counts.extent), kernels.increment, (counts,), {}).executable.spirv
     between = time.perf_counter()
-    program = getattr(kernels, name).inspect(view, domain, *containers)
-    spirv = program.spirv
+    spirv = prepare(view, domain_of(domain), getattr(kernels, name), containers, {}).executable.spirv
     ended = time.perf_counter()
-    check(len(spirv) > 500, f"the SPIR-V of {name}")
+    check(len(spirv) > 500 and len(first) > 300, f"the SPIR-V of {name}")
     return {"first": between - started, "compile": ended - between}
 
 
 if __name__ == "__main__":
-    print(json.dumps(_compile(sys.argv[1])))
+    print(json.dumps(_compile(sys.argv[1], sys.argv[2])))

@@ -13,8 +13,8 @@ from vkamp.errors import AmpError
 
 __all__ = ["KINDS", "cache", "entries"]
 
-#: What is cached: SPIR-V by the compiler, pipelines by the direct engine.
-KINDS = ("spirv", "pipelines")
+#: What is cached: kernels and SPIR-V by the compiler, pipelines by the direct engine.
+KINDS = ("kernels", "spirv", "pipelines")
 
 
 def entries(folder: Path | None) -> list[os.DirEntry[str]]:

@@ -14,7 +14,7 @@ import click
 import numpy as np
 
 import vkamp as amp
-from vkamp import pipeline, spirv
+from vkamp import spirv
 from vkamp.artifacts import Target
 from vkamp.cli.console import ERRORS, OUT, print_table, say
 from vkamp.cli.kernels import find_kernel, project_root
@@ -24,6 +24,7 @@ from vkamp.dispatch.launch import program_names
 from vkamp.errors import AmpError
 from vkamp.ir.types import SCALARS, SMALL, VECTORS
 from vkamp.lang.kernel import LOWERINGS, KernelFunction
+from vkamp.pipeline import compiler, request_of
 from vkamp.progress import activity
 from vkamp.run.engine import Timing, Transfer
 
@@ -216,10 +217,10 @@ def check(
     signature = signature_of(arguments, sizes, rank, found.precise, values)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        request, captured = pipeline.request_of(found.function, signature)
+        request, captured = request_of(found.function, signature)
         with activity(f"compiling {found.__name__}"):
-            compiled = pipeline.compile_kernel(request, captured)
-            shader = pipeline.executable(compiled.kernel, Target()).shader
+            compiled = compiler.compile_kernel(request, captured)
+            shader = compiler.executable(compiled.kernel, Target()).shader
         spirv.compile(shader.glsl, name=found.__name__)
     for each in told:
         ERRORS.print(f"warning: {each.message}")

@@ -12,7 +12,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.errors import AmpError
-from vkamp.front.lower import parameters_of
+from vkamp.front.parameters import parameters_of
 from vkamp.ir.types import SCALARS, SMALL, VECTORS
 from vkamp.lang.kernel import KernelFunction
 

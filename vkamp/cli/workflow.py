@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType
 
-from vkamp import pipeline
 from vkamp.artifacts import Shader, Target
 from vkamp.cli.kernels import Place, kernel_of, load_module, places
 from vkamp.dispatch import edits
@@ -18,6 +17,7 @@ from vkamp.edit.merging import Merged, merge
 from vkamp.edit.store import Form, Kept, Record, Store
 from vkamp.errors import AmpError, ShaderEditError
 from vkamp.lang.kernel import KernelFunction
+from vkamp.pipeline import compiler, request_of
 
 __all__ = ["Outcome", "State", "check_one", "export_kernel", "generate", "look", "merge_one", "revert_one"]
 
@@ -60,9 +60,9 @@ class Outcome:
 
 def generate(function: FunctionType, record: Record) -> Shader:
     """The shader that a kernel has now for a record's signature and form. AmpError if it has none."""
-    request, captured = pipeline.request_of(function, record.signature)
-    compiled = pipeline.compile_kernel(request, captured)
-    return pipeline.executable(compiled.kernel, _target(record.form)).shader
+    request, captured = request_of(function, record.signature)
+    compiled = compiler.compile_kernel(request, captured)
+    return compiler.executable(compiled.kernel, _target(record.form)).shader
 
 
 def _target(form: Form) -> Target:
@@ -151,10 +151,10 @@ def _candidate(place: Place, root: Path, record: Record) -> tuple[Shader, Record
 
 def export_kernel(store: Store, kernel: KernelFunction, signature: dict[str, object], form: Form) -> Kept:
     """Writes the shader of a kernel for a signature (``front.describe_request``)."""
-    request, captured = pipeline.request_of(kernel.function, signature)
-    compiled = pipeline.compile_kernel(request, captured)
+    request, captured = request_of(kernel.function, signature)
+    compiled = compiler.compile_kernel(request, captured)
     record = edits.record_of(kernel.function, request, compiled.constants, form, store.folder)
-    return store.export(record, pipeline.executable(compiled.kernel, _target(form)).shader.glsl)
+    return store.export(record, compiler.executable(compiled.kernel, _target(form)).shader.glsl)
 
 
 def merge_one(kept: Kept, onto: Kept | None = None) -> Outcome:

@@ -133,7 +133,7 @@ class Graph:
         return len(self._steps)
 
     def __repr__(self) -> str:
-        names = [step.compiled.kernel.name for step in self._steps]
+        names = [step.compiled.name for step in self._steps]
         shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
         where = "no accelerator_view" if self._view is None else self._view.accelerator.device_path
         kind = {"open": "is being captured", "failed": "failed"}.get(self._state, f"{len(names)} launches")

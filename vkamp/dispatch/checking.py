@@ -23,6 +23,7 @@ from vkamp.lang.capturing import refuse
 from vkamp.lang.container import Descriptor
 from vkamp.lang.storage import Storage
 from vkamp.pipeline import checked
+from vkamp.pipeline.compiler import executable
 from vkamp.progress import activity
 
 if TYPE_CHECKING:
@@ -65,8 +66,8 @@ def checked_launch(prepared: Prepared) -> None:
         warnings.warn_explicit(
             f"{report.kernel}: not covered: {text}",
             CheckWarning,
-            prepared.compiled.kernel.span.file,
-            max(prepared.compiled.kernel.span.line, 1),
+            prepared.compiled.span.file,
+            max(prepared.compiled.span.line, 1),
             registry=prepared.entry.told,
         )
 
@@ -79,7 +80,7 @@ def run(prepared: Prepared, *, proofs: bool = True) -> Report:
     device = prepared.view.accelerator
     if device.is_emulated and prepared.view._queue.info.kind == "reference":
         return _run_reference(prepared)
-    with activity(f"checking {prepared.compiled.kernel.name} on {device.description}"):
+    with activity(f"checking {prepared.compiled.name} on {device.description}"):
         return _Check(prepared, proofs).run()
 
 
@@ -165,7 +166,7 @@ class _Check:
             # What is checked are the threads as the program has them.
             waits = self.prepared.view._queue.info.fences_wait
             target = dataclasses.replace(self.prepared.target, lowering="threads", fences_wait=waits)
-            known[key] = pipeline.executable(compiled.kernel, target)
+            known[key] = executable(compiled.kernel, target)
         return known[key]
 
     def _fitting(self, descriptors: Mapping[str, Descriptor]) -> tuple[checked.Instrumented, pipeline.Compiled]:

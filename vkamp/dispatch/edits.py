@@ -166,7 +166,7 @@ def _is_usable(kept: Form, form: Target, domain: Domain, view: accelerator_view)
 
 def _executable(kept: Kept, entry: Entry, target: Target, view: accelerator_view) -> Executable:
     """The edited shader as a program, in the place of the generated one."""
-    generated = pipeline.executable(entry.compiled.kernel, target)
+    generated = pipeline.executable(entry.compiled, target)
     limits = view.accelerator.limits
     assert limits is not None
     # Imported here: few launches have an edited shader.
@@ -198,7 +198,7 @@ def _moved(store: Store, entry: Entry, record: Record) -> list[Kept]:
             continue
         form = kept.record.form
         if form not in texts:
-            texts[form] = code_of(pipeline.executable(entry.compiled.kernel, _target_of(form)).shader.glsl)
+            texts[form] = code_of(pipeline.executable(entry.compiled, _target_of(form)).shader.glsl)
         if kept.base_text is not None and code_of(kept.base_text) == texts[form]:
             found.append(kept)
     return found
@@ -270,7 +270,7 @@ def export(entry: Entry, request: pipeline.Request, form: Target) -> None:
     if name in _export.names:
         return
     known = next((kept for kept in store.kept if kept.name == name), None)
-    glsl = pipeline.executable(entry.compiled.kernel, target).shader.glsl
+    glsl = pipeline.executable(entry.compiled, target).shader.glsl
     if known is not None and known.is_touched:
         # What is generated now is noted, for a merge: of a closure nobody else knows it.
         store.note(name, glsl)

@@ -80,6 +80,8 @@ def inspect_kernel(kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]
     """What stands behind ``kernel.inspect(*args, **constants)``."""
     view, domain, rest = forms.parse(f"{kernel.__name__}.inspect", args)
     prepared = prepare(view, domain_of(domain), kernel, rest, constants)
+    # Now: later the names that the kernel was compiled with may mean something else.
+    prepared.compiled.whole()
     shader, edited, glsl = prepared.executable.shader, None, prepared.executable.shader.glsl
     if prepared.edit is not None:
         edited = prepared.edit.kept.path

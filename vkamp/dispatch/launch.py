@@ -201,7 +201,7 @@ def placed_again(prepared: Prepared) -> Prepared:
         return prepared
     if not all(guard.holds(known.function) for guard in prepared.compiled.guards):
         raise AmpError(
-            f"{prepared.compiled.kernel.name}: its containers have become part of other memory, so that it has to be "
+            f"{prepared.compiled.name}: its containers have become part of other memory, so that it has to be "
             "compiled again, and globals that it was compiled with have changed: capture it again"
         )
     return _compiled(request, prepared.kernel, prepared.domain, arguments, prepared.view)
@@ -212,7 +212,7 @@ def _compiled(
 ) -> Prepared:
     """The launch with its program."""
     limits, name = target._queue.info.limits, request.function.__name__
-    entry = _compile(request, request.function, arguments)
+    entry = _compile(request, arguments, keep=target.accelerator.device_path != "reference")
     check_types(entry.compiled.types, target)
     check_wide_operations(entry.compiled.wide, target)
     form = _with_lowering(plain_target(domain, limits, target), kernel, domain.tile, target, arguments, entry.compiled)
@@ -239,9 +239,8 @@ def _compiled(
 
 
 def _executable(entry: Entry, form: Target) -> Executable:
-    kernel = entry.compiled.kernel
-    with activity(f"compiling {kernel.name}"):
-        return pipeline.executable(kernel, form)
+    with activity(f"compiling {entry.compiled.name}"):
+        return pipeline.executable(entry.compiled, form)
 
 
 def plain_target(domain: Domain, limits: Limits, view: accelerator_view) -> Target:
@@ -285,7 +284,7 @@ def _with_lowering(
     aligned = frozenset(n for n, c in containers.items() if c.rank > 1 and c.extent[c.rank - 1] % 4 == 0)
     sizes: tuple[tuple[str, int, int], ...] = ()
     if most_turns is not None and asked == "auto":
-        wanted = sorted(pipeline.sizes_in_loops(compiled))
+        wanted = sorted(compiled.sizes_in_loops)
         sizes = tuple((name, dim, containers[name].extent[dim]) for name, dim in wanted)
     lowering: Lowering = "loops" if asked == "loops" else "auto"
     return replace(form, lowering=lowering, lanes=lanes, most_turns=most_turns, aligned=aligned, sizes=sizes)
@@ -344,9 +343,9 @@ def _exactly(value: Any) -> Any:
     return repr(value) if isinstance(value, (float, np.floating)) else value
 
 
-def _compile(request: pipeline.Request, function: FunctionType, arguments: pipeline.Arguments) -> Entry:
+def _compile(request: pipeline.Request, arguments: pipeline.Arguments, *, keep: bool) -> Entry:
     """The compiled kernel, from the cache if every name it was specialised for still means the same."""
-    key = _key(request)
+    key, function = _key(request), request.function
     with _cache_lock:
         entries = _cache.setdefault(key, [])
         _cache.move_to_end(key)
@@ -354,9 +353,10 @@ def _compile(request: pipeline.Request, function: FunctionType, arguments: pipel
             _cache.popitem(last=False)
     for entry in entries:
         if _still_right(entry.compiled, function, arguments.captured):
+            pipeline.renew(entry.compiled, function)
             return entry
     with activity(f"compiling {function.__name__}"):
-        entry = Entry(pipeline.compile_kernel(request, arguments.captured))
+        entry = Entry(pipeline.compile_kernel(request, arguments.captured, keep=keep))
     # Only the newest meanings are kept: a program that changes a global for ever does not pile up kernels.
     entries[:] = [entry, *entries[:7]]
     return entry
@@ -401,7 +401,7 @@ def program_names() -> dict[str, str]:
         entries = [entry for found in _cache.values() for entry in found]
     names = {}
     for entry in entries:
-        name = entry.compiled.kernel.name
+        name = entry.compiled.name
         names.update({made.key: name for made in entry.executables.values()})
         names.update({made.key: f"{name} (checked)" for made in entry.checked_executables.values()})
         for _, chosen in entry.edited.values():
@@ -454,7 +454,7 @@ def dispatch_of(prepared: Prepared, descriptors: Mapping[str, Descriptor]) -> Bo
         prepared.domain.rank, prepared.domain.tile, prepared.domain.shape, prepared.target, limits.tile_count
     )
     extents = {name: tuple(container.extent) for name, container in arguments.containers.items()}
-    name, tile = prepared.compiled.kernel.name, prepared.domain.tile
+    name, tile = prepared.compiled.name, prepared.domain.tile
     launch = Launch(prepared.domain.shape, descriptors, arguments.scalars, extents, name, tile)
     dispatch = Dispatch(program, buffers, push, groups, writes, launch, regions)
     return Bound(dispatch, descriptors, layout, values)

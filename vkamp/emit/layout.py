@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from vkamp.emit.small import Forms
 from vkamp.errors import UnsupportedFeatureError
-from vkamp.ir.access import Access, typed_access
+from vkamp.ir.access import typed_access
+from vkamp.ir.containers import Access
 from vkamp.ir.nodes import Barrier, BufferParam, Kernel, walk_statements
 from vkamp.ir.types import UINT32, Array, Field, Struct, Type, alignment_of
 

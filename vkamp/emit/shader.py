@@ -21,8 +21,9 @@ from vkamp.emit.statements import Line, fence_glsl, function_lines, holds_float,
 from vkamp.emit.threads import LAUNCH_NAMES, grid_word
 from vkamp.emit.tidy import direct_results
 from vkamp.errors import Span, diagnostic
-from vkamp.ir.access import Access, access, typed_access
+from vkamp.ir.access import access, typed_access
 from vkamp.ir.builtins import ATOMICS
+from vkamp.ir.containers import Access
 from vkamp.ir.nodes import Atomic, Barrier, Breakpoint, For, Kernel, Print, Subgroup, walk_statements
 from vkamp.ir.subgroups import OPERATIONS, SUBGROUPS, Operation
 from vkamp.ir.types import FLOAT16, FLOAT64, INT64, UINT32, UINT64, Scalar, Struct, Type, Vector, scalars_in

@@ -1,7 +1,9 @@
-"""Python functions to typed IR."""
+"""Python functions to typed IR.
+
+What a launch needs of it, to know what it asks for: :mod:`vkamp.front.lower` makes the IR, where that is not known.
+"""
 
 from vkamp.front.arguments import Arguments, collect, make_request
-from vkamp.front.lower import Lowered, lower
 from vkamp.front.signature import (
     ArgType,
     BufferType,
@@ -22,7 +24,6 @@ __all__ = [
     "Arguments",
     "BufferType",
     "IndexType",
-    "Lowered",
     "ObjectType",
     "Request",
     "ScalarType",
@@ -31,7 +32,6 @@ __all__ = [
     "collect",
     "free_names",
     "is_number",
-    "lower",
     "make_request",
     "read_name",
     "struct_name",

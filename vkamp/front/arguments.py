@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from vkamp.errors import AmpError, Span, diagnostic
-from vkamp.front import advice, functors
-from vkamp.front.lower import parameters_of
+from vkamp.front import functors
+from vkamp.front.parameters import parameters_of
 from vkamp.front.signature import (
     ArgType,
     BufferType,
@@ -88,6 +88,13 @@ class Arguments:
     depth: int = 0
 
 
+def _advice() -> Any:
+    """What errors advise: imported where one is worded, since it comes with the compiler."""
+    from vkamp.front import advice
+
+    return advice
+
+
 def _span(function: FunctionType, name: str) -> Span:
     """The parameter of a name, or else the kernel's head."""
     source = source_of(function)
@@ -102,6 +109,7 @@ def _span(function: FunctionType, name: str) -> Span:
 
 
 def _host_object(function: FunctionType, name: str, value: Any) -> AmpError:
+    advice = _advice()
     help_text = advice.host_advice(value, name, captured=False)
     return diagnostic("VKA205", _span(function, name), name=name, what=advice.host_object(value), advice=help_text)
 
@@ -144,7 +152,7 @@ def collect(function: FunctionType, args: tuple[Any, ...], constants: dict[str, 
         out.constants.append((param, _constant(function, param, value)))
     if left:
         wrong = next(iter(left))
-        close = advice.near(wrong, (*params.positional, *params.constants))
+        close = _advice().near(wrong, (*params.positional, *params.constants))
         raise TypeError(f"{name} has no parameter `{wrong}`" + (f": did you mean `{close}`?" if close else ""))
     for captured_name, value in _captures(function):
         out.captures.append((captured_name, _classify(out, function, captured_name, value, captured=True)))
@@ -172,8 +180,8 @@ def _captures(function: FunctionType) -> Iterator[tuple[str, Any]]:
 def _constant(function: FunctionType, name: str, value: Any) -> Any:
     if isinstance(value, (bool, int, float, type, np.dtype, DeviceFunction, np.bool_, np.number)):
         return value
-    what = advice.host_object(value)
-    raise diagnostic("VKA205", _span(function, name), name=name, what=what, advice=advice.CONSTANTS)
+    what = _advice().host_object(value)
+    raise diagnostic("VKA205", _span(function, name), name=name, what=what, advice=_advice().CONSTANTS)
 
 
 def _classify(out: Arguments, function: FunctionType, name: str, value: Any, *, captured: bool) -> ArgType:
@@ -234,6 +242,7 @@ def _member(out: Arguments, function: FunctionType, path: str, value: Any) -> Ar
     known = (Container, ShortVector, index, extent, np.void, type, np.dtype, DeviceFunction)
     if is_number(value) or isinstance(value, known) or functors.is_functor(value):
         return _classify(out, function, path, value, captured=True)
+    advice = _advice()
     return HostType(advice.host_object(value), advice.host_advice(value, path.replace(".", "_"), captured=True))
 
 
@@ -257,7 +266,7 @@ def _scalar_type(function: FunctionType, name: str, value: Any) -> Scalar:
         if value.dtype.name in SMALL:
             found = promoted(SMALL[value.dtype.name])
         if found is None:
-            raise advice.refused_dtype(value.dtype, _span(function, name), value.dtype.name)
+            raise _advice().refused_dtype(value.dtype, _span(function, name), value.dtype.name)
         return found
     if isinstance(value, float):
         if _LARGEST_FLOAT < abs(value) < math.inf:
@@ -286,7 +295,7 @@ def _struct(out: Arguments, function: FunctionType, name: str, value: np.void) -
     try:
         kind = from_dtype(value.dtype, struct_name(function, value.dtype))
     except ValueError as error:
-        raise advice.refused_dtype(value.dtype, _span(function, name), name) from error
+        raise _advice().refused_dtype(value.dtype, _span(function, name), name) from error
     assert isinstance(kind, Struct)
     raw = np.array(value).tobytes()
     for path, scalar, offset in scalar_fields(kind):

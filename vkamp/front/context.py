@@ -13,6 +13,7 @@ import numpy as np
 
 from vkamp.errors import Copy, Note, Span, diagnostic
 from vkamp.front import advice
+from vkamp.front.guards import Guard
 from vkamp.front.source import Source
 from vkamp.front.values import (
     ArrayRef,
@@ -40,29 +41,7 @@ from vkamp.lang.device import MathFunction, MathNamespace, MathTuple
 from vkamp.lang.kernel import DeviceFunction
 from vkamp.lang.subgroups import SubgroupFunction, SubgroupNamespace
 
-__all__ = ["Context", "Frame", "Guard", "Instance", "Module", "Slot", "contains_load", "expression"]
-
-
-@dataclass(frozen=True)
-class Guard:
-    """A Python value that the kernel was specialised for: ``read(kernel)`` must still give ``value``.
-
-    The kernel is a parameter because a closure that is defined anew has the same code and other cells.
-    """
-
-    name: str
-    read: Callable[[FunctionType], Any]
-    value: Any
-
-    def holds(self, kernel: FunctionType) -> bool:
-        """Whether the name still stands for the same value."""
-        now = self.read(kernel)
-        if now is self.value:
-            return True
-        if type(now) is not type(self.value) or not isinstance(now, (int, float, bool)):
-            return False
-        # 0.0 is not -0.0 here, and NaN is itself.
-        return repr(now) == repr(self.value) if isinstance(now, float) else now == self.value
+__all__ = ["Context", "Frame", "Instance", "Module", "Slot", "contains_load", "expression"]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from vkamp.errors import AmpError
-from vkamp.front.lower import parameters_of
+from vkamp.front.parameters import parameters_of
 from vkamp.front.signature import (
     ArgType,
     BufferType,

@@ -136,7 +136,7 @@ def call_function(
     """
     arguments = _evaluate(ctx, node, owner)
     arguments.positional.extend(operands)
-    plain = overload_of(ctx, function, node, arguments) if function.overloads else function.function
+    plain = overload_of(ctx, function, node, arguments)
     assert isinstance(plain, FunctionType)
     return _call(ctx, _device_callee(ctx, plain, function.__name__), node, arguments, has_owner=owner is not None)
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import FunctionType
 from typing import Any
 
 from vkamp.errors import Span, diagnostic
 from vkamp.front import advice, statements
-from vkamp.front.context import Context, Frame, Guard, Module, Slot
+from vkamp.front.context import Context, Frame, Module, Slot
+from vkamp.front.guards import Guard
 from vkamp.front.names import NeededAsConstantError, bind_argument, outside_lookup, wrap
+from vkamp.front.parameters import head_of
 from vkamp.front.signature import Request, local_names, loop_counters
-from vkamp.front.source import CodeKey, Source, source_of
+from vkamp.front.source import Source, source_of
 from vkamp.front.values import Object, ThreadRef, TupleValue, Value
 from vkamp.ir import nodes as ir
-from vkamp.lang.device import constant
 
-__all__ = ["Lowered", "Parameters", "lower", "parameters_of"]
+__all__ = ["Lowered", "lower"]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def lower(request: Request, captured: Mapping[str, Any]) -> Lowered:
             needed = needed | {again.name}
             continue
         except RecursionError:
-            raise diagnostic("VKA118", _head(source_of(request.function))) from None
+            raise diagnostic("VKA118", head_of(source_of(request.function))) from None
         return Lowered(kernel, tuple(module.guards), {n: captured[n] for n in needed})
 
 
@@ -113,68 +113,6 @@ def _assigned_once(node: ast.FunctionDef) -> frozenset[str]:
 def _is_exchange(callee: ast.expr) -> bool:
     name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
     return name == "atomic_compare_exchange"
-
-
-def _head(source: Source) -> Span:
-    """``def name``."""
-    start = source.span(source.node)
-    return Span(start.file, start.line, start.column, start.line, start.column + 4 + len(source.name), source.name)
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """A kernel's parameters after the index: those that a launch gives by position, and its constants."""
-
-    positional: tuple[str, ...]
-    constants: tuple[str, ...]
-    #: The parameter of a method's object.
-    owner: str | None = None
-
-    def defaults(self, function: FunctionType) -> dict[str, Any]:
-        """The default values that the function has now."""
-        given = function.__defaults__ or ()
-        # Python gives defaults to the last positional parameters; the index may be one of them.
-        names = ("", "", *self.positional)[-len(given) :] if given else ()
-        return dict(zip(names, given, strict=True)) | (function.__kwdefaults__ or {})
-
-
-_parameters: dict[tuple[CodeKey, bool], Parameters] = {}
-
-
-def parameters_of(function: FunctionType, *, is_method: bool = False) -> Parameters:
-    """A kernel's parameters, checked: an index, no ``*args``, every keyword-only one annotated ``amp.constant``.
-
-    Those of a method begin with its object.
-    """
-    key = (CodeKey(function.__code__), is_method)
-    found = _parameters.get(key)
-    if found is None:
-        found = _parameters[key] = _check_parameters(function, is_method=is_method)
-    return found
-
-
-def _check_parameters(function: FunctionType, *, is_method: bool) -> Parameters:
-    source = source_of(function)
-    arguments = source.node.args
-    for rest in (arguments.vararg, arguments.kwarg):
-        if rest is not None:
-            raise diagnostic("VKA106", source.span(rest), name=source.name, param=rest.arg)
-    positional = [*arguments.posonlyargs, *arguments.args]
-    if len(positional) < 1 + is_method:
-        parameters, which = ("self, idx", "second") if is_method else ("idx", "first")
-        raise diagnostic("VKA115", _head(source), name=source.name, parameters=parameters, which=which)
-    owner = positional.pop(0).arg if is_method else None
-    for arg in arguments.kwonlyargs:
-        if not _is_constant(function, arg):
-            raise diagnostic("VKA116", source.span(arg), name=arg.arg)
-    return Parameters(tuple(a.arg for a in positional[1:]), tuple(a.arg for a in arguments.kwonlyargs), owner)
-
-
-def _is_constant(function: FunctionType, arg: ast.arg) -> bool:
-    """Whether a parameter is annotated as a constant, also where annotations are not evaluated."""
-    if function.__annotations__.get(arg.arg) is constant:
-        return True
-    return arg.annotation is not None and ast.unparse(arg.annotation).strip("'\"").split(".")[-1] == "constant"
 
 
 def _declare_parameters(ctx: Context, request: Request, source: Source) -> None:

@@ -12,7 +12,8 @@ import numpy as np
 
 from vkamp.errors import Span, UnsupportedFeatureError
 from vkamp.front import advice
-from vkamp.front.context import Context, Guard, Module
+from vkamp.front.context import Context, Module
+from vkamp.front.guards import Place, guard_of
 from vkamp.front.signature import (
     ArgType,
     BufferType,
@@ -150,21 +151,6 @@ def _scalar(module: Module, name: str, kind: ScalarType, span: Span) -> ir.Expr:
     return ir.ScalarValue(span, kind.type, name)
 
 
-def _kernel_reader(name: str) -> Callable[[FunctionType], Any]:
-    """Reads a name of the kernel that is launched; holds no kernel, whose closure may hold containers."""
-
-    def read(kernel: FunctionType) -> Any:
-        found = read_name(kernel, name)
-        return None if found is None else found[1]
-
-    return read
-
-
-def _reader(function: FunctionType, name: str) -> Callable[[FunctionType], Any]:
-    """Reads a name of a device function."""
-    return lambda _: _kernel_reader(name)(function)
-
-
 def outside_lookup(
     module: Module, function: FunctionType, span: Span, captures: dict[str, ArgType], *, is_kernel: bool
 ) -> Callable[[str, Span], Value | None]:
@@ -185,8 +171,8 @@ def outside_lookup(
         if found is None:
             return None
         value = found[1]
-
-        module.guards.append(Guard(name, _kernel_reader(name) if is_kernel else _reader(function, name), value))
+        place: Place = ("kernel", None) if is_kernel else ("function", function)
+        module.guards.append(guard_of(name, place, value))
         return wrap(value, where)
 
     return lookup
@@ -230,5 +216,5 @@ def attribute_of_object(ctx: Context, owner: Object, name: str, node: ast.Attrib
         known = [n for n in dir(target) if not n.startswith("_")]
         habits = HABITS if isinstance(target, SubgroupNamespace) else advice.habits_of_module(target, name)
         ctx.fail("VKA206", node, owner=f"`{text}`", name=name, advice=advice.attribute(text, name, known, habits))
-    ctx.module.guards.append(Guard(name, lambda _: getattr(target, name, None), found))
+    ctx.module.guards.append(guard_of(name, ("attribute", target), found))
     return wrap(found, ctx.span(node))

@@ -12,8 +12,9 @@ from types import FunctionType
 import numpy as np
 
 from vkamp.front import advice, convert
-from vkamp.front.context import Context, Guard
+from vkamp.front.context import Context
 from vkamp.front.functions import call_function
+from vkamp.front.guards import Guard
 from vkamp.front.names import assemble, bind_argument, constant_value, member_at, wrap
 from vkamp.front.signature import ArgType, FunctorType, HostType, MethodType, StructType, TupleType
 from vkamp.front.values import BoundFunction, Element, Functor, TupleValue, Value

@@ -7,7 +7,8 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from vkamp.front import convert
-from vkamp.front.context import Context, Guard
+from vkamp.front.context import Context
+from vkamp.front.guards import guard_of
 from vkamp.front.values import (
     BoundFunction,
     BufferRef,
@@ -56,7 +57,10 @@ def overload_of(
     ctx: Context, function: DeviceFunction[..., Any], node: ast.Call, arguments: CallArguments
 ) -> FunctionType:
     """The form of a function that a call means; refused where none fits, or several fit equally well."""
-    ctx.module.guards.append(Guard(function.__name__, lambda _: function.overloads, function.overloads))
+    ctx.module.guards.append(guard_of("overloads", ("attribute", function), function.overloads))
+    if not function.overloads:
+        assert isinstance(function.function, FunctionType)
+        return function.function
     positional = [_kind(v) for v, _ in arguments.positional]
     named = {n: _kind(v) for n, (v, _) in arguments.named.items()}
     best = overloads.choose(function.forms, positional, named)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import inspect
 import linecache
+import os
 import textwrap
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,7 +14,7 @@ from types import CodeType, FunctionType
 
 from vkamp.errors import AmpError, Span, diagnostic
 
-__all__ = ["CodeKey", "Source", "source_of", "source_of_code"]
+__all__ = ["CodeKey", "Source", "digest_of_code", "is_unchanged", "source_of", "source_of_code"]
 
 
 @dataclass(frozen=True)
@@ -73,9 +75,34 @@ def source_of_code(code: CodeType) -> Source:
     return _source_of(CodeKey(code))
 
 
+def digest_of_code(code: CodeType) -> str | None:
+    """A hash of the file that a function's source was taken from; ``None`` if that is no file."""
+    return _digest_of(CodeKey(code))
+
+
+def is_unchanged(code: CodeType) -> bool:
+    """Whether the file still is what the function's source was taken from."""
+    linecache.checkcache(code.co_filename)
+    return _digest(code.co_filename) == digest_of_code(code)
+
+
+@lru_cache(maxsize=1024)
+def _digest_of(key: CodeKey) -> str | None:
+    # As it is when the source is taken.
+    linecache.checkcache(key.code.co_filename)
+    return _digest(key.code.co_filename)
+
+
+def _digest(file: str) -> str | None:
+    if not os.path.isfile(file):
+        return None
+    return hashlib.sha256("".join(linecache.getlines(file)).encode("utf-8", "surrogatepass")).hexdigest()
+
+
 @lru_cache(maxsize=1024)
 def _source_of(key: CodeKey) -> Source:
     code = key.code
+    _digest_of(key)
     start = Span(code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 1 << 20)
     try:
         lines, first = _source_lines(code)

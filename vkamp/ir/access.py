@@ -7,8 +7,8 @@ qualifiers and for whoever must know which containers a launch changes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from vkamp.ir.containers import Access
 from vkamp.ir.nodes import (
     ArrayElement,
     Assign,
@@ -31,31 +31,7 @@ from vkamp.ir.nodes import (
 )
 from vkamp.ir.types import Type
 
-__all__ = ["Access", "access", "contiguous", "memory_type", "own_nodes", "typed_access"]
-
-
-@dataclass(frozen=True)
-class Access:
-    """What the program does with the elements of one container.
-
-    ``reads`` and ``writes`` are plain ones (a whole element or a member of it); ``atomics`` read and write besides.
-    Asking for a container's extent is no access.
-    """
-
-    reads: bool = False
-    writes: bool = False
-    atomics: bool = False
-
-    @property
-    def changes(self) -> bool:
-        """Whether elements may change."""
-        return self.writes or self.atomics
-
-    def __or__(self, other: Access) -> Access:
-        return Access(self.reads or other.reads, self.writes or other.writes, self.atomics or other.atomics)
-
-    def __bool__(self) -> bool:
-        return self.reads or self.writes or self.atomics
+__all__ = ["access", "contiguous", "memory_type", "own_nodes", "typed_access"]
 
 
 def own_nodes(statement: Stmt) -> Iterator[Node]:

@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from vkamp.ir.access import Access, access
+from vkamp.ir.access import access
+from vkamp.ir.containers import Access
 from vkamp.ir.flow import assigned, targets
 from vkamp.ir.nodes import (
     Assign,

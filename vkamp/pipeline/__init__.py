@@ -1,38 +1,28 @@
-"""The compiler's passes, in order: a request becomes a checked IR kernel, and that an executable.
+"""From a request to an executable: by the compiler's passes, or from what another process has kept.
 
-Python function -> IR -> verified -> uniformity -> races -> (for CPU devices) threads as loops -> GLSL -> (at first
-use) SPIR-V
-
-What only check mode needs is in :mod:`vkamp.pipeline.checked`, so that other launches do not load it.
+:mod:`vkamp.pipeline.compiler` has the passes.  It is loaded where something is compiled: a process whose kernels are
+all kept on disk (:mod:`vkamp.pipeline.kept`) starts without it.
 """
 
 from __future__ import annotations
 
-import functools
-import os
-import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from vkamp import emit, front, lower, spirv
 from vkamp.artifacts import Executable, Target
-from vkamp.check.conflicts import RaceVerdicts, judge_races
-from vkamp.check.races import RaceFinding, check_certain_races
-from vkamp.check.uniformity import check_uniformity
-from vkamp.emit import choose_target, grid, tile_counts
-from vkamp.errors import BarrierWarning, RaceWarning, Span
+from vkamp.errors import Span
 from vkamp.front import Arguments, Request, collect, make_request
-from vkamp.front.context import Guard
 from vkamp.front.description import describe_request, request_of
+from vkamp.front.guards import Guard
 from vkamp.front.source import CodeKey
-from vkamp.ir.access import Access, access, contiguous
-from vkamp.ir.nodes import Kernel, SubgroupIndex
-from vkamp.ir.subgroups import SUBGROUPS
-from vkamp.ir.text import text
-from vkamp.ir.usage import types_in_use, wide_operations
-from vkamp.ir.uses import subgroup_uses
-from vkamp.progress import hide
+from vkamp.ir.containers import Access
+from vkamp.pipeline.domains import choose_target, grid, tile_counts
+
+if TYPE_CHECKING:
+    from vkamp.check.conflicts import RaceVerdicts
+    from vkamp.ir.nodes import Kernel
 
 __all__ = [
     "Arguments",
@@ -40,6 +30,7 @@ __all__ = [
     "Compiled",
     "Guard",
     "Request",
+    "Whole",
     "choose_target",
     "collect",
     "compile_kernel",
@@ -48,121 +39,97 @@ __all__ = [
     "grid",
     "ir_text",
     "make_request",
+    "renew",
     "request_of",
-    "sizes_in_loops",
-    "subgroup_needs",
     "tile_counts",
-    "verify_if_asked",
 ]
+
+
+class Whole(NamedTuple):
+    """What only the compiler knows of a kernel."""
+
+    kernel: Kernel
+    races: RaceVerdicts
 
 
 @dataclass(frozen=True)
 class Compiled:
     """A kernel that passed every check, what it does with its containers, and what it was specialised for."""
 
-    kernel: Kernel
+    name: str
+    span: Span
     access: Mapping[str, Access]
     #: Containers whose last dimension must have no gaps.
     contiguous: frozenset[str]
     guards: tuple[Guard, ...]
     constants: Mapping[str, Any]
-    races: RaceVerdicts
+    #: Makes the rest, or has it.
+    whole: Callable[[], Whole] = field(repr=False, compare=False)
     #: The operations of subgroups that a device must support: for which function, which, where.
     subgroup_needs: tuple[tuple[str, str, Span], ...] = ()
     #: The scalar types that it uses, and where.
     types: Mapping[str, Span] = field(default_factory=dict)
     #: What it does with integers of 64 bits that a device may lack: its text, and where.
     wide: Mapping[str, tuple[str, Span]] = field(default_factory=dict)
+    #: The components of containers' extents that decide how often its loops run.
+    sizes_in_loops: frozenset[tuple[str, int]] = frozenset()
+    #: Whether there was something to warn of.
+    warned: bool = False
+    #: What its programs are kept under; ``None`` if they are not.
+    key: str | None = None
+
+    @property
+    def kernel(self) -> Kernel:
+        """The IR."""
+        return self.whole().kernel
+
+    @property
+    def races(self) -> RaceVerdicts:
+        """What is known of races."""
+        return self.whole().races
 
 
-def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
-    """Runs the front end and the checks; raises their errors, warns of stores that race and of barriers without use."""
-    lowered = front.lower(request, captured)
-    kernel = lowered.kernel
-    verify_if_asked(kernel)
-    uniformity = check_uniformity(kernel)
-    # Races are judged by what is uniform, so that a single thread's update passes.
-    for finding in check_certain_races(kernel, uniformity):
-        _warn(finding, RaceWarning)
-    races = judge_races(kernel, uniformity)
-    for finding in races.advice:
-        _warn(finding, BarrierWarning)
-    types = {kind.name: span for kind, span in types_in_use(kernel).items()}
-    return Compiled(
-        kernel,
-        access(kernel),
-        contiguous(kernel),
-        lowered.guards,
-        lowered.constants,
-        races,
-        subgroup_needs(kernel),
-        types,
-        wide_operations(kernel),
-    )
+def compile_kernel(request: Request, captured: Mapping[str, Any], *, keep: bool = True) -> Compiled:
+    """A request's kernel, with every error and warning of the compiler; from disk, where nothing has changed.
+
+    ``keep``: whether the disk is looked at, and written to.
+    """
+    from vkamp.pipeline import kept
+
+    place = kept.place_of(request) if keep else None
+    found = kept.kernel(place, request, captured) if place is not None else None
+    if found is not None:
+        return found
+    # Imported here, as below: not every process compiles.
+    from vkamp.pipeline import compiler
+
+    compiled = compiler.compile_kernel(request, captured)
+    return compiled if place is None else kept.keep_kernel(place, request, compiled)
 
 
-def verify_if_asked(kernel: Kernel) -> None:
-    """Verifies the IR where the environment variable ``VKAMP_VERIFY`` asks for it."""
-    if os.environ.get("VKAMP_VERIFY"):
-        # Imported here: it is for vkamp's own tests.
-        from vkamp.ir.verify import verify
-
-        verify(kernel)
-
-
-def _warn(finding: RaceFinding, kind: type[Warning]) -> None:
-    # A warning is printed where a terminal may just show what goes on.
-    hide()
-    warnings.warn_explicit(finding.text, kind, finding.span.file, finding.span.line)
-
-
-def executable(kernel: Kernel, target: Target) -> Executable:
+def executable(compiled: Compiled, target: Target) -> Executable:
     """The program for a kind of device; its SPIR-V is made when an engine asks for it."""
-    form, lowering = _lowered(kernel, target)
-    shader = emit.emit(form, target)
-    # The module is the program as it was written: the reference accelerator runs that.
-    return Executable(shader, kernel, functools.partial(spirv.compile, name=kernel.name), lowering)
+    from vkamp.pipeline import kept
+
+    found = kept.program(compiled, target)
+    if found is not None:
+        return found
+    from vkamp.pipeline import compiler
+
+    made = compiler.executable(compiled.kernel, target)
+    kept.keep_program(compiled, target, made)
+    return made
 
 
-def _lowered(kernel: Kernel, target: Target) -> tuple[Kernel, str]:
-    """The kernel with its threads as the target wants them, and what was chosen."""
-    if target.lowering == "threads":
-        return kernel, "threads"
-    try:
-        if target.lowering == "auto" and not lower.waits(kernel):
-            raise lower.KeepsThreads("it has no barrier")
-        form = lower.loops(kernel, target.lanes, target.aligned)
-        if target.lowering == "auto" and lower.is_long(form):
-            raise lower.KeepsThreads("it has so many phases that the driver would take long to compile them")
-        if target.lowering == "auto" and target.most_turns is not None:
-            count = lower.turns(form, {(name, dim): size for name, dim, size in target.sizes})
-            if count is None or count > target.most_turns:
-                # Those over the threads of a tile are the more likely to be too many.
-                raise lower.KeepsThreads(
-                    f"the driver ends all loops after {target.most_turns} iterations, and there may be more"
-                )
-    except lower.KeepsThreads as reason:
-        return kernel, f"threads: {reason}"
-    verify_if_asked(form)
-    return form, "loops"
+def renew(compiled: Compiled, function: FunctionType) -> None:
+    """Notes that a kernel is launched by another function with its code."""
+    from vkamp.pipeline import kept
 
-
-def subgroup_needs(kernel: Kernel) -> tuple[tuple[str, str, Span], ...]:
-    """The first use of each operation of subgroups."""
-    found: dict[str, tuple[str, str, Span]] = {}
-    for node in subgroup_uses(kernel):
-        name = node.kind if isinstance(node, SubgroupIndex) else node.name
-        for operation in ("basic",) if isinstance(node, SubgroupIndex) else SUBGROUPS[node.name].needs:
-            found.setdefault(operation, (name, operation, node.span))
-    return tuple(found.values())
-
-
-def sizes_in_loops(compiled: Compiled) -> frozenset[tuple[str, int]]:
-    """The components of containers' extents that decide how often the loops of a kernel run."""
-    return lower.sizes_in_loops(compiled.kernel)
+    kept.renew(compiled, function)
 
 
 def ir_text(program: Executable) -> str:
     """The IR of a program, as text for people."""
-    assert isinstance(program.module, Kernel)
-    return text(program.module)
+    from vkamp.pipeline import compiler
+
+    return compiler.ir_text(program)

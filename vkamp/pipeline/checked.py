@@ -14,7 +14,8 @@ from vkamp.check.report import Placed, Shadow, Where
 from vkamp.emit.arrays import bind_arrays
 from vkamp.findings import Finding
 from vkamp.ir.access import access
-from vkamp.pipeline import Compiled, subgroup_needs, verify_if_asked
+from vkamp.pipeline import Compiled, Whole
+from vkamp.pipeline.compiler import subgroup_needs, verify_if_asked
 
 __all__ = ["REPORT", "Instrumented", "Placed", "Shadow", "Where", "buffer_word", "instrument", "read_report"]
 
@@ -32,7 +33,11 @@ def instrument(
     made = _instrument(bind_arrays(compiled.kernel), proved, left_out)
     verify_if_asked(made.kernel)
     needs = subgroup_needs(made.kernel)
-    return made, dataclasses.replace(compiled, kernel=made.kernel, access=access(made.kernel), subgroup_needs=needs)
+    whole = Whole(made.kernel, compiled.races)
+    checked = dataclasses.replace(
+        compiled, whole=lambda: whole, access=access(made.kernel), subgroup_needs=needs, key=None
+    )
+    return made, checked
 
 
 def read_report(words: NDArray[np.uint32], made: Instrumented, where: Where) -> tuple[tuple[Finding, ...], list[str]]:

@@ -91,7 +91,7 @@ def _tolerances(
     unknown = [name for name in value if name not in written]
     if unknown:
         wrote = ", ".join(written) or "nothing"
-        raise ValueError(f"{what} names {', '.join(unknown)}; {prepared.compiled.kernel.name} writes {wrote}")
+        raise ValueError(f"{what} names {', '.join(unknown)}; {prepared.compiled.name} writes {wrote}")
     return {name: value.get(name, 0.0) for name in written}
 
 
@@ -136,7 +136,7 @@ def _is_reference(view: accelerator_view) -> bool:
 
 
 def _headline(prepared: launch.Prepared) -> str:
-    name = prepared.compiled.kernel.name
+    name = prepared.compiled.name
     if _is_reference(prepared.view):
         return f"{name} gives different results in two orders of its threads"
     return f"{name} on {prepared.view.accelerator.description} differs from the reference accelerator"

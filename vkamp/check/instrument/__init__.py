@@ -20,7 +20,8 @@ from vkamp.check.instrument.make import NOWHERE, REPORT, THREAD, Maker, uint
 from vkamp.check.instrument.places import buffer_word
 from vkamp.check.instrument.rewrite import Plan, Rewriter
 from vkamp.ir import nodes
-from vkamp.ir.access import Access, contiguous, typed_access
+from vkamp.ir.access import contiguous, typed_access
+from vkamp.ir.containers import Access
 from vkamp.ir.types import INT32, UINT32
 from vkamp.ir.usage import memory_unit
 

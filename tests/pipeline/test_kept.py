@@ -1,0 +1,441 @@
+"""Kernels that are kept on disk: taken where nothing has changed, compiled again wherever something has."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from vkamp.dispatch import launch
+from vkamp.pipeline import compiler, kept
+
+pytestmark = pytest.mark.accelerators("swiftshader")
+
+PROGRAM = """\
+import numpy as np
+import vkamp as amp
+import kept_helpers
+from kept_helpers import offset
+
+N = 3
+SCALE = 2.5
+ON = True
+WORDS = (4, 5)
+
+
+@amp.func
+def twice(x, k=2):
+    return x * k * SCALE
+
+
+@amp.kernel
+def work(idx, a, n, *, M: amp.constant):
+    acc = amp.float32(0)
+    for i in range(N):
+        acc += twice(a[idx]) + n + M + min(i, WORDS[1])
+    if ON:
+        acc += kept_helpers.FACTOR
+    a[idx] = offset(acc)
+
+
+def launch(view, n=2, size=21, M=4, dtype=np.float32):
+    data = np.arange(size).astype(dtype)
+    array = amp.array_view(data)
+    amp.parallel_for_each(view, array.extent, work, array, n, M=M)
+    wanted = sum(twice(np.arange(size)) + n + M + min(i, WORDS[1]) for i in range(N)) + ON * kept_helpers.FACTOR
+    return np.asarray(array), offset(wanted).astype(dtype)
+"""
+
+HELPERS = """\
+import vkamp as amp
+
+FACTOR = 7
+
+
+@amp.func
+def offset(x):
+    return x + inner(x)
+
+
+@amp.func
+def inner(x):
+    return FACTOR * 0.5
+
+
+@amp.func
+def other(x):
+    return x - 1
+"""
+
+
+class Project:
+    """A folder with programs; :meth:`start` gives what a new process would find, and counts what is compiled."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.monkeypatch = monkeypatch
+        self.compiled = 0
+        self.written = 0
+        monkeypatch.syspath_prepend(str(folder))
+        monkeypatch.setenv("VKAMP_CACHE_DIR", str(folder / "cache"))
+        monkeypatch.setenv("VKAMP_SHADERS", "0")
+        real = compiler.compile_kernel
+
+        def counted(*arguments: Any) -> Any:
+            self.compiled += 1
+            return real(*arguments)
+
+        monkeypatch.setattr(compiler, "compile_kernel", counted)
+
+    def write(self, name: str, text: str) -> None:
+        path = self.folder / name
+        path.write_text(text)
+        # A file's time may be too coarse for writes in a row.
+        self.written += 1
+        os.utime(path, (1_000_000_000 + self.written,) * 2)
+
+    def start(self) -> ModuleType:
+        launch._cache.clear()
+        for name in ("kept_helpers", "kept_program"):
+            sys.modules.pop(name, None)
+        self.compiled = 0
+        spec = importlib.util.spec_from_file_location("kept_program", self.folder / "kept_program.py")
+        assert spec is not None and spec.loader is not None
+        with self.monkeypatch.context() as context:
+            # Bytecode is found by a file's time in whole seconds.
+            context.setattr(sys, "dont_write_bytecode", True)
+            module = importlib.util.module_from_spec(spec)
+            sys.modules["kept_program"] = module
+            spec.loader.exec_module(module)
+        return module
+
+    def run(self, view: amp.accelerator_view, **arguments: Any) -> int:
+        """Launches in a process of its own, checks the result, and says how many kernels were compiled."""
+        module = self.start()
+        found, wanted = module.launch(view, **arguments)
+        np.testing.assert_array_equal(found, wanted)
+        return self.compiled
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    project = Project(tmp_path, monkeypatch)
+    project.write("kept_program.py", PROGRAM)
+    project.write("kept_helpers.py", HELPERS)
+    return project
+
+
+def test_a_kernel_is_compiled_once(project: Project, accelerator_view: amp.accelerator_view) -> None:
+    assert [project.run(accelerator_view) for _ in range(3)] == [1, 0, 0]
+    # Values and extents are no part of it.
+    assert project.run(accelerator_view, n=-9, size=300) == 0
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"n": 2.5}, {"M": 5}, {"M": np.float32(4)}, {"dtype": np.int32, "n": np.int32(1)}]
+)
+def test_other_types_and_constants(
+    project: Project, accelerator_view: amp.accelerator_view, arguments: dict[str, Any]
+) -> None:
+    text = PROGRAM.replace("x * k * SCALE", "x * k").replace("acc = amp.float32(0)", "acc = a[idx] * 0")
+    project.write("kept_program.py", text)
+    project.write("kept_helpers.py", HELPERS.replace("FACTOR * 0.5", "FACTOR"))
+    assert project.run(accelerator_view) == 1
+    assert project.run(accelerator_view, **arguments) == 1
+    assert project.run(accelerator_view, **arguments) == 0
+    assert project.run(accelerator_view) == 0
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after"),
+    [
+        ("program", "N = 3", "N = 4"),
+        ("program", "SCALE = 2.5", "SCALE = 3.5"),
+        ("program", "SCALE = 2.5", "SCALE = np.float32(2.5)"),
+        ("program", "ON = True", "ON = False"),
+        ("program", "(4, 5)", "(4, 1)"),
+        ("program", "k=2", "k=3"),
+        ("program", "x * k * SCALE", "x * k - SCALE"),
+        ("program", "import offset", "import other as offset"),
+        ("program", "if ON:", "if not ON or ON:"),
+        ("program", "if ON:", "if ON:  # what a shader's comments show"),
+        ("program", "import numpy", "\n\n\nimport numpy"),
+        ("helpers", "FACTOR = 7", "FACTOR = 8"),
+        ("helpers", "FACTOR = 7", "FACTOR = 7.0"),
+        ("helpers", "x + inner(x)", "x - inner(x)"),
+        ("helpers", "0.5", "1.5"),
+        ("helpers", "return x + inner(x)", "return x + other(inner(x))"),
+    ],
+)
+def test_whatever_changes(
+    project: Project, accelerator_view: amp.accelerator_view, file: str, before: str, after: str
+) -> None:
+    assert project.run(accelerator_view) == 1
+    text = {"program": PROGRAM, "helpers": HELPERS}[file]
+    assert before in text
+    project.write(f"kept_{file}.py", text.replace(before, after))
+    assert project.run(accelerator_view) == 1
+    assert project.run(accelerator_view) == 0
+    # Both may be kept; what matters is that it is right.
+    project.write(f"kept_{file}.py", text)
+    assert project.run(accelerator_view) <= 1
+
+
+@pytest.mark.parametrize(
+    ("assignment", "changed"),
+    [
+        ("kept_program.N = 5", 1),
+        ("kept_program.SCALE = -0.0", 1),
+        ("kept_helpers.FACTOR = 9", 1),
+        ("kept_program.offset = kept_helpers.other", 1),
+        ("kept_helpers.inner = kept_helpers.other", 1),
+        ("kept_program.min = lambda a, b: 0", None),
+        ("kept_program.N = 3", 0),
+        ("kept_program.unused = 3", 0),
+    ],
+)
+def test_names_that_mean_something_else(
+    project: Project, accelerator_view: amp.accelerator_view, assignment: str, changed: int | None
+) -> None:
+    """The files are the same, what the program does before it launches is not."""
+    assert project.run(accelerator_view) == 1
+    module = project.start()
+    exec(assignment, {"kept_program": module, "kept_helpers": sys.modules["kept_helpers"]})
+    if changed is None:
+        with pytest.raises(amp.CompileError):
+            module.launch(accelerator_view)
+        return
+    found, wanted = module.launch(accelerator_view)
+    np.testing.assert_array_equal(found, wanted)
+    assert project.compiled == changed
+
+
+CLOSURES = """\
+import numpy as np
+import vkamp as amp
+
+
+def make(k, count, view):
+    @amp.kernel
+    def fill(idx, a):
+        parts = amp.private(count, amp.float32)
+        for i in amp.static_range(count):
+            parts[i] = k + i
+        for i in amp.static_range(count):
+            a[idx] += parts[i]
+
+    array = amp.array_view(np.zeros(5, np.float32))
+    amp.parallel_for_each(view, array.extent, fill, array)
+    assert np.asarray(array).tolist() == [sum(k + i for i in range(count))] * 5
+    return fill
+"""
+
+
+def test_numbers_of_closures(project: Project, accelerator_view: amp.accelerator_view) -> None:
+    project.write("kept_program.py", CLOSURES)
+    module = project.start()
+    for k, count in ((1.5, 2), (9.25, 2), (1.5, 3)):
+        module.make(k, count, accelerator_view)
+    # `count` is needed at compile time, `k` is handed over.
+    assert project.compiled == 2
+    module = project.start()
+    for k, count in ((0.5, 3), (0.25, 2), (7.0, 3), (1.0, 4)):
+        module.make(k, count, accelerator_view)
+    assert project.compiled == 1
+
+
+def test_the_ir_of_a_kernel_that_is_kept(project: Project, accelerator_view: amp.accelerator_view) -> None:
+    """What the compiler knows beside is made when it is asked for, also by a closure that came later."""
+    project.write("kept_program.py", CLOSURES)
+    project.start().make(1.5, 2, accelerator_view)
+    module = project.start()
+    module.make(1.5, 2, accelerator_view)  # gone, with what it captured
+    fill = module.make(1.5, 2, accelerator_view)
+    assert project.compiled == 0
+    array = amp.array_view(np.zeros(5, np.float32))
+    shown = fill.inspect(accelerator_view, array.extent, array)
+    assert project.compiled == 1
+    assert "parts" in shown.ir and "parts" in shown.glsl
+    assert not amp.check(accelerator_view, array.extent, fill, array).findings
+    assert np.asarray(array).tolist() == [4.0] * 5
+    reference = amp.accelerator("reference").default_view
+    amp.parallel_for_each(reference, array.extent, fill, array)
+    assert np.asarray(array).tolist() == [8.0] * 5
+    assert project.compiled == 1
+
+
+def test_a_program_that_is_kept_is_the_one_that_is_compiled(
+    project: Project, accelerator_view: amp.accelerator_view
+) -> None:
+    programs = []
+    for _ in range(2):
+        module = project.start()
+        array = amp.array_view(np.zeros(21, np.float32))
+        prepared = launch.prepare(accelerator_view, launch.domain_of(array.extent), module.work, (array, 2), {"M": 4})
+        programs.append((prepared.compiled, prepared.executable, project.compiled))
+    (whole, made, one), (facts, taken, none) = programs
+    assert (one, none) == (1, 0)
+    assert made.shader == taken.shader and made.lowering == taken.lowering
+    assert made.shader.lines and made.spirv == taken.spirv and made.key == taken.key
+    for name in ("name", "span", "access", "contiguous", "constants", "types", "wide", "sizes_in_loops", "key"):
+        assert getattr(whole, name) == getattr(facts, name), name
+    assert {(g.name, g.value.__class__) for g in whole.guards} == {(g.name, g.value.__class__) for g in facts.guards}
+    assert facts.kernel == whole.kernel
+
+
+OTHERS = {
+    "a warning": (
+        "@amp.kernel\ndef work(t, a):\n    t.barrier.wait()\n    a[t.global_] = 3\n",
+        lambda view, module, a: amp.parallel_for_each(view, a.extent.tile(4), module.work, a),
+    ),
+    "an object": (
+        "class Adder:\n    def __init__(self):\n        self.n = 3\n\n    @amp.kernel\n"
+        "    def run(self, idx, a):\n        a[idx] = self.n\n",
+        lambda view, module, a: amp.parallel_for_each(view, a.extent, module.Adder().run, a),
+    ),
+    "overloads": (
+        "@amp.func\ndef three(x):\n    return 4\n\n\n@three.register(amp.int32)\ndef _(x):\n    return 3\n\n\n"
+        "@amp.kernel\ndef work(idx, a):\n    a[idx] = three(idx[0])\n",
+        lambda view, module, a: amp.parallel_for_each(view, a.extent, module.work, a),
+    ),
+    "a function for a constant": (
+        "@amp.func\ndef three():\n    return 3\n\n\n"
+        "@amp.kernel\ndef work(idx, a, *, f: amp.constant):\n    a[idx] = f()\n",
+        lambda view, module, a: amp.parallel_for_each(view, a.extent, module.work, a, f=module.three),
+    ),
+    "a struct": (
+        "@amp.struct\nclass Pair:\n    x: amp.int32\n    y: amp.int32\n\n\n"
+        "@amp.kernel\ndef work(idx, a):\n    p = Pair(1, 2)\n    a[idx] = p.x + p.y\n",
+        lambda view, module, a: amp.parallel_for_each(view, a.extent, module.work, a),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_what_every_process_compiles(project: Project, accelerator_view: amp.accelerator_view, what: str) -> None:
+    text, run = OTHERS[what]
+    project.write("kept_program.py", f"import vkamp as amp\n\n\n{text}")
+    told = []
+    for _ in range(2):
+        array = amp.array_view(np.zeros(8, np.int32))
+        module = project.start()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            run(accelerator_view, module, array)
+        told.append([str(each.message) for each in caught])
+        assert project.compiled == 1
+        assert np.asarray(array).tolist() == [3] * 8
+    assert told[0] == told[1] and bool(told[0]) == (what == "a warning")
+
+
+def test_a_form_that_is_registered_after_a_launch(project: Project, accelerator_view: amp.accelerator_view) -> None:
+    project.write(
+        "kept_program.py", OTHERS["overloads"][0].replace("@three.register", "# ").join(("import vkamp as amp\n", ""))
+    )
+    module = project.start()
+    array = amp.array_view(np.zeros(8, np.int32))
+    amp.parallel_for_each(accelerator_view, array.extent, module.work, array)
+    assert np.asarray(array).tolist() == [4] * 8
+    module.three.register(amp.int32)(module._)
+    amp.parallel_for_each(accelerator_view, array.extent, module.work, array)
+    assert np.asarray(array).tolist() == [3] * 8
+
+
+def test_a_file_that_changes_while_a_process_runs(project: Project, accelerator_view: amp.accelerator_view) -> None:
+    """What it compiles from then on is of the old text, and not kept for the new one."""
+    text = "import vkamp as amp\n\n\n@amp.kernel\ndef work(idx, a):\n    a[idx] = 3\n"
+    project.write("kept_program.py", text)
+    module = project.start()
+    numbers, others = (amp.array_view(np.zeros(8, kind)) for kind in (np.int32, np.float32))
+    amp.parallel_for_each(accelerator_view, numbers.extent, module.work, numbers)
+    project.write("kept_program.py", text.replace("3", "5"))
+    amp.parallel_for_each(accelerator_view, others.extent, module.work, others)
+    assert project.compiled == 2
+    assert np.asarray(others).tolist() == [3] * 8
+    module = project.start()
+    amp.parallel_for_each(accelerator_view, others.extent, module.work, others)
+    assert np.asarray(others).tolist() == [5] * 8
+
+
+@pytest.mark.parametrize("spoil", [lambda data: b"", lambda data: data[:-1], lambda data: bytes(len(data))])
+def test_entries_that_are_spoilt(
+    project: Project, accelerator_view: amp.accelerator_view, spoil: Callable[[bytes], bytes]
+) -> None:
+    project.run(accelerator_view)
+    for path in (project.folder / "cache" / "kernels").iterdir():
+        path.write_bytes(spoil(path.read_bytes()))
+    assert project.run(accelerator_view) == 1
+    assert project.run(accelerator_view) == 0
+
+
+def test_an_entry_that_is_gone(project: Project, accelerator_view: amp.accelerator_view) -> None:
+    project.run(accelerator_view)
+    entries = sorted((project.folder / "cache" / "kernels").iterdir())
+    # The names, the facts and the program.
+    assert len(entries) == 3
+    for path in entries:
+        path.unlink()
+        assert project.run(accelerator_view) == 1
+
+
+@pytest.mark.parametrize("variable", ["VKAMP_CACHE_SIZE=0", "VKAMP_VERIFY=1"])
+def test_nothing_is_kept(project: Project, accelerator_view: amp.accelerator_view, variable: str) -> None:
+    project.monkeypatch.setenv(*variable.split("="))
+    assert [project.run(accelerator_view) for _ in range(2)] == [1, 1]
+    assert not (project.folder / "cache" / "kernels").exists()
+
+
+def test_another_compiler(project: Project, accelerator_view: amp.accelerator_view) -> None:
+    assert [project.run(accelerator_view) for _ in range(2)] == [1, 0]
+    project.monkeypatch.setattr(kept, "_compiler", lambda: "of another version")
+    assert [project.run(accelerator_view) for _ in range(2)] == [1, 0]
+    # In no folder, as in an archive: nobody knows which one it is.
+    project.monkeypatch.setattr(kept, "_compiler", lambda: None)
+    assert [project.run(accelerator_view) for _ in range(2)] == [1, 1]
+
+
+def test_every_file_of_the_compiler_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rooms = ("front", "ir", "check", "lower", "emit", "pipeline", "lang")
+    for room in rooms:
+        (tmp_path / room).mkdir()
+    monkeypatch.setattr(kept, "_PACKAGE", tmp_path)
+    seen = set()
+    for place in ("errors.py", *(f"{room}/a.py" for room in rooms), "emit/b.glsl"):
+        for text in ("", "1", "2"):
+            (tmp_path / place).write_text(text)
+            os.utime(tmp_path / place, ns=(0, 7 if text == "2" else 6))
+            seen.add(kept._compiler.__wrapped__())
+    assert len(seen) == 3 * (2 + len(rooms)) and None not in seen
+    monkeypatch.setattr(kept, "_PACKAGE", tmp_path / "archive.zip")
+    assert kept._compiler.__wrapped__() is None
+
+
+def test_a_process_without_the_compiler(project: Project) -> None:
+    """As it is for users: whole processes, whose hashes of strings differ."""
+    project.write(
+        "main.py",
+        "import sys\nimport vkamp as amp\nfrom kept_program import launch\n"
+        "found, wanted = launch(amp.accelerator('swiftshader').default_view)\n"
+        "assert (found == wanted).all()\n"
+        "rooms = ('front.lower', 'check.uniformity', 'lower', 'emit', 'pipeline.compiler', 'ir.nodes')\n"
+        "print([room for room in rooms if f'vkamp.{room}' in sys.modules])\n",
+    )
+    printed = []
+    for seed in ("1", "2", "3"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        command = [sys.executable, str(project.folder / "main.py")]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100)
+        assert done.returncode == 0, done.stderr
+        printed.append(eval(done.stdout))
+    assert len(printed[0]) == 6
+    assert printed[1:] == [[], []]

@@ -1,0 +1,77 @@
+"""What a Python value is, in words that mean the same in another process."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import sys
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from vkamp.front.source import digest_of_code
+from vkamp.lang.device import MathFunction, MathNamespace, MathTuple
+from vkamp.lang.kernel import DeviceFunction
+from vkamp.lang.subgroups import SubgroupFunction, SubgroupNamespace
+
+__all__ = ["describe", "describe_code", "namespace_of"]
+
+
+def describe(value: Any) -> str | None:
+    """Equal words, equal meaning in a kernel; ``None`` for what only this process knows."""
+    kind = type(value)
+    if value is None or kind in (bool, int):
+        return f"{value}"
+    if kind is float:
+        return f"float {value.hex()}"
+    if isinstance(value, (np.number, np.bool_)):
+        return f"{value.dtype.str} {value.tobytes().hex()}"
+    if kind is tuple:
+        items = [describe(item) for item in value]
+        return None if None in items else f"({', '.join(map(str, items))})"
+    if isinstance(value, np.dtype):
+        return f"dtype {value.str}" if value.names is None and value.subdtype is None else None
+    if isinstance(value, ModuleType):
+        return f"module {value.__name__}" if sys.modules.get(value.__name__) is value else None
+    if isinstance(value, (MathFunction, MathTuple, SubgroupFunction, MathNamespace, SubgroupNamespace)):
+        return f"{kind.__name__} {value!r}"
+    if isinstance(value, DeviceFunction):
+        return _function(value)
+    if isinstance(value, (type, FunctionType, BuiltinFunctionType, np.ufunc)):
+        return _of_a_library(value)
+    return None
+
+
+def namespace_of(value: Any) -> Any:
+    """What the names of a value are looked up in: a device function's Python function, or the value itself."""
+    return value.function if isinstance(value, DeviceFunction) else value
+
+
+def describe_code(function: FunctionType) -> str | None:
+    """The source of a function: where it stands, and the file around it."""
+    code = function.__code__
+    digest = digest_of_code(code)
+    return None if digest is None else f"{code.co_filename}:{code.co_firstlineno} {function.__qualname__} {digest}"
+
+
+def _function(value: DeviceFunction[..., Any]) -> str | None:
+    """A device function; the names that it uses are its own, and stand for themselves."""
+    function = value.function
+    if value.overloads or not isinstance(function, FunctionType):
+        return None
+    named = function.__kwdefaults__ or {}
+    parts = [describe_code(function), describe(function.__defaults__), describe((*named, *named.values()))]
+    return None if None in parts else f"func {' '.join(map(str, parts))}"
+
+
+#: Whose objects are known by their names: those of the versions that are part of every key.
+_LIBRARIES = {"builtins": builtins, "math": math, "numpy": np}
+
+
+def _of_a_library(value: Any) -> str | None:
+    """A class or function that vkamp, Python or numpy has under its own name."""
+    name: str = getattr(value, "__qualname__", value.__name__)
+    path = "numpy" if isinstance(value, np.ufunc) else str(value.__module__)
+    home = sys.modules.get(path) if path.partition(".")[0] == "vkamp" else _LIBRARIES.get(path)
+    return f"{path}:{name}" if home is not None and getattr(home, name, None) is value else None

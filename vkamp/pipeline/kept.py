@@ -1,0 +1,343 @@
+"""Compiled kernels on disk: another process that launches the same kernel takes what the compiler made of it.
+
+What was compiled is known by the text of the kernel's file, the types of its arguments, and what the names meant that
+it uses from outside: numbers, modules, functions of vkamp, Python and numpy, and device functions with theirs.  A
+kernel that uses anything else, or that was warned of, is compiled in every process.
+
+Three entries: for a request the names that the compiler looked up; for what these mean, the facts of the kernel; for
+a kind of device as well, the program.  The folder is ``kernels`` beside the SPIR-V's.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import os
+import platform
+import weakref
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from vkamp import spirv
+from vkamp.artifacts import Binding, Executable, PushWord, Shader, Target
+from vkamp.cache import DiskCache, default_cache
+from vkamp.errors import AmpError, Span
+from vkamp.front import ArgType, BufferType, IndexType, ObjectType, Request, ScalarType, VectorType
+from vkamp.front.guards import Guard, Place, guard_of
+from vkamp.front.identity import describe, describe_code, namespace_of
+from vkamp.front.signature import read_name
+from vkamp.front.source import is_unchanged
+from vkamp.ir.containers import Access
+from vkamp.ir.types import Scalar, Vector
+from vkamp.pipeline import Compiled, Whole
+
+__all__ = ["keep_kernel", "keep_program", "kernel", "place_of", "program", "renew"]
+
+#: A name that was looked up: where (``kernel``, ``function``, ``attribute``), of which one before it, and the name.
+_Name = tuple[str, int, str]
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def _cache() -> DiskCache:
+    return default_cache("kernels")
+
+
+def _hash(*parts: Any) -> str:
+    return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@functools.cache
+def _compiler() -> str | None:
+    """The compiler itself: a change of any of its files makes other kernels.  ``None`` if it lies in no folder."""
+    files = []
+    try:
+        for room in ("", "front", "ir", "check", "lower", "emit", "pipeline", "lang"):
+            with os.scandir(_PACKAGE / room) as listing:
+                files += [
+                    (room, item.name, status.st_size, status.st_mtime_ns)
+                    for item in listing
+                    if item.is_file() and (status := item.stat())
+                ]
+    except OSError:
+        return None
+    return _hash(str(_PACKAGE), platform.python_version(), np.__version__, sorted(files))
+
+
+# -- what was asked for --------------------------------------------------------------------------------------------
+
+
+def place_of(request: Request) -> str | None:
+    """What a request's kernel is kept under; ``None`` if it is compiled in every process."""
+    compiler, code = _compiler(), describe_code(request.function)
+    kinds = [(name, _kind(kind)) for name, kind in (*request.args, ("", IndexType(0, "captures")), *request.captures)]
+    constants = [(name, describe(value)) for name, value in request.constants]
+    known = [compiler, code, *(kind for _, kind in kinds), *(value for _, value in constants)]
+    # A function that is handed over would have names of its own.
+    handed = [value for _, value in request.constants] + [
+        kind.value for _, kind in (*request.args, *request.captures) if isinstance(kind, ObjectType)
+    ]
+    if any(namespace_of(value) is not value for value in handed):
+        return None
+    if request.owner is not None or None in known or os.environ.get("VKAMP_VERIFY"):
+        return None
+    return _hash(compiler, code, request.precise, request.rank, request.tile, kinds, constants)
+
+
+def _kind(kind: ArgType) -> str | None:
+    """A type in words; ``None`` for objects of the program's own."""
+    if isinstance(kind, BufferType) and isinstance(kind.element, (Scalar, Vector)):
+        return f"{kind.element.name} {kind.rank} {kind.readonly} {kind.dense} {kind.storage}"
+    if isinstance(kind, ScalarType):
+        return f"{kind.type.name} {kind.weak} {kind.double}"
+    if isinstance(kind, IndexType):
+        return f"{kind.kind} {kind.rank}"
+    if isinstance(kind, VectorType):
+        return kind.type.name
+    if isinstance(kind, ObjectType):
+        return describe(kind.value)
+    return None
+
+
+# -- the names -----------------------------------------------------------------------------------------------------
+
+
+def _names(guards: Iterable[Guard]) -> tuple[list[_Name], list[Any]] | None:
+    """The names in the order in which they were looked up, and their values; ``None`` if one cannot be found again."""
+    names: dict[_Name, Any] = {}
+    owners: dict[int, int] = {}
+    for guard in guards:
+        if guard.place is None:
+            return None
+        kind, owner = guard.place
+        base = -1 if owner is None else owners.get(id(owner))
+        if base is None:
+            return None
+        name = (kind, base, guard.name)
+        if name not in names:
+            for each in (guard.value, namespace_of(guard.value)):
+                owners.setdefault(id(each), len(names))
+            names[name] = guard.value
+    return list(names), list(names.values())
+
+
+def _look_up(request: Request, names: Iterable[_Name]) -> list[Guard] | None:
+    """The guards of the names as they stand now."""
+    guards: list[Guard] = []
+    for kind, base, name in names:
+        place: Place
+        if kind == "attribute":
+            place = "attribute", guards[base].value
+            found = getattr(guards[base].value, name, None)
+        else:
+            function = request.function if base < 0 else namespace_of(guards[base].value)
+            meaning = read_name(function, name) if isinstance(function, FunctionType) else None
+            if meaning is None:
+                return None
+            place = ("kernel", None) if base < 0 else ("function", function)
+            found = meaning[1]
+        guards.append(guard_of(name, place, found))
+    return guards
+
+
+def _meaning(place: str, names: Iterable[_Name], values: Iterable[Any], constants: Mapping[str, Any]) -> str | None:
+    """What a kernel is kept under once it is known what its names mean."""
+    words = [describe(value) for value in values]
+    captured = [(name, describe(value)) for name, value in sorted(constants.items())]
+    if None in words or None in [word for _, word in captured]:
+        return None
+    return _hash(place, [list(name) for name in names], words, captured)
+
+
+# -- kernels -------------------------------------------------------------------------------------------------------
+
+
+class _Later:
+    """The kernel's IR, compiled when somebody asks for it after all.
+
+    It holds no function, whose closure may hold containers.
+    """
+
+    def __init__(self, request: Request, captured: Mapping[str, Any]) -> None:
+        self.made: Whole | None = None
+        self.function = weakref.ref(request.function)
+        self.parts = {f.name: getattr(request, f.name) for f in dataclasses.fields(request) if f.name != "function"}
+        self.captured = dict(captured)
+
+    def __call__(self) -> Whole:
+        if self.made is None:
+            from vkamp.pipeline import compiler
+
+            function = self.function()
+            if function is None:
+                raise AmpError("the kernel is gone: launch or inspect it again")
+            self.made = compiler.compile_kernel(Request(function=function, **self.parts), self.captured).whole()
+        return self.made
+
+
+def renew(compiled: Compiled, function: FunctionType) -> None:
+    """Notes that a kernel is launched by this function now, which has the same code, and is alive."""
+    if isinstance(compiled.whole, _Later) and compiled.whole.made is None:
+        compiled.whole.function = weakref.ref(function)
+
+
+def kernel(place: str, request: Request, captured: Mapping[str, Any]) -> Compiled | None:
+    """The kernel of a request, if it is kept and its names mean the same."""
+    cache = _cache()
+    index = _read(cache, place)
+    if index is None:
+        return None
+    names = [tuple(name) for name in index["names"]]
+    guards = _look_up(request, names)
+    if guards is None or any(name not in captured for name in index["constants"]):
+        return None
+    constants = {name: captured[name] for name in index["constants"]}
+    key = _meaning(place, names, [guard.value for guard in guards], constants)
+    facts = None if key is None else _read(cache, key)
+    if facts is None:
+        return None
+    span = _Spans(facts["spans"]).span
+    return Compiled(
+        name=facts["name"],
+        span=span(facts["span"]),
+        access={name: Access(*uses) for name, uses in facts["access"].items()},
+        contiguous=frozenset(facts["contiguous"]),
+        guards=tuple(guards),
+        constants=constants,
+        whole=_Later(request, captured),
+        subgroup_needs=tuple((f, operation, span(at)) for f, operation, at in facts["subgroup_needs"]),
+        types={name: span(at) for name, at in facts["types"].items()},
+        wide={name: (text, span(at)) for name, (text, at) in facts["wide"].items()},
+        sizes_in_loops=frozenset((name, dim) for name, dim in facts["sizes_in_loops"]),
+        key=key,
+    )
+
+
+def keep_kernel(place: str, request: Request, compiled: Compiled) -> Compiled:
+    """Keeps what the compiler found, where another process can; the kernel, with what its programs are kept under."""
+    found = None if compiled.warned else _names(compiled.guards)
+    if found is None:
+        return compiled
+    names, values = found
+    key = _meaning(place, names, values, compiled.constants)
+    if key is None or not all(map(is_unchanged, _codes(request.function, values))):
+        return compiled
+    spans = _Spans()
+    facts = {
+        "name": compiled.name,
+        "span": spans.number(compiled.span),
+        "access": {name: (use.reads, use.writes, use.atomics) for name, use in compiled.access.items()},
+        "contiguous": sorted(compiled.contiguous),
+        "subgroup_needs": [(f, operation, spans.number(at)) for f, operation, at in compiled.subgroup_needs],
+        "types": {name: spans.number(at) for name, at in compiled.types.items()},
+        "wide": {name: (text, spans.number(at)) for name, (text, at) in compiled.wide.items()},
+        "sizes_in_loops": sorted(compiled.sizes_in_loops),
+        "spans": spans.rows,
+    }
+    cache = _cache()
+    _write(cache, key, facts)
+    _write(cache, place, {"names": names, "constants": sorted(compiled.constants)})
+    return dataclasses.replace(compiled, key=key)
+
+
+def _codes(function: FunctionType, values: Iterable[Any]) -> list[CodeType]:
+    """The code of the kernel and of its device functions."""
+    return [each.__code__ for each in (function, *map(namespace_of, values)) if isinstance(each, FunctionType)]
+
+
+# -- programs ------------------------------------------------------------------------------------------------------
+
+
+def _program_key(key: str, target: Target) -> str:
+    parts = [(f.name, getattr(target, f.name)) for f in dataclasses.fields(target)]
+    return _hash(key, [(name, sorted(part) if isinstance(part, frozenset) else part) for name, part in parts])
+
+
+def program(compiled: Compiled, target: Target) -> Executable | None:
+    """A kernel's program for a kind of device, if it is kept."""
+    data = None if compiled.key is None else _read(_cache(), _program_key(compiled.key, target))
+    if data is None:
+        return None
+    spans = _Spans(data["spans"])
+    x, y, z = data["local_size"]
+    shader = Shader(
+        glsl=data["glsl"],
+        name=data["name"],
+        bindings=tuple(Binding(n, name, tuple(params), *rest) for n, name, params, *rest in data["bindings"]),
+        push=tuple(PushWord(*word) for word in data["push"]),
+        push_binding=data["push_binding"],
+        local_size=(x, y, z),
+        folded=data["folded"],
+        shared_bytes=data["shared_bytes"],
+        lines=tuple(None if at is None else spans.span(at) for at in data["lines"]),
+    )
+    # Without the kernel's span: the name is the compiler's, for its errors.
+    compile_ = functools.partial(spirv.compile, name=compiled.name)
+    return Executable(shader, lambda: compiled.kernel, compile_, data["lowering"])
+
+
+def keep_program(compiled: Compiled, target: Target, made: Executable) -> None:
+    """Keeps a program, if its kernel is kept."""
+    if compiled.key is None:
+        return
+    shader, spans = made.shader, _Spans()
+    data = {
+        "glsl": shader.glsl,
+        "name": shader.name,
+        "bindings": [dataclasses.astuple(binding) for binding in shader.bindings],
+        "push": [dataclasses.astuple(word) for word in shader.push],
+        "push_binding": shader.push_binding,
+        "local_size": shader.local_size,
+        "folded": shader.folded,
+        "shared_bytes": shader.shared_bytes,
+        "lines": [None if span is None else spans.number(span) for span in shader.lines],
+        "lowering": made.lowering,
+        "spans": spans.rows,
+    }
+    _write(_cache(), _program_key(compiled.key, target), data)
+
+
+# -- entries -------------------------------------------------------------------------------------------------------
+
+
+class _Spans:
+    """Spans by numbers, as rows of plain data; a span's caller is a number, too."""
+
+    def __init__(self, rows: list[list[Any]] | None = None) -> None:
+        self.rows: list[list[Any]] = [] if rows is None else rows
+        self._numbers: dict[Span, int] = {}
+        self._spans: dict[int, Span] = {}
+
+    def number(self, span: Span) -> int:
+        """The number of a span, new or not."""
+        found = self._numbers.get(span)
+        if found is None:
+            caller = None if span.caller is None else self.number(span.caller)
+            place = (span.line, span.column, span.end_line, span.end_column)
+            self.rows.append([span.file, *place, span.function, caller])
+            found = self._numbers[span] = len(self.rows) - 1
+        return found
+
+    def span(self, number: int) -> Span:
+        """The span of a number."""
+        found = self._spans.get(number)
+        if found is None:
+            file, line, column, end_line, end_column, function, caller = self.rows[number]
+            above = None if caller is None else self.span(caller)
+            found = self._spans[number] = Span(file, line, column, end_line, end_column, function, above)
+        return found
+
+
+def _read(cache: DiskCache, key: str) -> Any:
+    data = cache.get(key)
+    return None if data is None else json.loads(data)
+
+
+def _write(cache: DiskCache, key: str, data: Any) -> None:
+    cache.put(key, json.dumps(data, separators=(",", ":")).encode())
