@@ -107,7 +107,7 @@ class Shader:
 
 @dataclass(frozen=True)
 class Executable:
-    """A shader with the ways to its IR (an ``ir.nodes.Kernel``) and to its SPIR-V, gone at first use.
+    """A shader with the ways to its IR (an ``ir.nodes.Kernel``) and to its SPIR-V, each taken at first use.
 
     ``lowering`` says how the threads of a tile run, and why, where another way was asked for.
     """

@@ -75,19 +75,20 @@ def _compiler() -> str | None:
 
 def place_of(request: Request) -> str | None:
     """What a request's kernel is kept under; ``None`` if it is compiled in every process."""
+    if request.owner is not None or os.environ.get("VKAMP_VERIFY") or _cache().folder is None:
+        return None
+    objects = [value for _, value in request.constants]
+    objects += [kind.value for _, kind in (*request.args, *request.captures) if isinstance(kind, ObjectType)]
+    if any(namespace_of(each) is not each for each in objects):
+        # A function that is handed over has names of its own.
+        return None
     compiler, code = _compiler(), describe_code(request.function)
-    kinds = [(name, _kind(kind)) for name, kind in (*request.args, ("", IndexType(0, "captures")), *request.captures)]
+    args = [(name, _kind(kind)) for name, kind in request.args]
+    captures = [(name, _kind(kind)) for name, kind in request.captures]
     constants = [(name, describe(value)) for name, value in request.constants]
-    known = [compiler, code, *(kind for _, kind in kinds), *(value for _, value in constants)]
-    # A function that is handed over would have names of its own.
-    handed = [value for _, value in request.constants] + [
-        kind.value for _, kind in (*request.args, *request.captures) if isinstance(kind, ObjectType)
-    ]
-    if any(namespace_of(value) is not value for value in handed):
+    if None in (compiler, code, *(words for _, words in (*args, *captures, *constants))):
         return None
-    if request.owner is not None or None in known or os.environ.get("VKAMP_VERIFY"):
-        return None
-    return _hash(compiler, code, request.precise, request.rank, request.tile, kinds, constants)
+    return _hash(compiler, code, request.precise, request.rank, request.tile, args, captures, constants)
 
 
 def _kind(kind: ArgType) -> str | None:
@@ -150,9 +151,9 @@ def _meaning(place: str, names: Iterable[_Name], values: Iterable[Any], constant
     """What a kernel is kept under once it is known what its names mean."""
     words = [describe(value) for value in values]
     captured = [(name, describe(value)) for name, value in sorted(constants.items())]
-    if None in words or None in [word for _, word in captured]:
+    if None in (*words, *(word for _, word in captured)):
         return None
-    return _hash(place, [list(name) for name in names], words, captured)
+    return _hash(place, list(names), words, captured)
 
 
 # -- kernels -------------------------------------------------------------------------------------------------------
@@ -277,9 +278,8 @@ def program(compiled: Compiled, target: Target) -> Executable | None:
         shared_bytes=data["shared_bytes"],
         lines=tuple(None if at is None else spans.span(at) for at in data["lines"]),
     )
-    # Without the kernel's span: the name is the compiler's, for its errors.
-    compile_ = functools.partial(spirv.compile, name=compiled.name)
-    return Executable(shader, lambda: compiled.kernel, compile_, data["lowering"])
+    to_spirv = functools.partial(spirv.compile, name=compiled.name)
+    return Executable(shader, lambda: compiled.kernel, to_spirv, data["lowering"])
 
 
 def keep_program(compiled: Compiled, target: Target, made: Executable) -> None:
