@@ -153,6 +153,15 @@ class Runner:
         self.queue.enqueue(Dispatch(program, tuple(buffers), words(*push), groups, writes))
 
 
+def dispatch(runner, name, buffers, push, regions=(), groups=None):
+    """A launch of a program, not enqueued; it writes its last buffer."""
+    count = max(b.nbytes // 4 for b in buffers)
+    words = np.array([count, *push] if name in ("add", "scale") else push, np.uint32).tobytes()
+    writes = tuple(b is buffers[-1] for b in buffers)
+    program = runner.queue.program(runner.executable(name))
+    return Dispatch(program, tuple(buffers), words, groups or (-(-count // 64), 1, 1), writes, None, regions)
+
+
 #: The engines, with each kind of memory: what the host sees, and what it has copies of.
 ENGINES = {
     "kompute-shared": "KomputeEngine(mirrored=False)",

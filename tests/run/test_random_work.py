@@ -7,6 +7,10 @@ import random
 import numpy as np
 import pytest
 
+from tests.run.conftest import dispatch
+
+N = 1000
+
 
 def _work(runner, seed, steps=120):
     choose = random.Random(seed)
@@ -63,6 +67,52 @@ def test_random_work_on_a_card(card, seed):
 def test_random_work_polled(runner, monkeypatch):
     monkeypatch.setattr("vkamp.run.submission._SHORT", -1.0)
     _work(runner, 99)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_repeated_launches(runner, seed):
+    """Launches that come again and again, as programs have them: chains, independent ones, both in turn."""
+    choose = random.Random(seed)
+    buffers = [runner.buffer(np.arange(N)) for _ in range(3)]
+    expected = [np.arange(N, dtype=np.uint32) for _ in buffers]
+    adding = [runner.queue.ready(dispatch(runner, "add", [b], [1])) for b in buffers]
+    moving = {
+        (i, j): runner.queue.ready(dispatch(runner, "scale", [a, b], [3]))
+        for i, a in enumerate(buffers)
+        for j, b in enumerate(buffers)
+        if i != j
+    }
+
+    def add(i):
+        adding[i].enqueue()
+        expected[i] += np.uint32(1)
+
+    def move(i, j):
+        moving[i, j].enqueue()
+        expected[j][:] = expected[i] * np.uint32(3)
+
+    for _ in range(40):
+        kind, count = choose.randrange(7), choose.choice([1, 5, 63, 64, 65, 130])
+        i, j = choose.sample(range(3), 2)
+        for step in range(count):
+            if kind == 0:
+                add(i)
+            elif kind == 1:
+                move(*((i, j) if step % 2 else (j, i)))
+            elif kind == 2:
+                add(step % 3)
+            elif kind == 3:
+                move(*choose.sample(range(3), 2))
+        if kind == 4:
+            runner.queue.flush()
+        elif kind == 5:
+            words = np.arange(count, dtype=np.uint32)
+            buffers[i].upload(0, words.view(np.uint8))
+            expected[i][:count] = words
+        elif kind == 6:
+            np.testing.assert_array_equal(runner.read(buffers[j]), expected[j])
+    for buffer, values in zip(buffers, expected, strict=True):
+        np.testing.assert_array_equal(runner.read(buffer), values)
 
 
 @pytest.mark.accelerators("llvmpipe")

@@ -10,23 +10,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.run.conftest import executable, runner_on
+from tests.run.conftest import dispatch, executable, runner_on
 from vkamp.errors import AmpError
 from vkamp.lang.region import Footprint
-from vkamp.run.engine import Dispatch
 from vkamp.run.kompute import KomputeEngine
 from vkamp.run.vulkan.engine import VulkanEngine
 
 N = 1003  # no multiple of a tile
-
-
-def dispatch(runner, name, buffers, push, regions=(), groups=None):
-    """A launch of a program, not enqueued; it writes its last buffer."""
-    count = max(b.nbytes // 4 for b in buffers)
-    words = np.array([count, *push] if name in ("add", "scale") else push, np.uint32).tobytes()
-    writes = tuple(b is buffers[-1] for b in buffers)
-    program = runner.queue.program(runner.executable(name))
-    return Dispatch(program, tuple(buffers), words, groups or (-(-count // 64), 1, 1), writes, None, regions)
 
 
 def difference(runner, work):
@@ -414,3 +404,41 @@ def test_many_launches_share_one_submission_where_submissions_are_slow(
     assert made == expected
     for buffer in buffers:
         np.testing.assert_array_equal(runner.read(buffer), np.arange(64) + len(made))
+
+
+@pytest.mark.parametrize("engine", [KomputeEngine(mirrored=False)])
+def test_launches_in_turn_are_not_planned(runner, monkeypatch):
+    """A chain of short launches that came before runs from their own recordings; a long one ends that."""
+    a, b = runner.buffer(np.arange(64)), runner.buffer(np.zeros(64))
+    there = runner.queue.ready(dispatch(runner, "scale", [a, b], [3]))
+    back = runner.queue.ready(dispatch(runner, "scale", [b, a], [1]))
+    expected = np.arange(64, dtype=np.uint32)
+    clock = Clock()
+    monkeypatch.setattr("vkamp.run.submission.time", clock)
+
+    def chain(times):
+        nonlocal expected
+        for _ in range(times):
+            there.enqueue()
+            back.enqueue()
+            expected = expected * np.uint32(3)
+
+    chain(1)
+    runner.queue.wait()
+    with monkeypatch.context() as context:
+        context.setattr("vkamp.run.submission.Submission", None)
+        assert difference(runner, lambda: chain(100))["submissions"] >= 200 - 64
+        runner.queue.wait()
+    device, kp = runner.queue.device, runner.queue.device.kp
+    slow = SimpleNamespace(**{name: getattr(kp, name) for name in dir(kp) if name[0] != "_"})
+    slow.Sequence = SimpleNamespace(eval=clock.taking(0.03, kp.Sequence.eval), eval_async=kp.Sequence.eval_async)
+    monkeypatch.setattr(device, "kp", slow)
+    chain(50)
+    runner.queue.wait()
+    assert runner.queue.statistics.dispatches == 2 + 200 + 100
+    np.testing.assert_array_equal(runner.read(a), expected)
+    # In its order again.
+    monkeypatch.setattr(device, "kp", kp)
+    chain(40)
+    np.testing.assert_array_equal(runner.read(a), expected)
+    np.testing.assert_array_equal(runner.read(b), expected)

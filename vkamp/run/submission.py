@@ -74,6 +74,11 @@ class _Pending:
         made.push, made.alone = push, None
         return made
 
+    def is_short(self) -> bool:
+        """Whether it will be over in no time; it will not if it never ran."""
+        rate = self.program.seconds_per_tile
+        return rate is not None and rate * _tiles(self) < _SHORT
+
     def timed(self) -> _Pending:
         """The same, enqueued now."""
         made = copy.copy(self)
@@ -277,6 +282,9 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         with self.device.lock:
             self._work.append(pending if self._sink is None else pending.timed())
             if self.immediate or len(self._work) >= _MAX_PENDING:
+                # The next one may need the last one, and go with it.
+                if not self.immediate and self._run_in_turn(left=1):
+                    return
                 self._plan()
                 self._launch()
                 self._bound()
@@ -321,7 +329,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
     def wait(self) -> None:
         self._check()
         with self.device.lock:
-            if self._run_alone():
+            if self._run_in_turn():
                 return
             self._plan()
             self._settle(lambda _: True)
@@ -401,21 +409,38 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
             )
 
         if changing():
-            self._run_alone()
+            self._run_in_turn()
         # Again, if another thread enqueued more while this one waited.
         while slot.stale or changing():
             self._plan(slot)
             self._settle(lambda s: s.changes(slot))
 
-    def _run_alone(self) -> bool:
-        """Runs the one dispatch that there is, if it is short and came before, from a recording of its own."""
+    def _run_in_turn(self, left: int = 0) -> bool:
+        """Runs the dispatches that there are from recordings of their own, and leaves so many.
+
+        ``False`` if something else is to be done: each must need the one before, and all be short and have run before.
+        """
         work, device = self._work, self.device
-        pending = work[0] if len(work) == 1 else None
-        if not isinstance(pending, _Pending) or pending.alone is None or device.running or self._sink is not None:
+        if device.running or self._sink is not None or not work:
             return False
-        program = pending.program
-        if program.seconds_per_tile is None or program.seconds_per_tile * _tiles(pending) >= _SHORT:
-            return False
+        before: _Pending | None = None
+        for each in work:
+            if not isinstance(each, _Pending) or each.alone is None or not each.is_short():
+                return False
+            if before is not None and not before.access.conflicts(each.access):
+                return False
+            before = each
+        while len(work) > left:
+            each = work[0]
+            assert isinstance(each, _Pending)
+            if not self._run_alone(each):
+                return False
+        return True
+
+    def _run_alone(self, pending: _Pending) -> bool:
+        """Runs the first dispatch; whether it was as short as expected."""
+        work, device = self._work, self.device
+        assert pending.alone is not None
         try:
             if not pending.alone:
                 sequence = device.manager.sequence()
@@ -428,11 +453,12 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         except RuntimeError as error:
             raise self._failed(error) from error
         seconds = time.perf_counter() - started
-        if seconds >= _SHORT:
-            program.seconds_per_tile = seconds / _tiles(pending)
         self._statistics.submissions += 1
         self._statistics.dispatches += 1
-        return True
+        if seconds < _SHORT:
+            return True
+        pending.program.seconds_per_tile = seconds / _tiles(pending)
+        return False
 
     # -- planning
 
