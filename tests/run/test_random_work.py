@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from tests.run.conftest import dispatch
+from tests.run.conftest import dispatch, words
 
 N = 1000
 
@@ -84,8 +84,12 @@ def test_random_repeated_launches(runner, seed):
     }
 
     def add(i):
-        adding[i].enqueue()
-        expected[i] += np.uint32(1)
+        word = choose.choice([1, 1, 1, 2, 7])
+        if word == 1:
+            adding[i].enqueue()
+        else:
+            adding[i].enqueue_with(words(N, word), {})
+        expected[i] += np.uint32(word)
 
     def move(i, j):
         moving[i, j].enqueue()
@@ -106,9 +110,9 @@ def test_random_repeated_launches(runner, seed):
         if kind == 4:
             runner.queue.flush()
         elif kind == 5:
-            words = np.arange(count, dtype=np.uint32)
-            buffers[i].upload(0, words.view(np.uint8))
-            expected[i][:count] = words
+            numbers = np.arange(count, dtype=np.uint32)
+            buffers[i].upload(0, numbers.view(np.uint8))
+            expected[i][:count] = numbers
         elif kind == 6:
             np.testing.assert_array_equal(runner.read(buffers[j]), expected[j])
     for buffer, values in zip(buffers, expected, strict=True):

@@ -65,13 +65,13 @@ class _Pending:
         self.access = access_of([slot.id for slot in slots], dispatch.writes, regions)
         #: When, by the host's clock; known for those that are timed.
         self.enqueued = 0.0
-        #: The recorded sequence of it alone, once there is one; None where it needs more, or is not run again.
+        #: The recorded sequence of it alone, once there is one; None where it needs more.
         self.alone: list[Any] | None = None
 
     def pushing(self, push: bytes) -> _Pending:
         """The same with other push constants."""
         made = copy.copy(self)
-        made.push, made.alone = push, None
+        made.push, made.alone = push, None if self.alone is None else []
         return made
 
     def is_short(self) -> bool:
