@@ -48,7 +48,7 @@ FIRST = {
 LEFT_OUT = ("tests/tools", "tests/test_tree.py")
 NEEDED = (
     "vkamp", "pytest_vkamp.py", "tests", "tools", "examples", "docs", "shaders", "pyproject.toml", "README.md",
-    "CHANGELOG.md",
+    "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE",
 )  # fmt: skip
 
 _COMPARE = {

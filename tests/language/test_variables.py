@@ -139,6 +139,31 @@ def test_index_variables(accelerator_view):
     same(np.asarray(out), expected)
 
 
+@amp.kernel
+def numbers_before_indices(i, a, out):
+    n = a.extent[0] + 2
+    added, subtracted, scaled, divided, rest = n + i, n - i, 3 * i, 100 / (i + 1), 100 % (i + 4)
+    whole = 2 * out.extent - (1 + a.extent)
+    out[i] = 0
+    for k in amp.static_range(3):
+        out[i] += (added[k] + 20 * subtracted[k] + 300 * scaled[k] + 7 * divided[k] + 11 * rest[k]) * (k + 1)
+        out[i] += 10000 * whole[k] * (k + 1)
+
+
+def test_numbers_before_indices(accelerator_view):
+    """``3 * index`` for every operator, in three dimensions."""
+    shape = (3, 5, 2)
+    out = amp.array_view(np.zeros(shape, I32))
+    amp.parallel_for_each(
+        accelerator_view, out.extent, numbers_before_indices, amp.array_view(np.zeros(shape, I32)), out
+    )
+    i = np.indices(shape)
+    n, factors = shape[0] + 2, np.array([1, 2, 3]).reshape(3, 1, 1, 1)
+    parts = n + i + 20 * (n - i) + 300 * 3 * i + 7 * (100 // (i + 1)) + 11 * (100 % (i + 4))
+    parts += 10000 * (2 * np.array(shape) - (1 + np.array(shape))).reshape(3, 1, 1, 1)
+    same(np.asarray(out), (parts * factors).sum(0).astype(I32))
+
+
 Particle = np.dtype([("position", F32, 3), ("mass", F32), ("id", I32)])
 
 
