@@ -313,7 +313,8 @@ def dataclass_kernel(**changes: Any) -> ir.Kernel:
 
 @pytest.mark.parametrize("name", BAD_BODIES)
 def test_ill_formed(name: str) -> None:
-    with pytest.raises(VerificationError):
+    # Where it is, in the kernel's file, and then what.
+    with pytest.raises(VerificationError, match=rf"^{NOWHERE}: ."):
         BAD_BODIES[name]()
 
 

@@ -197,3 +197,32 @@ def test_members_of_an_enumeration_are_constants(accelerator_view):
     a = amp.array_view(np.array([2, 5, 0, 2], I32))
     amp.parallel_for_each(accelerator_view, out.extent, enumerated, a, out)
     assert np.asarray(out).tolist() == [1, 2, 3, 1]
+
+
+@amp.func
+def raised(a, k):
+    a[k] += 1
+    return False
+
+
+@amp.kernel
+def subject_that_changes(i, a, out):
+    k = i[0]
+    match a[k] + 1:
+        case 3 if raised(a, k):
+            out[k] = 1
+        case 4:
+            out[k] = 2
+        case 3:
+            out[k] = 3
+        case _:
+            out[k] = 4
+
+
+def test_a_subject_is_evaluated_once(accelerator_view):
+    """Python keeps its value, whatever a guard does to what it was computed from."""
+    a = np.arange(6, dtype=I32)
+    view, out = amp.array_view(a), amp.array_view(np.zeros(6, I32))
+    amp.parallel_for_each(accelerator_view, out.extent, subject_that_changes, view, out)
+    assert np.asarray(out).tolist() == [4, 4, 3, 2, 4, 4]
+    assert np.asarray(view).tolist() == [0, 1, 3, 3, 4, 5]

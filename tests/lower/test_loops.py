@@ -216,3 +216,33 @@ def test_automatic_choice(accelerator: amp.accelerator) -> None:
     out = amp.array_view(np.zeros(64 * 500, np.int32))
     found = {known: known.inspect(view, out.extent.tile(64), out).lowering}
     assert found == expected
+
+
+@amp.kernel(lowering="loops")
+def divided_by_a_number(t, a, n):
+    s = amp.tile_static(16, amp.int32)
+    k = t.global_[0]
+    x = amp.tdiv(amp.tdiv(amp.tdiv(k, n), n), n)
+    s[t.local[0]] = x
+    t.barrier.wait()
+    a[k] = s[15 - t.local[0]] + x
+
+
+@amp.kernel(lowering="loops")
+def divided_by_constants(t, a, n):
+    s = amp.tile_static(16, amp.int32)
+    k = t.global_[0]
+    x = amp.tdiv(amp.tdiv(amp.tdiv(k, 3), 5), 7)
+    s[t.local[0]] = x
+    t.barrier.wait()
+    a[k] = s[15 - t.local[0]] + x
+
+
+@pytest.mark.accelerators("swiftshader")
+def test_slow_values_are_kept_and_quick_ones_computed_again(accelerator_view: amp.accelerator_view) -> None:
+    """By the cost of divisions: those by constants are multiplications."""
+    a = amp.array_view(np.zeros(64, np.int32))
+    for kernel, kept in ((divided_by_a_number, True), (divided_by_constants, False)):
+        shader = kernel.inspect(accelerator_view, a.extent.tile(16), a, 2).glsl
+        assert ("x_kept" in shader) == kept
+        assert shader.count("// x = ") == (1 if kept else 2)

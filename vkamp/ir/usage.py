@@ -63,4 +63,4 @@ def wide_operations(kernel: Kernel) -> dict[str, tuple[str, Span]]:
 
 def memory_unit(kernel: Kernel) -> int:
     """The bytes in which addresses of the kernel's memory are counted: its smallest scalar's, and at most 4."""
-    return min(4, *(scalar.size for scalar in types_in_use(kernel)), 4)
+    return min([4, *(scalar.size for scalar in types_in_use(kernel))])
