@@ -40,7 +40,7 @@ ROOMS = ("emit", "lower", "front", "check", "ir")
 FIRST = {
     "emit": ("tests/emit", "tests/types", "tests/language"),
     "lower": ("tests/lower", "tests/language", "tests/corpus"),
-    "front": ("tests/errors", "tests/language"),
+    "front": ("tests/errors", "tests/pipeline", "tests/language"),
     "check": ("tests/check", "tests/checking", "tests/corpus", "tests/errors"),
     "ir": ("tests/ir", "tests/emit", "tests/language"),
 }
