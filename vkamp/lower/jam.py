@@ -104,10 +104,14 @@ def jammed(block: Block, around: Around) -> Jam | None:
     most = _WORTH * (cost(block) + TURN)
     best: tuple[float, Jam] | None = None
     least = sum(not blocks(s) for s in walk_statements(block))
+    unrolls = True
     for counts, unrolled in _choices(block, around):
-        if least * math.prod(counts) > _MOST_STATEMENTS:
+        if least * math.prod(counts) > _MOST_STATEMENTS or (unrolled and not unrolls):
             continue
-        jam = _Jammer(block, counts, around, unrolled=unrolled).run()
+        jammer = _Jammer(block, counts, around, unrolled=unrolled)
+        jam = jammer.run()
+        # Which loops go together is another matter with each number of threads.
+        unrolls = jammer.unrolls
         too_long = sum(1 for _ in walk_statements(jam.block)) > _MOST_STATEMENTS
         too_long = too_long or branches(jam.block) > _MOST_BRANCHES
         if too_long or accesses(jam.block) > around.accesses or jam.cost > most:
@@ -255,6 +259,8 @@ class _Jammer:
         #: What the first thread's index is a multiple of.
         self.whole = [n if stride == 1 else 1 for n, stride in zip(counts, strides, strict=True)]
         self.varying = assigned(block) - around.arrays
+        #: Whether there is a loop to unroll.
+        self.unrolls = False
         self.variables: list[Variable] = []
         self.own: list[dict[str, Variable]] = [{} for _ in self.offsets]
 
@@ -287,7 +293,9 @@ class _Jammer:
 
     def loop(self, loop: For) -> For:
         """A loop that all threads go through together; one over neighbours in memory takes four steps at once."""
-        if not self.unrolled or not self.counts_neighbours(loop):
+        neighbours = self.counts_neighbours(loop)
+        self.unrolls |= neighbours
+        if not self.unrolled or not neighbours:
             return dataclasses.replace(loop, body=self.block(loop.body))
         name, before = loop.variable.name, self.memory
         self.memory = dataclasses.replace(before, multiples=before.multiples | {name})
