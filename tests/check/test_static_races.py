@@ -419,6 +419,15 @@ def negative_index(t_idx, a, out):
     out[t_idx] = values[i] + values[~i + 64]
 
 
+@proved(LINE.tile(32), floats(1536))
+def one_of_two_conditions(t_idx, a):
+    values = amp.tile_static(32, amp.float32)
+    if (t_idx.local[0] < 16) ^ (t_idx.local[0] < 8):
+        values[t_idx.local[0] % 8] = a[t_idx]
+    t_idx.barrier.wait()
+    a[t_idx] = values[t_idx.local[0] % 8]
+
+
 # -- found ---------------------------------------------------------------------------------------------------------
 
 
@@ -456,6 +465,16 @@ def overlapping_writes(t_idx, a, out):
     values[t_idx.local[0] // 2] = a[t_idx]
     t_idx.barrier.wait()
     out[t_idx] = values[t_idx.local[0] // 2]
+
+
+@found("VKA631: `values[7]` is written here by the threads (7) and (15) at once", "values[t_idx.local[0] % 8]",
+       LINE.tile(32), floats(1536))  # fmt: skip
+def one_of_two_other_conditions(t_idx, a):
+    values = amp.tile_static(32, amp.float32)
+    if (t_idx.local[0] < 16) ^ (t_idx.local[0] < 7):
+        values[t_idx.local[0] % 8] = a[t_idx]
+    t_idx.barrier.wait()
+    a[t_idx] = values[t_idx.local[0] % 8]
 
 
 @found("VKA630: `values[0, 1]` is read here by thread (0, 1) and written by thread (1, 0)", "values[t_idx.local]",
@@ -614,6 +633,40 @@ def whole_vector(t_idx, a, out):
 
 
 # -- left open -----------------------------------------------------------------------------------------------------
+
+
+@left_open("values", LINE.tile(32), floats(1536), 3)
+def indices_that_meet_in_later_iterations(t_idx, a, n):
+    values = amp.tile_static(32, amp.float32)
+    place = t_idx.local[0]
+    for _ in range(n):
+        values[place] = a[t_idx]
+        t_idx.barrier.wait()
+        a[t_idx] = values[t_idx.local[0]]
+        t_idx.barrier.wait()
+        place = place // 2
+
+
+@left_open("values", LINE.tile(32), floats(1536), 3)
+def a_barrier_unless_the_loop_ends_before(t_idx, a, n):
+    values = amp.tile_static(32, amp.float32)
+    values[t_idx.local] = a[t_idx]
+    for k in range(3):
+        if n > k:
+            break
+        t_idx.barrier.wait()
+    a[t_idx] = values[31 - t_idx.local[0]]
+
+
+@left_open("values", LINE.tile(32), floats(1536), 3)
+def a_barrier_if_the_loop_ends_early(t_idx, a, n):
+    values = amp.tile_static(32, amp.float32)
+    values[t_idx.local] = a[t_idx]
+    for k in range(3):
+        if n > k:
+            t_idx.barrier.wait()
+            break
+    a[t_idx] = values[31 - t_idx.local[0]]
 
 
 @left_open("values", LINE.tile(32), floats(1536), floats(1536), 3)

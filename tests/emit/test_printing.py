@@ -368,3 +368,21 @@ def test_arrays_are_passed_for_writing_only_where_they_are_written() -> None:
         ("clear_and_add", "inout int values[4]"),
         ("main", ""),
     ]
+
+
+@amp.kernel
+def masked(i, a, n):
+    k = i[0] - 5
+    a[i] = (k & 7) // 3 + (7 & k) % 5
+    a[i] += (k & n) // 3
+
+
+def test_a_mask_makes_numbers_positive():
+    """Whichever side it stands on; of two numbers of any sign nothing is known."""
+    shader = masked.inspect(amp.accelerator("reference").default_view, amp.extent(8), whole(8), 3).glsl
+    assert "(k & 7) / 3 + (7 & k) % 5;" in shader
+    assert "floor_div(k & n, 3)" in shader
+
+
+def whole(count):
+    return amp.array_view(np.zeros(count, np.int32))

@@ -255,6 +255,25 @@ def written_memory() -> Program:
 
 
 @program
+def uniform_in_turn() -> Program:
+    """A uniform variable that changes between statements of the threads, which use it before and behind."""
+
+    @amp.kernel
+    def uniform_in_turn(t_idx, values, out, n: amp.int32):
+        mixed = amp.tile_static(12, amp.int32)
+        factor = n + 1
+        mine = values[t_idx] * factor
+        factor = n * 5 + 2
+        mine += values[t_idx] % 7 * factor
+        mixed[t_idx.local] = mine
+        factor = factor - 3 * n
+        t_idx.barrier.wait()
+        out[t_idx] = mixed[11 - t_idx.local[0]] * factor
+
+    return Program(uniform_in_turn, (36,), (12,), (ints(36), ints(36)), args=(3,))
+
+
+@program
 def uniform_exits() -> Program:
     """Uniform early return, break and continue around barriers."""
 
