@@ -1,6 +1,6 @@
 """Plants faults in the compiler, one at a time, and says which of them the tests catch.
 
-tools/env python -m tools.mutate --count 40 --seed 1           mutants of vkamp/emit, lower, front, check and ir
+tools/env python -m tools.mutate --count 40 --seed 1           mutants of the compiler: vkamp/emit, lower, front, ...
 tools/env python -m tools.mutate --room check --count 20       of one room
 tools/env python -m tools.mutate --only vkamp/emit/ranges.py:120:8:compare     one mutant again
 tools/env python -m tools.mutate --count 40 --seed 1 --list    only says which
@@ -34,7 +34,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("emit", "lower", "front", "check", "ir")
+ROOMS = ("emit", "lower", "front", "check", "ir", "pipeline")
 
 #: The tests that look at a room first of all; whatever is left of tests/ follows.
 FIRST = {
@@ -43,6 +43,7 @@ FIRST = {
     "front": ("tests/errors", "tests/pipeline", "tests/language"),
     "check": ("tests/check", "tests/checking", "tests/corpus", "tests/errors"),
     "ir": ("tests/ir", "tests/emit", "tests/language"),
+    "pipeline": ("tests/pipeline", "tests/emit", "tests/checking", "tests/language"),
 }
 #: Tests of the tree and of the tools say nothing about the compiler.
 LEFT_OUT = ("tests/tools", "tests/test_tree.py")

@@ -89,7 +89,7 @@ class Compiled:
         return self.whole().races
 
 
-def compile_kernel(request: Request, captured: Mapping[str, Any], *, keep: bool = True) -> Compiled:
+def compile_kernel(request: Request, captured: Mapping[str, Any], *, keep: bool) -> Compiled:
     """A request's kernel, with every error and warning of the compiler; from disk, where nothing has changed.
 
     ``keep``: whether the disk is looked at, and written to.
