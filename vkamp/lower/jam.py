@@ -103,32 +103,33 @@ def jammed(block: Block, around: Around) -> Jam | None:
     block = _without_index_values(block, around.private)
     most = _WORTH * (cost(block) + TURN)
     best: tuple[float, Jam] | None = None
-    least = sum(not blocks(s) for s in walk_statements(block))
-    unrolls = True
-    for counts, unrolled in _choices(block, around):
-        if least * math.prod(counts) > _MOST_STATEMENTS or (unrolled and not unrolls):
-            continue
-        jammer = _Jammer(block, counts, around, unrolled=unrolled)
-        jam = jammer.run()
-        # Which loops go together is another matter with each number of threads.
-        unrolls = jammer.unrolls
+    for jam in _jams(block, around):
         too_long = sum(1 for _ in walk_statements(jam.block)) > _MOST_STATEMENTS
         too_long = too_long or branches(jam.block) > _MOST_BRANCHES
         if too_long or accesses(jam.block) > around.accesses or jam.cost > most:
             continue
-        score = jam.cost * _DOUBLE ** math.log2(math.prod(counts))
+        score = jam.cost * _DOUBLE ** math.log2(math.prod(jam.counts))
         if best is None or score < best[0]:
             best = score, jam
     return best[1] if best is not None else None
 
 
-def _choices(block: Block, around: Around) -> Iterator[tuple[tuple[int, ...], bool]]:
-    """Threads of a lane per dimension that go evenly into the tile, in the last two dimensions; and whether to unroll
-    loops that load neighbours."""
+def _jams(block: Block, around: Around) -> Iterator[Jam]:
+    """The jams of a phase: for each choice of threads, and with loops that load neighbours unrolled, if there are."""
+    least = sum(not blocks(s) for s in walk_statements(block))
+    for counts in _choices(around):
+        if least * math.prod(counts) <= _MOST_STATEMENTS:
+            jammer = _Jammer(block, counts, around, unrolled=False)
+            yield jammer.run()
+            if jammer.unrolls:
+                yield _Jammer(block, counts, around, unrolled=True).run()
+
+
+def _choices(around: Around) -> Iterator[tuple[int, ...]]:
+    """Threads of a lane per dimension that go evenly into the tile, in the last two dimensions."""
     shape = around.shape
     rank = len(shape.tile)
     options: list[tuple[int, ...]] = []
-    has_loops = contains(block, lambda s: isinstance(s, For))
     for d in range(rank):
         if d in around.single or d < rank - 2:
             options.append((1,))
@@ -137,11 +138,7 @@ def _choices(block: Block, around: Around) -> Iterator[tuple[tuple[int, ...], bo
         else:
             several = [n for n in (8, 4, 2) if shape.tile[d] % (shape.lanes[d] * n) == 0]
             options.append((1, *several[:2]))
-    for counts in itertools.product(*options):
-        if math.prod(counts) <= _MOST_THREADS:
-            yield counts, False
-            if has_loops:
-                yield counts, True
+    return (counts for counts in itertools.product(*options) if math.prod(counts) <= _MOST_THREADS)
 
 
 # -- counting ------------------------------------------------------------------------------------------------------
@@ -259,7 +256,7 @@ class _Jammer:
         #: What the first thread's index is a multiple of.
         self.whole = [n if stride == 1 else 1 for n, stride in zip(counts, strides, strict=True)]
         self.varying = assigned(block) - around.arrays
-        #: Whether there is a loop to unroll.
+        #: Whether a loop over neighbours was met: which loops go together depends on the threads.
         self.unrolls = False
         self.variables: list[Variable] = []
         self.own: list[dict[str, Variable]] = [{} for _ in self.offsets]

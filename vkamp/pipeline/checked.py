@@ -14,7 +14,7 @@ from vkamp.check.report import Placed, Shadow, Where
 from vkamp.emit.arrays import bind_arrays
 from vkamp.findings import Finding
 from vkamp.ir.access import access
-from vkamp.pipeline import Compiled, Whole
+from vkamp.pipeline.compiled import Compiled, Whole
 from vkamp.pipeline.compiler import subgroup_needs, verify_if_asked
 
 __all__ = ["REPORT", "Instrumented", "Placed", "Shadow", "Where", "buffer_word", "instrument", "read_report"]

@@ -28,7 +28,7 @@ from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.text import text
 from vkamp.ir.usage import types_in_use, wide_operations
 from vkamp.ir.uses import subgroup_uses
-from vkamp.pipeline import Compiled, Whole
+from vkamp.pipeline.compiled import Compiled, Whole
 from vkamp.progress import hide
 
 __all__ = [

@@ -35,7 +35,7 @@ from vkamp.front.signature import read_name
 from vkamp.front.source import is_unchanged
 from vkamp.ir.containers import Access
 from vkamp.ir.types import Scalar, Vector
-from vkamp.pipeline import Compiled, Whole
+from vkamp.pipeline.compiled import Compiled, Whole
 
 __all__ = ["keep_kernel", "keep_program", "kernel", "place_of", "program", "renew"]
 
@@ -93,17 +93,12 @@ def place_of(request: Request) -> str | None:
 
 def _kind(kind: ArgType) -> str | None:
     """A type in words; ``None`` for objects of the program's own."""
-    if isinstance(kind, BufferType) and isinstance(kind.element, (Scalar, Vector)):
-        return f"{kind.element.name} {kind.rank} {kind.readonly} {kind.dense} {kind.storage}"
-    if isinstance(kind, ScalarType):
-        return f"{kind.type.name} {kind.weak} {kind.double}"
-    if isinstance(kind, IndexType):
-        return f"{kind.kind} {kind.rank}"
-    if isinstance(kind, VectorType):
-        return kind.type.name
     if isinstance(kind, ObjectType):
         return describe(kind.value)
-    return None
+    plain = isinstance(kind, (ScalarType, IndexType, VectorType))
+    plain = plain or (isinstance(kind, BufferType) and isinstance(kind.element, (Scalar, Vector)))
+    # All that these types hold is plain data.
+    return repr(kind) if plain else None
 
 
 # -- the names -----------------------------------------------------------------------------------------------------
@@ -233,7 +228,7 @@ def keep_kernel(place: str, request: Request, compiled: Compiled) -> Compiled:
     facts = {
         "name": compiled.name,
         "span": spans.number(compiled.span),
-        "access": {name: (use.reads, use.writes, use.atomics) for name, use in compiled.access.items()},
+        "access": {name: dataclasses.astuple(use) for name, use in compiled.access.items()},
         "contiguous": sorted(compiled.contiguous),
         "subgroup_needs": [(f, operation, spans.number(at)) for f, operation, at in compiled.subgroup_needs],
         "types": {name: spans.number(at) for name, at in compiled.types.items()},

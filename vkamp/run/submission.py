@@ -74,10 +74,10 @@ class _Pending:
         made.push, made.alone = push, None if self.alone is None else []
         return made
 
-    def is_short(self) -> bool:
-        """Whether it will be over in no time; it will not if it never ran."""
+    def seconds(self) -> float:
+        """How long it will take, from how long it took before; infinite if its program never ran."""
         rate = self.program.seconds_per_tile
-        return rate is not None and rate * _tiles(self) < _SHORT
+        return float("inf") if rate is None else rate * _tiles(self)
 
     def timed(self) -> _Pending:
         """The same, enqueued now."""
@@ -149,13 +149,7 @@ class Submission:
     def seconds(self) -> float:
         """How long it will take, from how long it took before; infinite if a program never ran."""
         moved = sum(s.nbytes for s in self.uploads) + sum(s.nbytes for s in self.downloads)
-        total = moved / _BYTES_PER_SECOND
-        for each in self.dispatches:
-            rate = each.program.seconds_per_tile
-            if rate is None:
-                return float("inf")
-            total += rate * _tiles(each)
-        return total
+        return moved / _BYTES_PER_SECOND + sum(each.seconds() for each in self.dispatches)
 
     def is_worth_a_try(self) -> bool:
         """Whether only a run in one piece can tell how long it takes: so far the device kept pace with the host."""
@@ -420,22 +414,16 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
 
         ``False`` if something else is to be done: each must need the one before, and all be short and have run before.
         """
-        work, device = self._work, self.device
-        if device.running or self._sink is not None or not work:
+        if self.device.running or self._sink is not None or not self._work:
             return False
-        before: _Pending | None = None
-        for each in work:
-            if not isinstance(each, _Pending) or each.alone is None or not each.is_short():
+        chain: list[_Pending] = []
+        for each in self._work:
+            if not isinstance(each, _Pending) or each.alone is None or each.seconds() >= _SHORT:
                 return False
-            if before is not None and not before.access.conflicts(each.access):
+            if chain and not chain[-1].access.conflicts(each.access):
                 return False
-            before = each
-        while len(work) > left:
-            each = work[0]
-            assert isinstance(each, _Pending)
-            if not self._run_alone(each):
-                return False
-        return True
+            chain.append(each)
+        return all(self._run_alone(each) for each in chain[: len(chain) - left])
 
     def _run_alone(self, pending: _Pending) -> bool:
         """Runs the first dispatch; whether it was as short as expected."""

@@ -1,0 +1,61 @@
+"""What is known of a compiled kernel: for its launches, and, where it is asked for, the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from vkamp.errors import Span
+from vkamp.front.guards import Guard
+from vkamp.ir.containers import Access
+
+if TYPE_CHECKING:
+    from vkamp.check.conflicts import RaceVerdicts
+    from vkamp.ir.nodes import Kernel
+
+__all__ = ["Compiled", "Whole"]
+
+
+class Whole(NamedTuple):
+    """What only the compiler knows of a kernel."""
+
+    kernel: Kernel
+    races: RaceVerdicts
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A kernel that passed every check, what it does with its containers, and what it was specialised for."""
+
+    name: str
+    span: Span
+    access: Mapping[str, Access]
+    #: Containers whose last dimension must have no gaps.
+    contiguous: frozenset[str]
+    guards: tuple[Guard, ...]
+    constants: Mapping[str, Any]
+    #: Makes the rest, or has it.
+    whole: Callable[[], Whole] = field(repr=False, compare=False)
+    #: The operations of subgroups that a device must support: for which function, which, where.
+    subgroup_needs: tuple[tuple[str, str, Span], ...] = ()
+    #: The scalar types that it uses, and where.
+    types: Mapping[str, Span] = field(default_factory=dict)
+    #: What it does with integers of 64 bits that a device may lack: its text, and where.
+    wide: Mapping[str, tuple[str, Span]] = field(default_factory=dict)
+    #: The components of containers' extents that decide how often its loops run.
+    sizes_in_loops: frozenset[tuple[str, int]] = frozenset()
+    #: Whether there was something to warn of.
+    warned: bool = False
+    #: What its programs are kept under; ``None`` if they are not.
+    key: str | None = None
+
+    @property
+    def kernel(self) -> Kernel:
+        """The IR."""
+        return self.whole().kernel
+
+    @property
+    def races(self) -> RaceVerdicts:
+        """What is known of races."""
+        return self.whole().races
