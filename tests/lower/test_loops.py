@@ -79,7 +79,7 @@ def test_copies(name: str, accelerator_view: amp.accelerator_view) -> None:
     assert ("subgroupBarrier" in glsl) == (name in copies.KEPT or name in copies.ORDERED)
 
 
-@pytest.mark.accelerators("drivers")
+@pytest.mark.accelerators("swiftshader", "llvmpipe")
 @pytest.mark.parametrize("name", together.WIDE)
 def test_neighbours(name: str, accelerator_view: amp.accelerator_view) -> None:
     """Four neighbouring elements are one access where they are certain to be neighbours."""

@@ -406,6 +406,7 @@ def test_many_launches_share_one_submission_where_submissions_are_slow(
         np.testing.assert_array_equal(runner.read(buffer), np.arange(64) + len(made))
 
 
+@pytest.mark.accelerators("swiftshader", "llvmpipe")
 @pytest.mark.parametrize("engine", [KomputeEngine(mirrored=False)])
 def test_launches_in_turn_are_not_planned(runner, monkeypatch):
     """A chain of short launches that came before runs from their own recordings; a long one ends that."""

@@ -113,6 +113,8 @@ LEFT_OUT = {
 }
 
 _BITS_OF_RESULT = 12
+#: Names that Python 3.10 does not have yet: a seed is the same kernel in every Python.
+_NEWER = ("math.cbrt", "math.exp2", "math.fma")
 
 
 def _short(name: str) -> str:
@@ -121,7 +123,7 @@ def _short(name: str) -> str:
 
 def _spellings(row: BuiltinRow) -> tuple[str, ...]:
     """Its names in a kernel; a number's own functions are made elsewhere."""
-    dotted = [n if n.startswith("math.") else f"amp.{n}" for n in row.python if "." in n]
+    dotted = [n if n.startswith("math.") else f"amp.{n}" for n in row.python if "." in n and n not in _NEWER]
     return tuple(dotted + [n for n in row.python if "." not in n])
 
 

@@ -1,0 +1,178 @@
+"""Everything that the compiler makes of the tests' kernels, as text: for comparing two versions of the compiler.
+
+``tools/env python -m tests.outputs FOLDER`` writes it into files.  No driver is asked: the targets are made here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import vkamp as amp
+from tests.check.random_control import lowered, source_of
+from tests.check.random_kernels import random_kernel
+from tests.corpus.registry import PAIRS
+from tests.emit.programs import PROGRAMS as PRINTED
+from tests.lower import copies, together  # noqa: F401 - they register their programs
+from tests.lower.programs import PROGRAMS as LOWERED
+from tools.fuzz.programs import program as random_program
+from tools.fuzz.run import forget, load
+from vkamp.artifacts import Target
+from vkamp.check.conflicts import RaceVerdicts, judge_races
+from vkamp.check.instrument import instrument
+from vkamp.check.races import check_certain_races
+from vkamp.check.uniformity import check_uniformity
+from vkamp.dispatch.domain import domain_of
+from vkamp.dispatch.launch import prepare
+from vkamp.emit import emit
+from vkamp.emit.arrays import bind_arrays
+from vkamp.errors import CompileError
+from vkamp.ir.nodes import Kernel
+from vkamp.ir.text import text
+from vkamp.lower import sizes_in_loops
+from vkamp.pipeline.compiler import executable
+
+__all__ = ["SOURCES", "Outputs"]
+
+#: What was made of one kernel, by the step that made it.
+Outputs = dict[str, str]
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Kernels of one group of random ones.
+GROUP = 25
+
+for _path in sorted((ROOT / "tests" / "corpus").glob("kernels_*.py")):
+    importlib.import_module(f"tests.corpus.{_path.stem}")
+
+
+# -- what is made of a kernel --------------------------------------------------------------------------------------
+
+
+def _targets(kernel: Kernel, containers: Mapping[str, Any]) -> dict[str, Target]:
+    """The kinds of devices that shaders are printed for: a GPU, one with little room, and the two CPU drivers."""
+    aligned = frozenset(n for n, c in containers.items() if c.rank > 1 and c.extent[c.rank - 1] % 4 == 0)
+    sizes = tuple((n, d, containers[n].extent[d]) for n, d in sorted(sizes_in_loops(kernel)) if n in containers)
+    return {
+        "threads": Target(),
+        "small": Target(push_words=4, folded=True, group=(32, 4, 1), most_unrolled=40),
+        "loops": Target(lowering="loops", lanes=4, aligned=aligned),
+        "auto": Target(lowering="auto", lanes=8, most_turns=65535, fences_wait=True, aligned=aligned, sizes=sizes),
+    }
+
+
+def _printed(kernel: Kernel, target: Target) -> str:
+    made = executable(kernel, target)
+    shader = made.shader
+    rows = [made.lowering, shader.push, shader.push_binding, shader.bindings, shader.local_size, shader.shared_bytes]
+    spans = [span and (Path(span.file).name, span.line) for span in shader.lines]
+    return "\n".join([*map(str, rows), shader.glsl, str(spans)])
+
+
+def _of_kernel(kernel: Kernel, races: RaceVerdicts, containers: Mapping[str, Any]) -> Outputs:
+    made = {"ir": text(kernel), "races": f"proved {sorted(races.proved)}\nunknown {sorted(races.unknown)}"}
+    for name, target in _targets(kernel, containers).items():
+        made[name] = _printed(kernel, target)
+    checked = instrument(bind_arrays(kernel), races.proved)
+    sites = checked.sites
+    found = (*sites.values, *sites.static, *sites.global_)
+    known = (checked.layout, checked.shadows, checked.words, checked.not_covered, *found)
+    made["checked"] = "\n".join([emit(checked.kernel, Target()).glsl, *map(str, known)])
+    return made
+
+
+def _outputs(make: Callable[[], Outputs]) -> Outputs:
+    """What ``make`` says, or the compiler's error, with what was warned of."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            made = make()
+        except CompileError as error:
+            made = {"error": str(error)}
+    if said:
+        made["warnings"] = "\n\n".join(str(each.message) for each in said)
+    return {step: _everywhere(output) for step, output in made.items()}
+
+
+def _everywhere(output: str) -> str:
+    """Without what depends on the folder, and on how many texts were compiled before."""
+    return re.sub(r"<kernel (\d+)-\d+>", r"<kernel \1>", output.replace(f"{ROOT}/", ""))
+
+
+def _launched(kernel: Any, domain: Any, args: tuple[Any, ...], constants: Mapping[str, Any]) -> Outputs:
+    def make() -> Outputs:
+        view = amp.accelerator("reference").default_view
+        prepared = prepare(view, domain_of(domain), kernel, args, dict(constants))
+        return _of_kernel(prepared.compiled.kernel, prepared.compiled.races, prepared.arguments.containers)
+
+    return _outputs(make)
+
+
+# -- the kernels ---------------------------------------------------------------------------------------------------
+
+
+def _corpus(file: Path) -> Iterator[tuple[str, Outputs]]:
+    for pair in PAIRS:
+        if Path(pair.file).name == file.name:
+            for kernel in (pair.faulty, pair.mended):
+                launch = pair.launch()
+                yield kernel.__name__, _launched(kernel, launch.domain, launch.args, launch.constants)
+
+
+def _lowered() -> Iterator[tuple[str, Outputs]]:
+    for name, make in LOWERED.items():
+        program = make()
+        views = [amp.array_view(a) for a in program.arrays]
+        domain = amp.extent(program.domain).tile(*program.tile)
+        yield name, _launched(program.kernel, domain, (*views, *program.args), {})
+
+
+def _in_ir(kernel: Kernel) -> Outputs:
+    """Of a kernel that is built as IR."""
+    uniformity = check_uniformity(kernel)
+    found = check_certain_races(kernel, uniformity)
+    races = judge_races(kernel, uniformity)
+    made = _of_kernel(kernel, races, {})
+    return {**made, "found": "\n".join(each.text for each in (*found, *races.advice))}
+
+
+def _printed_programs() -> Iterator[tuple[str, Outputs]]:
+    for name, program in PRINTED.items():
+        yield name, _outputs(lambda program=program: _in_ir(program.kernel()))  # type: ignore[misc]
+
+
+def _random_programs(seeds: range) -> Iterator[tuple[str, Outputs]]:
+    for seed in seeds:
+        made = load(random_program(seed))
+        args = (*made.containers(None), *made.scalars())  # type: ignore[arg-type]
+        yield f"{seed}", _launched(made.kernel, made.domain(), args, made.program.constants)
+        forget(made)
+
+
+def _random_accesses(seeds: range) -> Iterator[tuple[str, Outputs]]:
+    for seed in seeds:
+        yield f"{seed}", _outputs(lambda seed=seed: _in_ir(random_kernel(seed)))  # type: ignore[misc]
+
+
+def _random_control(seeds: range) -> Iterator[tuple[str, Outputs]]:
+    for seed in seeds:
+        source = source_of(seed, divergent=seed % 2 == 0)
+        yield f"{seed}", _outputs(lambda seed=seed, source=source: _in_ir(lowered(source, f"<control {seed}>")))
+
+
+def _sources() -> Iterator[tuple[str, Callable[[], Iterator[tuple[str, Outputs]]]]]:
+    for path in sorted({Path(pair.file) for pair in PAIRS}):
+        yield f"corpus-{path.stem.removeprefix('kernels_')}", lambda path=path: _corpus(path)
+    yield "lowered", _lowered
+    yield "printed", _printed_programs
+    for kind, count in (("programs", 300), ("accesses", 400), ("control", 200)):
+        make = {"programs": _random_programs, "accesses": _random_accesses, "control": _random_control}[kind]
+        for start in range(0, count, GROUP):
+            yield f"random-{kind}-{start}", lambda make=make, start=start: make(range(start, start + GROUP))
+
+
+#: The groups of kernels, by name.
+SOURCES = dict(_sources())
