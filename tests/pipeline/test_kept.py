@@ -367,6 +367,25 @@ def test_a_file_that_changes_while_a_process_runs(project: Project, accelerator_
     assert np.asarray(others).tolist() == [5] * 8
 
 
+def test_a_file_that_changes_while_its_kernel_is_compiled(
+    project: Project, accelerator_view: amp.accelerator_view
+) -> None:
+    text = "import vkamp as amp\n\n\n@amp.kernel\ndef work(idx, a):\n    a[idx] = 3\n"
+    project.write("kept_program.py", text)
+    module, array, real = project.start(), amp.array_view(np.zeros(8, np.int32)), compiler.compile_kernel
+
+    def slow(*arguments: Any) -> Any:
+        compiled = real(*arguments)
+        project.write("kept_program.py", text.replace("3", "5"))
+        return compiled
+
+    with project.monkeypatch.context() as context:
+        context.setattr(compiler, "compile_kernel", slow)
+        amp.parallel_for_each(accelerator_view, array.extent, module.work, array)
+    assert np.asarray(array).tolist() == [3] * 8
+    assert not (project.folder / "cache" / "kernels").exists()
+
+
 @pytest.mark.parametrize("spoil", [lambda data: b"", lambda data: data[:-1], lambda data: bytes(len(data))])
 def test_entries_that_are_spoilt(
     project: Project, accelerator_view: amp.accelerator_view, spoil: Callable[[bytes], bytes]
