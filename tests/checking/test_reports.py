@@ -43,6 +43,27 @@ def test_nothing_wrong(accelerator_view):
     assert np.asarray(out).tolist() == [4, 3, 2, 1]
 
 
+def test_constant_and_computed_indices_meet(accelerator_view):
+    """Of private arrays of several words of marks."""
+
+    @amp.kernel
+    def meet(idx, a, out):
+        own = amp.private(70, amp.int32)
+        other = amp.private(70, amp.int32)
+        own[31], own[32], own[33], own[64], own[69] = 1, 2, 3, 4, 5
+        for k in range(31, 70):
+            other[k] = k
+        total = other[31] + other[32] + other[63] + other[64] + other[69]
+        for k in range(31, 34):
+            total += own[a[idx] + k]
+        out[idx] = total + own[a[idx] + 64] + own[a[idx] + 69]
+
+    out = line_of([9] * 5)
+    report = amp.check(accelerator_view, out.extent, meet, line_of([0] * 5), out)
+    assert report.ok and report.not_covered == (), str(report)
+    np.testing.assert_array_equal(np.asarray(out), 15 + 31 + 32 + 63 + 64 + 69)
+
+
 def test_finding(accelerator_view):
     out = line_of([0] * 4)
     report = amp.check(accelerator_view, out.extent, gather, line_of([5, 6, 7]), line_of([2, 1, 0, -7]), out)

@@ -189,6 +189,14 @@ def private_partly_written(idx, a, b):
 
 
 @case(LINE, "uninitialised", "window", arguments=two())
+def private_beside_what_is_written(idx, a, b):
+    window = amp.private((42,), amp.int32)
+    window[32] = a[idx]
+    window[0] = a[idx]
+    b[idx] = window[33] + window[32] + window[0]  # fault
+
+
+@case(LINE, "uninitialised", "window", arguments=two())
 def private_of_the_last_round(idx, a, b):
     total = 0
     for k in range(2):

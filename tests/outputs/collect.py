@@ -12,13 +12,20 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import vkamp as amp
+from tests.check import test_uniform_control, test_uniform_values
+from tests.check.programs import Programs, arguments, domain
 from tests.check.random_control import lowered, source_of
 from tests.check.random_kernels import random_kernel
+from tests.checking.cases import CASES
 from tests.corpus.registry import PAIRS
 from tests.emit.programs import PROGRAMS as PRINTED
-from tests.lower import copies, together  # noqa: F401 - they register their programs
+from tests.emit.test_random_expressions import random_kernel as random_expressions
 from tests.lower.programs import PROGRAMS as LOWERED
+from tests.types.test_random import SIZE, WIDE
+from tests.types.test_random import kernel_of as random_types
 from tools.fuzz.programs import program as random_program
 from tools.fuzz.run import forget, load
 from vkamp.artifacts import Target
@@ -45,8 +52,11 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Kernels of one group of random ones.
 GROUP = 25
 
+# These register their kernels.
 for _path in sorted((ROOT / "tests" / "corpus").glob("kernels_*.py")):
     importlib.import_module(f"tests.corpus.{_path.stem}")
+for _name in ("checking.races", "checking.values", "lower.copies", "lower.together"):
+    importlib.import_module(f"tests.{_name}")
 
 
 # -- what is made of a kernel --------------------------------------------------------------------------------------
@@ -130,6 +140,17 @@ def _lowered() -> Iterator[tuple[str, Outputs]]:
         yield name, _launched(program.kernel, domain, (*views, *program.args), {})
 
 
+def _faults() -> Iterator[tuple[str, Outputs]]:
+    for case in CASES:
+        yield case.name, _launched(case.kernel, case.domain, case.arguments(), {})
+
+
+def _uniform(programs: Programs) -> Iterator[tuple[str, Outputs]]:
+    kernels = {**programs.accepted, **{name: kernel for name, (_, kernel) in programs.refused.items()}}
+    for name, kernel in kernels.items():
+        yield name, _launched(kernel, domain(), arguments(), {})
+
+
 def _in_ir(kernel: Kernel) -> Outputs:
     """Of a kernel that is built as IR."""
     uniformity = check_uniformity(kernel)
@@ -152,15 +173,22 @@ def _random_programs(seeds: range) -> Iterator[tuple[str, Outputs]]:
         forget(made)
 
 
-def _random_accesses(seeds: range) -> Iterator[tuple[str, Outputs]]:
+def _random_types(seeds: range) -> Iterator[tuple[str, Outputs]]:
     for seed in seeds:
-        yield f"{seed}", _outputs(lambda seed=seed: _in_ir(random_kernel(seed)))  # type: ignore[misc]
+        kernel, results = random_types(seed, WIDE)
+        kinds = [*(kind for _ in "abc" for kind in WIDE), *results]
+        args = tuple(amp.array_view(np.zeros(SIZE, kind)) for kind in kinds)
+        yield f"{seed}", _launched(kernel, amp.extent(SIZE), args, {})
 
 
-def _random_control(seeds: range) -> Iterator[tuple[str, Outputs]]:
+def _random_kernels(make: Callable[[int], Kernel], seeds: range) -> Iterator[tuple[str, Outputs]]:
     for seed in seeds:
-        source = source_of(seed, divergent=seed % 2 == 0)
-        yield f"{seed}", _outputs(lambda seed=seed, source=source: _in_ir(lowered(source, f"<control {seed}>")))
+        yield f"{seed}", _outputs(lambda seed=seed: _in_ir(make(seed)))  # type: ignore[misc]
+
+
+def _control(seed: int) -> Kernel:
+    source = source_of(seed, divergent=seed % 2 == 0, subgroups=seed % 3 == 0)
+    return lowered(source, f"<control {seed}>")
 
 
 def _sources() -> Iterator[tuple[str, Callable[[], Iterator[tuple[str, Outputs]]]]]:
@@ -168,8 +196,16 @@ def _sources() -> Iterator[tuple[str, Callable[[], Iterator[tuple[str, Outputs]]
         yield f"corpus-{path.stem.removeprefix('kernels_')}", lambda path=path: _corpus(path)
     yield "lowered", _lowered
     yield "printed", _printed_programs
-    for kind, count in (("programs", 300), ("accesses", 400), ("control", 200)):
-        make = {"programs": _random_programs, "accesses": _random_accesses, "control": _random_control}[kind]
+    yield "faults", _faults
+    yield "uniform-control", lambda: _uniform(test_uniform_control.PROGRAMS)
+    yield "uniform-values", lambda: _uniform(test_uniform_values.PROGRAMS)
+    for kind, count, make in (
+        ("programs", 200, _random_programs),
+        ("types", 50, _random_types),
+        ("accesses", 400, lambda seeds: _random_kernels(random_kernel, seeds)),
+        ("control", 200, lambda seeds: _random_kernels(_control, seeds)),
+        ("expressions", 50, lambda seeds: _random_kernels(random_expressions, seeds)),
+    ):
         for start in range(0, count, GROUP):
             yield f"random-{kind}-{start}", lambda make=make, start=start: make(range(start, start + GROUP))
 

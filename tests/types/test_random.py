@@ -56,7 +56,8 @@ class Writer:
         return f"(({left}) {choose(operators)} ({right}))", both
 
 
-def _kernel(seed: int, types: tuple[str, ...]) -> tuple[Any, list[str]]:
+def kernel_of(seed: int, types: tuple[str, ...]) -> tuple[Any, list[str]]:
+    """A kernel, and the types of the arrays that it writes."""
     writer = Writer(seed, types)
     names = [f"{letter}_{kind}" for letter in "abc" for kind in types]
     outs, lines = [], []
@@ -84,7 +85,7 @@ def _values(generator: np.random.Generator, kind: str) -> np.ndarray[Any, Any]:
 
 
 def _agrees(view: amp.accelerator_view, seed: int, types: tuple[str, ...]) -> None:
-    kernel, outs = _kernel(seed, types)
+    kernel, outs = kernel_of(seed, types)
     generator = np.random.default_rng(seed)
     inputs = [_values(generator, kind) for _ in "abc" for kind in types]
     results = [np.zeros(SIZE, kind) for kind in outs]
