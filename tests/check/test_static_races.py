@@ -647,6 +647,69 @@ def indices_that_meet_in_later_iterations(t_idx, a, n):
         place = place // 2
 
 
+@left_open("values", LINE.tile(32), floats(1536))
+def out_of_a_loop_by_three_ways(t_idx, a):
+    """Threads 0 and 1 leave by the first or the last one, as the data say."""
+    values = amp.tile_static(32, amp.float32)
+    i = t_idx.local[0]
+    place = i
+    for _ in range(3):
+        if i < 2 and a[t_idx] > 0:
+            place = 5 + i
+            break
+        if i > 20:
+            place = i
+            break
+    values[place] = a[t_idx]
+
+
+@left_open("values", LINE.tile(32), floats(1536))
+def on_to_the_next_iteration_by_three_ways(t_idx, a):
+    values = amp.tile_static(32, amp.float32)
+    i = t_idx.local[0]
+    place = i
+    for _ in range(2):
+        if i < 2 and a[t_idx] > 0:
+            place = 5 + i
+            continue
+        if i > 20:
+            place = i
+            continue
+        place = i
+    values[place] = a[t_idx]
+
+
+@amp.func
+def place_by_three_ways(i, value):
+    if i < 2 and value > 0:
+        return 5 + i
+    if i > 20:
+        return i
+    return i + 0
+
+
+@left_open("values", LINE.tile(32), floats(1536))
+def out_of_a_function_by_three_ways(t_idx, a):
+    values = amp.tile_static(32, amp.float32)
+    values[place_by_three_ways(t_idx.local[0], a[t_idx])] = a[t_idx]
+
+
+@found("VKA631: `values[5]` is written here by the threads (0) and (5) at once", "values[place]",
+       LINE.tile(32), floats(1536))  # fmt: skip
+def out_of_a_loop_by_three_certain_ways(t_idx, a):
+    values = amp.tile_static(32, amp.float32)
+    i = t_idx.local[0]
+    place = i
+    for _ in range(3):
+        if i < 2:
+            place = 5 + i
+            break
+        if i > 20:
+            place = i
+            break
+    values[place] = a[t_idx]
+
+
 @left_open("values", LINE.tile(32), floats(1536), 3)
 def a_barrier_unless_the_loop_ends_before(t_idx, a, n):
     values = amp.tile_static(32, amp.float32)
