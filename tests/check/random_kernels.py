@@ -64,6 +64,8 @@ class _Writer:
         self.numbers = 0
         self.data = [var(f"x{k}") for k in range(3)]
         self.offset = var("offset")
+        #: Indices, each thread's own: told on some ways, and met behind them.
+        self.places = [var("p"), var("q")]
         self.divergent = False
         self.loops = 0
 
@@ -93,6 +95,8 @@ class _Writer:
     def number(self) -> ir.Expr:
         """An index before it is brought into bounds."""
         thread, roll = self.thread(), self.random.random()
+        if self.chance(0.2):
+            return get(self.random.choice(self.places))
         if roll < 0.3:
             return thread
         if roll < 0.5:
@@ -158,6 +162,8 @@ class _Writer:
             return [call(TAKE, self.row, at, to=self.random.choice(self.data))]
         if roll < 0.79:
             return [let(self.offset, add(get(self.offset), self.uniform()))]
+        if roll < 0.83:
+            return [let(self.random.choice(self.places), self.number())]
         if depth == 0:
             return []
         return self.nested(depth - 1)
@@ -220,6 +226,7 @@ class _Writer:
     def run(self) -> ir.Kernel:
         first: list[ir.Stmt] = [let(x, 0) for x in self.data]
         first.append(let(self.offset, 0))
+        first += [let(place, add(self.thread(), k)) for k, place in enumerate(self.places)]
         only = compare("eq", local(0), 0)
         for dim in range(1, len(self.tile)):
             only = both(only, compare("eq", local(dim), 0))

@@ -20,7 +20,7 @@ from vkamp.ir.nodes import Kernel
 
 #: Captured values, and orders of threads.
 LAUNCHES = [(n, seed) for n in (-3, 0, 1, 2, 3, 5, 6, 9) for seed in (None, 1)]
-KERNELS = 80
+KERNELS = 200
 
 
 def outcomes(program: Kernel) -> Iterator[tuple[str, str]]:
