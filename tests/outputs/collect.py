@@ -108,8 +108,9 @@ def _outputs(make: Callable[[], Outputs]) -> Outputs:
 
 
 def _everywhere(output: str) -> str:
-    """Without what depends on the folder, and on how many texts were compiled before."""
-    return re.sub(r"<kernel (\d+)-\d+>", r"<kernel \1>", output.replace(f"{ROOT}/", ""))
+    """Without folders, and without how many texts were compiled before."""
+    output = re.sub(r"[^\s'\"]*[/\\](\w+\.py)\b", r"\1", output)
+    return re.sub(r"<kernel (\d+)-\d+>", r"<kernel \1>", output)
 
 
 def _launched(kernel: Any, domain: Any, args: tuple[Any, ...], constants: Mapping[str, Any]) -> Outputs:
