@@ -92,6 +92,13 @@ def no_barrier(t_idx, a, b):
     b[t_idx] = tile[a[t_idx] + 2]  # fault
 
 
+@case(amp.extent(64).tile(32), "race", "tile", arguments=lambda: (ints(64, value=1), ints(64)))
+def read_before_another_subgroup_writes(t_idx, a, b):
+    tile = amp.tile_static((32,), amp.int32)
+    tile[t_idx.local[0]] = a[t_idx]  # other
+    b[t_idx] = tile[31 - a[t_idx] * t_idx.local[0]]  # fault
+
+
 @case(TILED, "race", "tile", arguments=two())
 def no_barrier_before_the_refill(t_idx, a, b):
     tile = amp.tile_static((4,), amp.int32)
