@@ -632,6 +632,20 @@ def whole_vector(t_idx, a, out):
     out[t_idx] = bodies[63 - i].spins[1].y
 
 
+@found("VKA630: `values[16]` is read here by thread (16) and written by thread (15)", "values[t_idx.local]",
+       LINE.tile(32), floats(1536))  # fmt: skip
+def written_on_the_way_out(t_idx, a):
+    """Of a loop that only `break` ends, each thread's own."""
+    values = amp.tile_static(32, amp.float32)
+    i, k = t_idx.local[0], 0
+    while True:
+        k += 1
+        if i < 16 or a[t_idx] > k:
+            values[31 - i] = a[t_idx]
+            break
+    a[t_idx] = values[t_idx.local]
+
+
 # -- left open -----------------------------------------------------------------------------------------------------
 
 

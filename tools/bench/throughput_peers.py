@@ -9,7 +9,7 @@ bring no such functions, with the kernels that their users write: a copy, and th
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import statistics
 import time
 from collections.abc import Callable
@@ -50,14 +50,8 @@ def _missing(peer: str, why: str) -> dict[str, Any]:
 
 def _rows_over_cuda(runs: int) -> list[dict[str, Any]]:
     made = []
-    for peer, module, works in (
-        ("CuPy", "cupy", _cupy),
-        ("PyTorch", "torch", _torch),
-        ("numba-cuda", "numba.cuda", _numba),
-    ):
-        try:
-            importlib.import_module(module)
-        except ImportError:
+    for peer, module, works in (("CuPy", "cupy", _cupy), ("PyTorch", "torch", _torch), ("numba-cuda", "numba", _numba)):
+        if importlib.util.find_spec(module) is None:
             made.append(_missing(peer, "not installed"))
             continue
         try:
