@@ -397,6 +397,34 @@ def test_struct_classes(accelerator_view):
     assert found["count"].tolist() == i.tolist()
 
 
+LINK = np.dtype([("next", "i4"), ("kind", "u1"), ("level", "i2"), ("to", "i4", (2,))], align=True)
+
+
+def test_an_element_that_holds_its_own_index(accelerator_view):
+    """Copied number by number, an element is found once."""
+
+    @amp.kernel
+    def moved(i, links, other, row):
+        links[links[i].next] = other[i]
+        at = row[i].to[1]
+        row[i] = links[i]
+        row[row[at].to[0]] = other[at]
+
+    n = 12
+    links, other, row = (np.zeros(n, LINK) for _ in range(3))
+    links["next"] = row["to"][:, 0] = row["to"][:, 1] = np.arange(n)
+    links["to"][:, 0] = np.arange(n)
+    other["next"], other["kind"], other["level"] = (np.arange(n) + 5) % n, 200 + np.arange(n), -np.arange(n)
+    other["to"] = (np.arange(n)[:, None] + [3, 4]) % n
+    row["to"] = np.arange(n)[:, None]
+    kept = other.copy()
+    kept["to"][:, 0] = np.arange(n)
+    new, _, found = in_every_form(accelerator_view, amp.extent(n), moved, links, kept, row)
+    for name in LINK.names:
+        identical(new[name].copy(), kept[name].copy(), name)
+        identical(found[name].copy(), kept[name].copy(), name)
+
+
 def test_containers_on_the_host(accelerator_view):
     raw = numbers(np.uint8, (3, 5))
     view = amp.array_view(raw)
