@@ -646,6 +646,18 @@ def written_on_the_way_out(t_idx, a):
     a[t_idx] = values[t_idx.local]
 
 
+@found("VKA630: `values[31]` is written here by thread (0) and read by thread (31)", "values[31 - i]",
+       LINE.tile(32), floats(1536))  # fmt: skip
+def written_under_a_condition_that_reads(t_idx, a):
+    values = amp.tile_static(32, amp.float32)
+    i = t_idx.local[0]
+    values[i] = a[t_idx]
+    t_idx.barrier.wait()
+    if values[i] > 0 or i < 32:
+        values[31 - i] = 1.0
+    a[t_idx] = i
+
+
 # -- left open -----------------------------------------------------------------------------------------------------
 
 

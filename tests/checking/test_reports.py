@@ -64,6 +64,30 @@ def test_constant_and_computed_indices_meet(accelerator_view):
     np.testing.assert_array_equal(np.asarray(out), 15 + 31 + 32 + 63 + 64 + 69)
 
 
+def test_long_private_arrays(accelerator_view):
+    """Whose marks are cleared by a loop."""
+
+    @amp.kernel
+    def long(idx, a, out):
+        total = 0
+        for round in range(2):
+            own = amp.private(1500, amp.int32)
+            for k in range(1400):
+                own[k] = k
+            total += own[a[idx]] + round
+            if idx[0] > 2:
+                own[1400] = 7
+        out[idx] = total
+
+    places = [5, 1399, 0, 700]
+    out = line_of([9] * 4)
+    report = amp.check(accelerator_view, out.extent, long, line_of(places), out)
+    assert report.ok and report.not_covered == (), str(report)
+    np.testing.assert_array_equal(np.asarray(out), 2 * np.array(places) + 1)
+    report = amp.check(accelerator_view, out.extent, long, line_of([5, 6, 7, 1400]), out)
+    assert [(f.kind, f.variable) for f in report.findings] == [("uninitialised", "own")]
+
+
 def test_finding(accelerator_view):
     out = line_of([0] * 4)
     report = amp.check(accelerator_view, out.extent, gather, line_of([5, 6, 7]), line_of([2, 1, 0, -7]), out)

@@ -96,8 +96,7 @@ def _error(
         return diagnostic("VKA631", later.span, element=element, first=first, second=second)
     space = later.root[0]
     note = f"{_DONE[earlier.kind]} here by thread {before}"
-    mine, _ = _parting(later, earlier)
-    when = " in the next iteration" if mine is not None and _turned(later, earlier) else ""
+    when = " in the next iteration" if _turned(later, earlier) else ""
     return diagnostic(
         "VKA630",
         later.span,
@@ -131,18 +130,15 @@ def _thread(kernel: nodes.Kernel, number: int) -> str:
     return f"({', '.join(str(int(i)) for i in np.unravel_index(number, kernel.tile))})"
 
 
-def _parting(later: Access, earlier: Access) -> tuple[Step | None, Step | None]:
-    """The first steps in which the ways to two accesses differ."""
-    for mine, other in zip(later.path, earlier.path, strict=False):
-        if mine != other:
-            return mine, other
-    return None, None
+def _parting(later: Access, earlier: Access) -> tuple[Step, Step] | None:
+    """The first steps in which the ways to two accesses differ, unless one is a part of the other."""
+    return next((steps for steps in zip(later.path, earlier.path, strict=False) if steps[0] != steps[1]), None)
 
 
 def _turned(later: Access, earlier: Access) -> bool:
     """Whether the later access is of another iteration of one loop."""
-    mine, other = _parting(later, earlier)
-    return mine is not None and other is not None and mine[0] is other[0]
+    parting = _parting(later, earlier)
+    return parting is not None and parting[0][0] is parting[1][0]
 
 
 def _ordering(kernel: nodes.Kernel, uniformity: Uniformity, later: Access, earlier: Access, apart: bool) -> str:
@@ -153,18 +149,19 @@ def _ordering(kernel: nodes.Kernel, uniformity: Uniformity, later: Access, earli
     around = [step[0] for step, _ in common]
     inside = any(isinstance(s, nodes.Call) for s in around)
     barrier = f"`{fence}`" if inside else f"`{kernel.index_name}.barrier.{fence}`"
-    mine, other = _parting(later, earlier)
+    parting = _parting(later, earlier)
     uneven = next((s for s in around if uniformity.divergence(s) is not None), None)
     parent = around[-1] if around else None
     if space == "global" and not apart:
         return "write into another container: a barrier orders the threads of one tile only"
-    if mine is None or other is None:
+    if parting is None:
         if uneven is None:
             return f"read what you need into a variable, wait at {barrier}, and write then"
         return (
             f"read what you need into a variable, wait at {barrier} with all threads, outside of the {_what(uneven)}, "
             f"and write in another"
         )
+    mine, other = parting
     if mine[0] is not other[0] and isinstance(parent, nodes.If) and _side(parent, mine[0]) != _side(parent, other[0]):
         return f"write two `if`s instead of the `else`, and wait between them at {barrier} with all threads"
     if uneven is not None:
