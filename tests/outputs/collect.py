@@ -8,9 +8,11 @@ from __future__ import annotations
 import importlib
 import re
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -33,8 +35,8 @@ from vkamp.check.conflicts import RaceVerdicts, judge_races
 from vkamp.check.instrument import instrument
 from vkamp.check.races import check_certain_races
 from vkamp.check.uniformity import check_uniformity
+from vkamp.dispatch import launch
 from vkamp.dispatch.domain import domain_of
-from vkamp.dispatch.launch import prepare
 from vkamp.emit import emit
 from vkamp.emit.arrays import bind_arrays
 from vkamp.errors import CompileError
@@ -116,7 +118,9 @@ def _everywhere(output: str) -> str:
 def _launched(kernel: Any, domain: Any, args: tuple[Any, ...], constants: Mapping[str, Any]) -> Outputs:
     def make() -> Outputs:
         view = amp.accelerator("reference").default_view
-        prepared = prepare(view, domain_of(domain), kernel, args, dict(constants))
+        # As for the first time: of what this process has compiled before, nothing would be warned again.
+        with mock.patch.object(launch, "_cache", OrderedDict()):
+            prepared = launch.prepare(view, domain_of(domain), kernel, args, dict(constants))
         return _of_kernel(prepared.compiled.kernel, prepared.compiled.races, prepared.arguments.containers)
 
     return _outputs(make)
@@ -129,8 +133,8 @@ def _corpus(file: Path) -> Iterator[tuple[str, Outputs]]:
     for pair in PAIRS:
         if Path(pair.file).name == file.name:
             for kernel in (pair.faulty, pair.mended):
-                launch = pair.launch()
-                yield kernel.__name__, _launched(kernel, launch.domain, launch.args, launch.constants)
+                made = pair.launch()
+                yield kernel.__name__, _launched(kernel, made.domain, made.args, made.constants)
 
 
 def _lowered() -> Iterator[tuple[str, Outputs]]:
