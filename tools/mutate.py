@@ -62,6 +62,9 @@ _ARITHMETIC = {
 }  # fmt: skip
 
 
+_SAYS_NOTHING = (ast.Import, ast.ImportFrom, ast.JoinedStr, ast.Assert)
+
+
 @dataclass(frozen=True)
 class Mutant:
     """One planted fault: ``new`` stands for the text of a node."""
@@ -96,12 +99,15 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
 
 
 def _code(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that run: no annotations, no imports, no docstrings, no ``__all__``, no f-strings' insides."""
+    """The nodes that run: no annotations, no imports, no docstrings, no ``__all__``, no f-strings' insides.
+
+    And no assertions, which say what holds anyway.
+    """
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list", "type_params"):
             continue
         for child in value if isinstance(value, list) else [value]:
-            if not isinstance(child, ast.AST) or isinstance(child, (ast.Import, ast.ImportFrom, ast.JoinedStr)):
+            if not isinstance(child, ast.AST) or isinstance(child, _SAYS_NOTHING):
                 continue
             if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
                 continue

@@ -39,6 +39,8 @@ __all__ = ["ann_assign", "assign", "aug_assign", "changes_kind", "define", "elem
 
 #: Bytes of a private array: each thread has its own, and no device has room for more.
 _PRIVATE_LIMIT = 1 << 19
+#: What people call an initial value.
+_INITIAL = ("value", "values", "init", "initial", "initializer", "fill", "fill_value", "data")
 
 
 def assign(ctx: Context, node: ast.Assign) -> None:
@@ -572,14 +574,22 @@ def _check_placement(ctx: Context, storage: str, call: ast.Call) -> None:
             ctx.fail("VKA403", call)
         if ctx.depth:
             ctx.fail("VKA402", call)
-    given = len(call.args) + len(call.keywords)
-    names = {k.arg for k in call.keywords}
-    if given > 2 or names - {"shape", "dtype"}:
-        unknown = [k.value for k in call.keywords if k.arg not in ("shape", "dtype")]
-        extra: ast.AST = call.args[2] if len(call.args) > 2 else unknown[0] if unknown else call
-        ctx.fail("VKA404", extra, name=storage)
+    name, given = ctx.text(call.func), len(call.args) + len(call.keywords)
+    taken = ["shape", "dtype"][: len(call.args)]
+    for keyword in call.keywords:
+        reason = None
+        if keyword.arg in taken:
+            reason = f"`{keyword.arg}` is given twice"
+        elif keyword.arg in _INITIAL:
+            ctx.fail("VKA404", keyword.value, name=storage)
+        elif keyword.arg not in ("shape", "dtype"):
+            reason = f"it has no parameter `{keyword.arg}`" if keyword.arg else "it takes no `**`"
+        if reason is not None:
+            ctx.fail("VKA222", keyword, name=name, reason=reason, definition=f"{name}(shape, dtype)")
+    if given > 2:
+        ctx.fail("VKA404", call.args[2], name=storage)
     if given < 2:
-        wrong_count(ctx, call, ctx.text(call.func), 2, f"{ctx.text(call.func)}(shape, dtype)")
+        wrong_count(ctx, call, name, 2, f"{name}(shape, dtype)")
 
 
 def _array_type(ctx: Context, storage: str, call: ast.Call) -> tuple[Type, tuple[int, ...]]:
