@@ -658,6 +658,34 @@ def written_under_a_condition_that_reads(t_idx, a):
     a[t_idx] = i
 
 
+@found("VKA630: an element of `out` is written here by thread (0) and by thread (21)",
+       "out[(t_idx.tile[0] * 32 + (21 - i)) * 1000003]", LINE.tile(32), floats(1536))  # fmt: skip
+def far_apart(t_idx, out):
+    """Elements that no table of all between them holds."""
+    i = t_idx.local[0]
+    out[(t_idx.tile[0] * 32 + i) * 1000003] = 1.0
+    out[(t_idx.tile[0] * 32 + (21 - i)) * 1000003] = 2.0
+
+
+@found("VKA630: an element of `out` is written here by thread (0) and by thread (21)", "out[k, k, k]",
+       LINE.tile(32), floats(4, 4, 4))  # fmt: skip
+def far_apart_in_three_dimensions(t_idx, out):
+    j = (t_idx.tile[0] * 32 + t_idx.local[0]) * 1000003
+    out[j, j, j] = 1.0
+    k = (t_idx.tile[0] * 32 + (21 - t_idx.local[0])) * 1000003
+    out[k, k, k] = 2.0
+
+
+@found("VKA630: `cube[", "cube[(21 - i) % 32, i % 2 * 0, i // 40]", LINE.tile(32), floats(1536))
+def in_three_dimensions(t_idx, out):
+    cube = amp.tile_static((32, 16, 16), amp.float32)
+    i = t_idx.local[0]
+    cube[i, 0, 0] = 1.0
+    cube[(21 - i) % 32, i % 2 * 0, i // 40] = 2.0
+    t_idx.barrier.wait()
+    out[t_idx] = cube[i, 0, 0]
+
+
 # -- left open -----------------------------------------------------------------------------------------------------
 
 
