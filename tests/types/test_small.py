@@ -425,6 +425,36 @@ def test_an_element_that_holds_its_own_index(accelerator_view):
         identical(found[name].copy(), kept[name].copy(), name)
 
 
+@amp.struct
+class Spot:
+    kind: amp.uint8
+    at: amp.float3
+    size: amp.int2
+    level: amp.int16
+
+
+def test_components_of_vectors_in_structs(accelerator_view):
+    @amp.kernel
+    def turned(i, spots, out):
+        spots[i].at.z = spots[i].at.y * 2
+        spots[i].at.y = spots[i].at.x + spots[i].kind
+        spots[i].size.y += spots[i].size.x * spots[i].level
+        out[i] = spots[i].at.z - spots[i].size.y
+
+    n = 21
+    spots = np.zeros(n, Spot.dtype)
+    spots["kind"], spots["level"] = 200 + np.arange(n), np.arange(n) - 9
+    spots["at"]["x"], spots["at"]["y"], spots["at"]["z"] = np.arange(n), 100 + np.arange(n), -1
+    spots["size"]["x"], spots["size"]["y"] = 3, 10 * np.arange(n)
+    new, out = in_every_form(accelerator_view, amp.extent(n), turned, spots, np.zeros(n, np.float32))
+    i = np.arange(n)
+    identical(new["at"]["x"].copy(), i.astype(np.float32))
+    identical(new["at"]["y"].copy(), (200 + 2 * i).astype(np.float32))
+    identical(new["at"]["z"].copy(), (200 + 2 * i).astype(np.float32))
+    identical(new["size"]["y"].copy(), (10 * i + 3 * (i - 9)).astype(np.int32))
+    identical(out, (200 + 2 * i - 10 * i - 3 * (i - 9)).astype(np.float32))
+
+
 def test_containers_on_the_host(accelerator_view):
     raw = numbers(np.uint8, (3, 5))
     view = amp.array_view(raw)
