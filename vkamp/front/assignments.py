@@ -14,6 +14,7 @@ from vkamp.front import advice, closures, convert, vectors, views
 from vkamp.front.calls import NUMPY_TYPES, check_writable, fixed_place, marked_name, wrong_count
 from vkamp.front.context import Context, Slot, contains_load
 from vkamp.front.expressions import binary, thread_index
+from vkamp.front.objects import arguments_by_name
 from vkamp.front.signature import struct_name
 from vkamp.front.subscripts import element_of
 from vkamp.front.values import (
@@ -574,27 +575,16 @@ def _check_placement(ctx: Context, storage: str, call: ast.Call) -> None:
             ctx.fail("VKA403", call)
         if ctx.depth:
             ctx.fail("VKA402", call)
-    name, given = ctx.text(call.func), len(call.args) + len(call.keywords)
-    taken = ["shape", "dtype"][: len(call.args)]
-    for keyword in call.keywords:
-        reason = None
-        if keyword.arg in taken:
-            reason = f"`{keyword.arg}` is given twice"
-        elif keyword.arg in _INITIAL:
-            ctx.fail("VKA404", keyword.value, name=storage)
-        elif keyword.arg not in ("shape", "dtype"):
-            reason = f"it has no parameter `{keyword.arg}`" if keyword.arg else "it takes no `**`"
-        if reason is not None:
-            ctx.fail("VKA222", keyword, name=name, reason=reason, definition=f"{name}(shape, dtype)")
-    if given > 2:
-        ctx.fail("VKA404", call.args[2], name=storage)
-    if given < 2:
-        wrong_count(ctx, call, name, 2, f"{name}(shape, dtype)")
 
 
 def _array_type(ctx: Context, storage: str, call: ast.Call) -> tuple[Type, tuple[int, ...]]:
-    parts = dict(zip(("shape", "dtype"), call.args, strict=False))
-    parts.update({k.arg: k.value for k in call.keywords if k.arg is not None})
+    initial = [*call.args[2:], *(k.value for k in call.keywords if k.arg in _INITIAL)]
+    if initial:
+        ctx.fail("VKA404", initial[0], name=storage)
+    name = ctx.text(call.func)
+    parts = arguments_by_name(ctx, call, name, ("shape", "dtype"))
+    if len(parts) < 2:
+        wrong_count(ctx, call, name, 2, f"{name}(shape, dtype)")
     shape_value = ctx.expr(parts["shape"])
     items = shape_value.items if isinstance(shape_value, TupleValue) else (shape_value,)
     shape = tuple(convert.constant_int(ctx, i, parts["shape"], f"the shape of a {storage} array") for i in items)

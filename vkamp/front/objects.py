@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections.abc import Sequence
 from types import FunctionType
 
 import numpy as np
@@ -23,7 +24,10 @@ from vkamp.ir.types import Array, Struct, from_dtype, scalar_fields
 from vkamp.lang.kernel import DeviceFunction
 from vkamp.lang.structs import StructField, struct_fields
 
-__all__ = ["call_object", "comparison", "construct", "functor_attribute", "operator", "struct_attribute", "unary"]
+__all__ = [
+    "arguments_by_name", "call_object", "comparison", "construct", "functor_attribute", "operator", "struct_attribute",
+    "unary",
+]  # fmt: skip
 
 _MISSING = object()
 
@@ -207,29 +211,34 @@ def construct(ctx: Context, cls: type, node: ast.Call) -> Value:
 
 
 def _given(ctx: Context, cls: type, fields: tuple[StructField, ...], node: ast.Call) -> dict[str, _Operand]:
-    names = [f.name for f in fields]
+    given = arguments_by_name(ctx, node, cls.__name__, [f.name for f in fields])
+    values = ctx.operands(*given.values())
+    return {n: (v, part) for (n, part), v in zip(given.items(), values, strict=True)}
+
+
+def arguments_by_name(ctx: Context, node: ast.Call, name: str, names: Sequence[str]) -> dict[str, ast.expr]:
+    """The arguments of a call of ``name``, which is no function of Python's, by the names that it takes."""
     for arg in node.args:
         if isinstance(arg, ast.Starred):
             ctx.refuse(arg)
-    definition = f"{cls.__name__}({', '.join(names)})"
+    definition = f"{name}({', '.join(names)})"
     if len(node.args) > len(names):
         reason = f"{len(node.args)} by position, and it takes {len(names)}"
-        ctx.fail("VKA222", node, name=cls.__name__, reason=reason, definition=definition)
+        ctx.fail("VKA222", node, name=name, reason=reason, definition=definition)
     given: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
     for keyword in node.keywords:
         reason = ""
         if keyword.arg is None:
-            ctx.fail("VKA101", node, what="`**` unpacking", advice="write the arguments one by one")
+            ctx.fail("VKA101", keyword, what="`**` unpacking", advice="write the arguments one by one")
         if keyword.arg not in names:
             close = advice.near(keyword.arg, names)
             reason = f"there is no `{keyword.arg}`" + (f", did you mean `{close}`?" if close else "")
         elif keyword.arg in given:
             reason = f"`{keyword.arg}` is given twice"
         if reason:
-            ctx.fail("VKA222", node, name=cls.__name__, reason=reason, definition=definition)
+            ctx.fail("VKA222", keyword, name=name, reason=reason, definition=definition)
         given[keyword.arg] = keyword.value
-    values = ctx.operands(*given.values())
-    return {n: (v, part) for (n, part), v in zip(given.items(), values, strict=True)}
+    return given
 
 
 def _store(ctx: Context, target: ir.Place, value: Value, node: ast.expr, what: str) -> None:
