@@ -24,6 +24,13 @@ __all__ = ["main"]
 
 #: Programs whose shaders are compiled together.
 BATCH = 24
+#: Both oracles, and each driver, engine and lowering: each kernel on three of those, the next on three others.
+DEFAULT = (
+    "reference,python,"
+    "swiftshader+loops|swiftshader@vulkan+loops,"
+    "llvmpipe+threads|llvmpipe@vulkan+threads,"
+    "swiftshader@vulkan+threads|llvmpipe@vulkan+loops|swiftshader+threads|llvmpipe+loops"
+)
 #: Failures of one kind that are shrunk; the others are counted.
 _SHRUNK = 2
 
@@ -36,8 +43,9 @@ def _arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1, help="worker processes (default: %(default)s)")
     parser.add_argument(
         "--accelerators",
-        default="reference,swiftshader,llvmpipe",
-        help="where to run; the first one's results are what the others must give (default: %(default)s)",
+        default=DEFAULT,
+        help="where to run; the first one's results are what the others must give; of names joined by | each kernel "
+        "takes the next (default: %(default)s)",
     )
     parser.add_argument(
         "--lowerings",
@@ -63,10 +71,10 @@ def main(given: list[str] | None = None) -> int:
 
 
 def _forms(accelerators: list[str], lowerings: list[str]) -> list[str]:
-    """Each device once for each lowering; the reference accelerator runs kernels as they were written."""
+    """Each device once for each lowering; the oracles run kernels as they were written."""
     forms: list[str] = []
     for name in accelerators:
-        forms += [f"{name}+{form}" for form in lowerings if name != "reference"] or [name]
+        forms += [f"{name}+{form}" for form in lowerings if name not in ("reference", "python")] or [name]
     return forms
 
 

@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import linecache
 import os
+import traceback
 import warnings
 import zlib
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ import numpy as np
 import vkamp as amp
 from tools.fuzz.inputs import contents
 from tools.fuzz.tree import Container, Program, source_of
+from vkamp.lang.vectors import vector_class
 
 __all__ = ["Failure", "Loaded", "compare", "forget", "load", "lowered", "quietly", "run"]
 
@@ -28,7 +30,8 @@ class Failure:
     """What is wrong with a program.
 
     ``kind``: ``refused`` (the compiler's error; ``detail`` is its code), ``crash`` (any other exception),
-    ``finding`` (of the reference accelerator), ``differs`` (``detail`` is the container).
+    ``finding`` (of an oracle), ``unknown`` (the second oracle lacks a construct), ``differs`` (``detail`` is the
+    container).
     """
 
     kind: str
@@ -105,17 +108,22 @@ def forget(loaded: Loaded) -> None:
     linecache.cache.pop(loaded.kernel.function.__code__.co_filename, None)
 
 
+def _data(made: Container, names: dict[str, Any], seed: int) -> Any:
+    return contents(made.contents, eval(made.dtype, names), made.shape, seed + zlib.crc32(made.name.encode()))
+
+
 def _container(made: Container, names: dict[str, Any], seed: int, view: amp.accelerator_view) -> Any:
-    dtype = eval(made.dtype, names)
-    data = contents(made.contents, dtype, made.shape, seed + zlib.crc32(made.name.encode()))
+    dtype, data = eval(made.dtype, names), _data(made, names, seed)
     if made.as_array and view is not None:
         return amp.array(amp.extent(*made.shape), dtype, data, accelerator_view=view)
     return amp.array_view(data, readonly=not made.written)
 
 
 def run(loaded: Loaded, accelerator: str) -> dict[str, Any] | Failure:
-    """The written containers after a launch."""
+    """The written containers after a launch; ``python`` is the second oracle."""
     program = loaded.program
+    if accelerator == "python":
+        return plain(loaded)
     try:
         with quietly(), lowered(accelerator) as name:
             view = amp.accelerator(name).default_view
@@ -130,11 +138,39 @@ def run(loaded: Loaded, accelerator: str) -> dict[str, Any] | Failure:
         kind = "finding" if accelerator == "reference" else "crash"
         return Failure(kind, accelerator, type(error).__name__, str(error))
     except Exception as error:
-        import traceback
-
         where = traceback.extract_tb(error.__traceback__)[-1]
         detail = f"{type(error).__name__} in {where.filename.rsplit('/', 1)[-1]}:{where.name}"
         return Failure("crash", accelerator, detail, "".join(traceback.format_exception(error)[-8:]))
+
+
+def plain(loaded: Loaded) -> dict[str, Any] | Failure:
+    """The written containers after a launch in plain Python."""
+    from tools.fuzz.plain.run import launch
+    from tools.fuzz.plain.values import UndefinedError, UnknownError
+
+    program = loaded.program
+    data = [_data(c, loaded.names, program.seed) for c in program.containers]
+    try:
+        args = launch(
+            loaded.source, "k", program.extent, program.tile, [*data, *loaded.scalars()], dict(program.constants)
+        )
+    except UndefinedError as error:
+        return Failure("finding", "python", "Undefined", str(error))
+    except UnknownError as error:
+        return Failure("unknown", "python", str(error), str(error))
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        detail = f"{type(error).__name__} in {where.filename.rsplit('/', 1)[-1]}:{where.name}"
+        return Failure("crash", "python", detail, "".join(traceback.format_exception(error)[-8:]))
+    return {c.name: _unpacked(a) for c, a in zip(program.containers, args, strict=False) if c.written}
+
+
+def _unpacked(data: Any) -> Any:
+    """An array of short vectors with its components in a dimension more, as those of vkamp have it."""
+    if vector_class(data.dtype) is None:
+        return data
+    part = data.dtype["x"]
+    return np.ascontiguousarray(data).view(part).reshape(*data.shape, -1)
 
 
 def _flat(data: Any, path: str = "") -> list[tuple[str, Any]]:

@@ -48,7 +48,7 @@ def _warm(loaded: list[Loaded], drivers: list[str]) -> None:
 
     texts = []
     for each in loaded:
-        for name in drivers:
+        for name in (_turn(names, each.program.seed) for names in drivers):
             with contextlib.suppress(Exception), quietly(), lowered(name) as plain:
                 view = amp.accelerator(plain).default_view
                 arguments = [*each.containers(view), *each.scalars()]
@@ -58,10 +58,17 @@ def _warm(loaded: list[Loaded], drivers: list[str]) -> None:
         spirv.compile_many(list(dict.fromkeys(texts)))
 
 
+def _turn(names: str, seed: int) -> str:
+    """The accelerator of a kernel, of several that take turns (``a|b``)."""
+    several = names.split("|")
+    return several[seed % len(several)]
+
+
 def check(loaded: Loaded, accelerators: list[str], spent: Counter[str], number: int = -1) -> Failure | None:
     """Runs one program on each accelerator; the first one's results are what the others must give."""
     wanted: dict[str, Any] = {}
-    for name in accelerators:
+    for names in accelerators:
+        name = _turn(names, loaded.program.seed)
         if number >= 0:
             _say(f"at {number} {name}")
         start = time.perf_counter()
@@ -69,7 +76,7 @@ def check(loaded: Loaded, accelerators: list[str], spent: Counter[str], number: 
         spent[name] += int((time.perf_counter() - start) * 1e6)
         if isinstance(found, Failure):
             return found
-        if name == accelerators[0]:
+        if names == accelerators[0]:
             wanted = found
             continue
         failure = compare(loaded.program, wanted, found, name)
@@ -91,7 +98,7 @@ def _batch(items: list[int | Program], accelerators: list[str], used: bool) -> N
             loaded.append(None)
             _say(f"done {number} {encode(Failure('crash', 'python', type(error).__name__, str(error)))}")
     start = time.perf_counter()
-    drivers = [name for name in accelerators if name != "reference"]
+    drivers = [name for name in accelerators if name not in ("reference", "python")]
     if len(items) > 1 and drivers:
         _warm([each for each in loaded if each is not None], drivers)
     spent["compiler"] += int((time.perf_counter() - start) * 1e6)

@@ -1,0 +1,688 @@
+"""The stand-in for ``vkamp`` in which a program runs as plain Python."""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import math
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tools.fuzz.plain.memory import CLASSES, Memory, Record, set_place
+from tools.fuzz.plain.threads import Turns
+from tools.fuzz.plain.values import (
+    INTEGERS,
+    Idx,
+    Num,
+    UndefinedError,
+    UnknownError,
+    Vec,
+    as_items,
+    cast,
+    common,
+    convert,
+    integers,
+    kind_of,
+    raw_of,
+    strong,
+    truth,
+)
+from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES
+from vkamp.ir.subgroups import SUBGROUPS
+from vkamp.lang.dtypes import aligned
+from vkamp.lang.vectors import short_vector, vector_class
+
+__all__ = ["Language", "Thread"]
+
+_FLOATS = ("float16", "float32", "float64")
+
+
+class Scalar:
+    """A scalar type: a cast, and a dtype."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.dtype = np.dtype(name)
+
+    def __call__(self, x: Any = 0) -> Any:
+        if self.name in ("int8", "uint8", "int16", "uint16"):
+            return Num("int32", cast(self.name, raw_of(x), kind_of(x)))
+        if isinstance(x, Num):
+            return Num(self.name, convert(x, self.name))
+        return Num(self.name, cast(self.name, x, "float64" if isinstance(x, float) else "int64" if x else "int32"))
+
+
+class VectorType:
+    """A class of short vectors."""
+
+    def __init__(self, name: str) -> None:
+        real = short_vector_named(name)
+        self.dtype = real.dtype
+        self.scalar, self.count = np.dtype(real.value_type).name, real.size
+
+    def __call__(self, *given: Any) -> Vec:
+        k, n = self.scalar, self.count
+        if not given:
+            return Vec(k, [convert(0, k)] * n)
+        if len(given) == 1 and isinstance(given[0], Vec):
+            source = given[0]
+            return Vec(k, [x if source.k == k else cast(k, x, source.k) for x in source.v])
+        parts = [convert(x, k) for x in given]
+        return Vec(k, parts * (n // len(parts)))
+
+
+def short_vector_named(name: str) -> Any:
+    """vkamp's class of a name, for its layout."""
+    import vkamp.lang.vectors as vectors
+
+    return getattr(vectors, name)
+
+
+del short_vector
+
+# -- the table of functions ----------------------------------------------------------------------------------------
+
+
+def _row(row: Any) -> Callable[..., Any]:
+    def call(*given: Any) -> Any:
+        if len(given) != len(row.params):
+            raise UnknownError(f"{len(given)} arguments for {row.name}")
+        kinds: dict[str, str] = {}
+        for letter in set(row.params):
+            members = [g for g, p in zip(given, row.params, strict=True) if p == letter]
+            k = kind_of(members[0])
+            found = members[0]
+            for other in members[1:]:
+                k = common(found, other)
+                found = Num(k, 0) if k != "bool" else other
+            if letter == "F":
+                k = "float64" if k == "float64" else "float32"
+            elif k == "float16":
+                k = "float32"
+            kinds[letter] = "int32" if k == "bool" and letter != "B" else k
+        args = [_numpy(kinds[p], convert(g, kinds[p])) for g, p in zip(given, row.params, strict=True)]
+        k = kinds[row.params[0]]
+        with np.errstate(all="ignore"):
+            result = row.reference_for(k)(*args)
+        k = kinds.get(row.result, row.result)
+        if k == "bool":
+            return truth(bool(result))
+        if k in _FLOATS:
+            with np.errstate(all="ignore"):
+                return Num(k, float(np.dtype(k).type(result)))
+        return Num(k, cast(k, int(result), "int64"))
+
+    return call
+
+
+def _numpy(k: str, value: Any) -> Any:
+    """A raw value as a row's reference takes it."""
+    return np.dtype(k).type(value) if k in _FLOATS else value
+
+
+def _python_row(row: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Python's own function, which of constants gives a constant."""
+    call = _row(row)
+
+    def mixed(*given: Any) -> Any:
+        if not any(isinstance(g, Num) for g in given):
+            if function is builtins.round:
+                return float(row.reference(*given))
+            if function in (builtins.min, builtins.max):
+                of = float if any(isinstance(g, float) for g in given) else int
+                return of(function([g for g in given if not math.isnan(g)] or list(given)))
+            result = function(*given)
+            return float(result) if row.result == "F" and isinstance(result, int) else result
+        if function in (builtins.min, builtins.max) and len(given) > 2:
+            found = given[0]
+            for other in given[1:]:
+                found = mixed(found, other)
+            return found
+        return call(*given)
+
+    return mixed
+
+
+def _tuple_row(row: Any) -> Callable[..., Any]:
+    parts = [_row(BUILTINS[name]) for name in row.parts]
+
+    def call(*given: Any) -> Any:
+        args = [Num(k, convert(g, k)) for g in given for k in ("float64" if kind_of(g) == "float64" else "float32",)]
+        return tuple(part(*(args if any(isinstance(g, Num) for g in given) else given)) for part in parts)
+
+    return call
+
+
+def _functions() -> dict[str, Any]:
+    """By dotted name: what the table's rows are called in Python."""
+    found: dict[str, Any] = {}
+    for row in BUILTINS.values():
+        for name in row.python:
+            own = getattr(math, name[5:], None) if name.startswith("math.") else getattr(builtins, name, None)
+            found[name] = _python_row(row, own) if own is not None else _row(row)
+    for several in TUPLES.values() if isinstance(TUPLES, dict) else TUPLES:
+        for name in several.python:
+            found[name] = _tuple_row(several)
+    return found
+
+
+FUNCTIONS = _functions()
+
+
+def _space(prefix: str) -> types.SimpleNamespace:
+    return types.SimpleNamespace(
+        **{n[len(prefix) + 1 :]: f for n, f in FUNCTIONS.items() if n.startswith(f"{prefix}.")}
+    )
+
+
+# -- threads -------------------------------------------------------------------------------------------------------
+
+
+class Barrier:
+    """``t.barrier``."""
+
+    def __init__(self, language: Language) -> None:
+        def wait() -> None:
+            language.wait("barrier")
+
+        self.wait = self.wait_with_all_memory_fence = self.wait_with_global_memory_fence = wait
+        self.wait_with_tile_static_memory_fence = wait
+
+
+class Thread:
+    """``t`` of a tiled kernel."""
+
+    def __init__(self, where: tuple[int, ...], tile: tuple[int, ...], barrier: Barrier) -> None:
+        self.global_ = Idx(list(where))
+        self.local = Idx([w % n for w, n in zip(where, tile, strict=True)])
+        self.tile = Idx([w // n for w, n in zip(where, tile, strict=True)])
+        self.tile_origin = Idx([w // n * n for w, n in zip(where, tile, strict=True)])
+        self.tile_extent = Idx(list(tile), "extent", constant=True)
+        self.barrier = barrier
+        for n, size in enumerate(tile):
+            setattr(self, f"tile_dim{n}", size)
+
+    def __getitem__(self, n: Any) -> Any:
+        return self.global_[n]
+
+    def __len__(self) -> int:
+        return len(self.global_)
+
+    def __eq__(self, other: object) -> Any:
+        return self.global_ == other
+
+    def __ne__(self, other: object) -> Any:
+        return self.global_ != other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __add__(self, other: Any) -> Any:
+        return self.global_ + other
+
+    def __radd__(self, other: Any) -> Any:
+        return other + self.global_
+
+    def __sub__(self, other: Any) -> Any:
+        return self.global_ - other
+
+    def __rsub__(self, other: Any) -> Any:
+        return other - self.global_
+
+    def __mul__(self, other: Any) -> Any:
+        return self.global_ * other
+
+    def __truediv__(self, other: Any) -> Any:
+        return self.global_ / other
+
+    def __mod__(self, other: Any) -> Any:
+        return self.global_ % other
+
+
+# -- the language --------------------------------------------------------------------------------------------------
+
+
+class _Types(dict[Any, Any]):
+    """The types of a function's variables: by name the number of the assignment that gave it, and the type."""
+
+
+class Language:
+    """What a program sees as ``amp``, ``math``, ``np`` and Python's own names; the state of a launch."""
+
+    def __init__(self) -> None:
+        self.types: dict[Any, _Types] = {}
+        #: Whether an assignment that comes first in the source turned up after one behind it had been used.
+        self.late = False
+        self.turns: Turns | None = None
+        self.statics: dict[Any, Memory] = {}
+        self.waits = False
+        self.names = self._names()
+
+    # -- threads
+
+    def wait(self, why: str) -> None:
+        """Gives the other threads of the tile their turns."""
+        if self.turns is None:
+            raise UnknownError("a barrier of a kernel without tiles")
+        self.turns.current.wait(why)
+
+    def _subgroup(self, row: Any) -> Callable[..., Any]:
+        def call(*given: Any) -> Any:
+            assert self.turns is not None
+            me = self.turns.current
+            group = next(g for g in self.turns.groups if me in g)
+            size = len(self.turns.groups[0])
+            me.given = given
+            self.wait("subgroup")
+            everyone = [t.given for t in group]
+            self.wait("subgroup")
+            lane = group.index(me)
+            if row.source is not None:
+                at = row.source(lane, int(raw_of(given[1])), size)
+                if not 0 <= at < len(group):
+                    raise UndefinedError("a lane without a thread")
+                return strong(everyone[at][0])
+            k = kind_of(given[0]) if given and "value" in row.params else ""
+            if "ballot" in row.params:
+                values = [(g[0].v,) for g in everyone]
+            elif k in _FLOATS:
+                values = [(np.dtype(k).type(convert(g[0], k)),) for g in everyone]
+            else:
+                values = [tuple(raw_of(x) for x in g) for g in everyone]
+            result = row.reference(values, k, size)[lane]
+            kind = k if row.result == "value" else row.result
+            if kind == "uint4":
+                return Vec("uint32", [int(x) for x in result])
+            return Num(kind, cast(kind, result.item() if isinstance(result, np.generic) else result, kind))
+
+        return call
+
+    # -- functions and variables
+
+    def enter(self, name: str, *given: Any) -> _Types:
+        """The types of the variables of a function for arguments of these types."""
+        key = (name, *(_signature(g) for g in given))
+        return self.types.setdefault(key, _Types())
+
+    def param(self, types: _Types, name: str, value: Any) -> Any:
+        """An argument in its parameter: structs and vectors by value."""
+        if isinstance(value, (Num, bool, int, float)):
+            value = strong(value)
+            types[name] = (0, value.k)
+            return value
+        return value.copy() if isinstance(value, (Vec, Record)) else value
+
+    def set(self, types: _Types, name: str, number: int, value: Any) -> Any:
+        """A value in a variable, which has the type that its first assignment in the source gives it."""
+        if isinstance(value, (Num, bool, int, float)):
+            first = types.get(name)
+            k = kind_of(value)
+            if first is None or number < first[0]:
+                self.late = self.late or (first is not None and first[1] != k)
+                types[name] = (number, k)
+            else:
+                k = first[1]
+            return Num(k, convert(strong(value), k) if k != kind_of(value) else convert(value, k))
+        if isinstance(value, Vec):
+            return value.copy()
+        if isinstance(value, Record) and not self.references:
+            return value.copy()
+        if isinstance(value, Idx):
+            return Idx(list(value.items), value.what, value.constant)
+        return value
+
+    #: Whether a name bound to an element of structs is that element.
+    references = False
+
+    def sets(self, types: _Types, names: tuple[str | None, ...], number: int, several: bool, value: Any) -> Any:
+        """The values of an assignment to several places."""
+        values = [value] * len(names) if several else list(value)
+        if len(values) != len(names):
+            raise UnknownError("an assignment of another number of values")
+        out = []
+        for name, each in zip(names, values, strict=True):
+            if name is not None:
+                out.append(self.set(types, name, number, each))
+            else:
+                out.append(each.copy() if isinstance(each, (Vec, Record)) else each)
+        return tuple(out)
+
+    def result(self, value: Any) -> Any:
+        """What a function returns."""
+        if isinstance(value, tuple):
+            return tuple(self.result(v) for v in value)
+        if isinstance(value, (Num, bool, int, float)):
+            return strong(value)
+        return value.copy() if isinstance(value, (Vec, Record)) else value
+
+    def choose(self, types: _Types, number: int, test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
+        """``then if test else orelse``: both sides in one type."""
+        chosen = bool(test)
+        value = then() if chosen else orelse()
+        if isinstance(test, (bool, int, float)):
+            return value
+        if not isinstance(value, (Num, bool, int, float)):
+            return value.copy() if isinstance(value, (Vec, Record)) else value
+        key = ("choice", number)
+        kinds = types.setdefault(key, {})
+        if chosen not in kinds:
+            kinds[chosen] = value if not isinstance(value, Num) else Num(value.k, value.v, value.weak)
+            self.late = self.late or chosen not in kinds
+            if (not chosen) in kinds:
+                self.late = True
+        if (not chosen) not in kinds:
+            return value
+        other = kinds[not chosen]
+        if kind_of(value) == kind_of(other) == "bool":
+            return strong(value)
+        k = common(value, other)
+        weak = not isinstance(value, bool) and not isinstance(other, bool)
+        weak = weak and all(getattr(x, "weak", False) for x in (value, other))
+        return Num(k, convert(value, k), weak)
+
+    @staticmethod
+    def both(*parts: Callable[[], Any]) -> Any:
+        """``and``."""
+        return _joined(parts, False)
+
+    @staticmethod
+    def either(*parts: Callable[[], Any]) -> Any:
+        """``or``."""
+        return _joined(parts, True)
+
+    # -- memory
+
+    def static(self, shape: Any, dtype: Any, __site__: Any = None) -> Memory:
+        """The tile's array of a place in the source."""
+        frame = inspect.currentframe()
+        assert frame is not None and frame.f_back is not None
+        key = (frame.f_back.f_code, __site__)
+        if key not in self.statics:
+            self.statics[key] = private(shape, dtype)
+        return self.statics[key]
+
+    def exchange(self, place: Any, expected: Any, value: Any) -> Any:
+        """``atomic_compare_exchange``: whether it was done, and what was there."""
+        old = Num(place.k, place.v)
+        k = place.k
+        done = convert(expected, k) == old.v
+        if done:
+            set_place(place.place, Num(k, convert(value, k)))
+        if isinstance(expected, Num) and expected.place is not None:
+            set_place(expected.place, old)
+            return truth(done)
+        return truth(done), old
+
+    # -- names
+
+    def _names(self) -> dict[str, Any]:
+        scalars = {n: Scalar(n) for n in (*INTEGERS, *_FLOATS)}
+        scalars["bool_"] = Scalar("bool")
+        vectors = {f"{k}{n}": VectorType(f"{k}{n}") for k in ("int", "uint", "float", "double") for n in (2, 3, 4)}
+        vectors |= {f"{k}_{n}": vectors[f"{k}{n}"] for k in ("int", "uint", "float", "double") for n in (2, 3, 4)}
+        amp = types.SimpleNamespace(
+            **scalars, **vectors, kernel=_decorator, func=_function, struct=_struct, constant=None,
+            private=private, tile_static=self.static, static_range=_static_range, uniform=_uniform,
+            tdiv=lambda a, b: _c_division("tdiv", a, b), trem=lambda a, b: _c_division("trem", a, b),
+            index=lambda *given: _index("index", *given), extent=lambda *given: _index("extent", *given),
+            all_memory_fence=_nothing, global_memory_fence=_nothing, tile_static_memory_fence=_nothing,
+            fast_math=_space("fast_math"), precise_math=_space("precise_math"), direct3d=_space("direct3d"),
+            array_view=Memory, array=Memory,
+            subgroup=types.SimpleNamespace(**{n: self._subgroup(row) for n, row in SUBGROUPS.items()}),
+        )  # fmt: skip
+        for name, row in ATOMICS.items():
+            if row.result == "old":
+                setattr(amp, name, _atomic(row))
+        space = _space("math")
+        for name in ("pi", "e", "inf", "nan", "tau"):
+            setattr(space, name, getattr(math, name))
+        names: dict[str, Any] = {n: f for n, f in FUNCTIONS.items() if "." not in n}
+        for name in ("amp", "vkamp", "vk"):
+            names[name] = amp
+        scalar = {"int": Scalar("int32"), "float": Scalar("float32"), "bool": Scalar("bool")}
+
+        def of_python(name: str) -> Any:
+            own = getattr(builtins, name)
+
+            def call(x: Any = 0) -> Any:
+                return scalar[name](x) if isinstance(x, Num) else own(x)
+
+            call.dtype = np.dtype({"int": "int32", "float": "float32", "bool": "bool"}[name])  # type: ignore[attr-defined]
+            return call
+
+        names |= {n: of_python(n) for n in scalar}
+        names |= {
+            "math": space, "np": _Numpy(scalars), "numpy": _Numpy(scalars), "range": _range, "print": _nothing,
+            "__enter__": self.enter, "__param__": self.param, "__set__": self.set, "__sets__": self.sets,
+            "__ret__": self.result, "__choose__": self.choose, "__and__": self.both, "__or__": self.either,
+            "__not__": lambda x: (not x) if isinstance(x, (bool, int, float)) else truth(not x),
+            "__bool__": lambda x: x if isinstance(x, Num) else truth(x),
+            "__annotated__": _annotated, "__exchange__": self.exchange, "__unknown__": _unknown,
+        }  # fmt: skip
+        return names
+
+
+def _nothing(*given: Any, **named: Any) -> None:
+    del given, named
+
+
+def _unknown() -> Any:
+    raise UnknownError("a compare-exchange inside a condition")
+
+
+def _signature(x: Any) -> Any:
+    if isinstance(x, (Num, bool, int, float)):
+        return kind_of(x)
+    if isinstance(x, Vec):
+        return (x.k, len(x.v))
+    if isinstance(x, Record):
+        return str(x.cell.dtype)
+    if isinstance(x, Memory):
+        return (str(x.array.dtype), x.array.ndim)
+    return type(x).__name__ if not callable(x) else id(x)
+
+
+def _joined(parts: tuple[Callable[[], Any], ...], stop: bool) -> Any:
+    """The operand that decides; a literal takes the type of what it stands beside."""
+    seen: Any = None
+    for part in parts:
+        value = part()
+        if isinstance(value, Num) and seen is None:
+            seen = value
+        if bool(value) == stop or part is parts[-1]:
+            if seen is not None and not isinstance(value, Num) and isinstance(value, (bool, int, float)):
+                k = common(seen, value)
+                return truth(bool(value)) if k == "bool" or kind_of(seen) == "bool" else Num(k, convert(value, k))
+            return value
+    raise AssertionError
+
+
+def _annotated(kind: Any, value: Any) -> Any:
+    if isinstance(kind, Scalar):
+        return Num(kind.name, convert(value, kind.name))
+    return value
+
+
+def _uniform(x: Any) -> Any:
+    return x
+
+
+def _c_division(op: str, a: Any, b: Any) -> Any:
+    if not isinstance(a, Num) and not isinstance(b, Num):
+        return integers(op, "int32", a, b)
+    k = common(a, b)
+    return Num(k, integers(op, k, convert(a, k), convert(b, k)))
+
+
+def _range(*given: Any) -> Any:
+    found = given[0]
+    for other in given[1:]:
+        found = Num(common(found, other), 0)
+    k = "int32" if kind_of(found) == "bool" else kind_of(found)
+    bounds = [convert(g, k) for g in given]
+    if len(bounds) == 3 and bounds[2] == 0:
+        return ()
+    return (Num(k, v) for v in builtins.range(*bounds))
+
+
+def _static_range(*given: Any) -> Any:
+    return builtins.range(*(int(raw_of(g)) for g in given))
+
+
+def _index(what: str, *given: Any) -> Idx:
+    return Idx(as_items(given[0] if len(given) == 1 else tuple(given)), what)
+
+
+def private(shape: Any, dtype: Any) -> Memory:
+    """An array of a thread."""
+    kind = np.dtype(getattr(dtype, "dtype", dtype))
+    items = as_items(shape)
+    made = np.zeros(tuple(items), kind)
+    made.reshape(-1).view(np.uint8)[...] = 0xA5
+    return Memory(made)
+
+
+def _atomic(row: Any) -> Callable[..., Any]:
+    def call(place: Any, *given: Any) -> Any:
+        if place.place is None:
+            raise UnknownError("an atomic on a value")
+        k = place.k
+        args = [convert(g, k) for g in given]
+        if k in _FLOATS:
+            new = float(np.float32(row.apply(np.float32(place.v), *map(np.float32, args))))
+        else:
+            new = cast(k, int(row.apply(place.v, *args)), "int64")
+        set_place(place.place, Num(k, new))
+        return Num(k, place.v)
+
+    return call
+
+
+def _decorator(function: Any = None, **options: Any) -> Any:
+    del options
+    return function if function is not None else lambda f: f
+
+
+class _Function:
+    """A device function with several forms."""
+
+    def __init__(self, function: Any) -> None:
+        from vkamp.lang.overloads import form_of
+
+        self.form_of = form_of
+        self.forms = [function]
+
+    def __get__(self, owner: Any, cls: Any = None) -> Any:
+        return self if owner is None else lambda *given, **named: self(owner, *given, **named)
+
+    def register(self, function: Any, *types_: Any) -> Any:
+        """Adds a form."""
+        if not callable(function) or isinstance(function, (Scalar, VectorType)):
+            raise UnknownError("a form with types of its own")
+        self.forms.append(function)
+        return self
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        if len(self.forms) == 1:
+            return self.forms[0](*given, **named)
+        if named:
+            raise UnknownError("an overload by names")
+        fitting = [(f, r) for f in self.forms if (r := _ranks(f, given)) is not None]
+        for part in (_conversions, _untyped):
+            fitting = [(f, r) for f, r in fitting if not any(_better(part(o), part(r)) for _, o in fitting)]
+        if len(fitting) != 1:
+            raise UnknownError("no overload, or several")
+        return fitting[0][0](*given)
+
+
+def _conversions(ranks: list[int]) -> list[int]:
+    return [r // 2 for r in ranks]
+
+
+def _untyped(ranks: list[int]) -> list[int]:
+    return [r % 2 for r in ranks]
+
+
+def _better(mine: list[int], other: list[int]) -> bool:
+    return mine != other and all(a <= b for a, b in zip(mine, other, strict=True))
+
+
+def _ranks(function: Any, given: tuple[Any, ...]) -> list[int] | None:
+    """How well each argument fits: 0 its type, 1 any type, 2 by conversion."""
+    parameters = list(inspect.signature(function).parameters.values())
+    if len(parameters) != len(given):
+        return None
+    out = []
+    for parameter, value in zip(parameters, given, strict=True):
+        wanted = parameter.annotation
+        if wanted is parameter.empty:
+            out.append(1)
+            continue
+        dtype = np.dtype(getattr(wanted, "dtype", wanted))
+        if isinstance(value, (Num, bool, int, float)):
+            given_type = np.dtype(kind_of(value))
+            if given_type == dtype:
+                out.append(0)
+            elif dtype.names is None and (dtype.kind == "f" or (dtype.kind in "iu" and given_type.kind in "iub")):
+                out.append(2)
+            else:
+                return None
+        else:
+            own = value.cell.dtype if isinstance(value, Record) else None
+            if isinstance(value, Vec):
+                same = vector_class(dtype)
+                if same is None or (np.dtype(same.value_type).name, same.size) != (value.k, len(value.v)):
+                    return None
+            elif own is None or own != dtype:
+                return None
+            out.append(0)
+    return out
+
+
+def _function(function: Any = None, **options: Any) -> Any:
+    del options
+    return _Function(function) if function is not None else _Function
+
+
+class _Struct:
+    """A class under ``@amp.struct``."""
+
+    def __init__(self, cls: type) -> None:
+        self.cls = cls
+        self.fields = list(cls.__annotations__.items())
+        self.dtype = aligned((n, _field(kind)) for n, kind in self.fields)
+        self.defaults = {n: vars(cls)[n] for n, _ in self.fields if n in vars(cls)}
+        for name in self.defaults:
+            delattr(cls, name)
+        CLASSES[self.dtype] = cls
+
+    def __call__(self, *given: Any, **named: Any) -> Record:
+        named |= {n: g for (n, _), g in zip(self.fields, given, strict=False)}
+        made = Record(np.zeros((), self.dtype))
+        for name, _ in self.fields:
+            if name in named:
+                setattr(made, name, named[name])
+            elif name in self.defaults:
+                setattr(made, name, self.defaults[name])
+        return made
+
+
+def _field(kind: Any) -> Any:
+    base, shape = kind if isinstance(kind, tuple) else (kind, ())
+    return np.dtype((np.dtype(getattr(base, "dtype", base)), shape))
+
+
+def _struct(cls: type) -> Any:
+    return _Struct(cls)
+
+
+class _Numpy:
+    """numpy, whose scalar types are casts."""
+
+    def __init__(self, scalars: dict[str, Scalar]) -> None:
+        self.scalars = scalars
+
+    def __getattr__(self, name: str) -> Any:
+        return self.scalars[name] if name in self.scalars else getattr(np, name)
