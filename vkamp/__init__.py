@@ -93,6 +93,9 @@ from vkamp.lang import (
 )
 from vkamp.lang.device import (
     all_memory_fence,
+    asfloat,
+    asint,
+    asuint,
     atomic_compare_exchange,
     atomic_exchange,
     atomic_fetch_add,
@@ -163,6 +166,9 @@ __all__ = [
     "all_memory_fence",
     "array",
     "array_view",
+    "asfloat",
+    "asint",
+    "asuint",
     "atomic_compare_exchange",
     "atomic_exchange",
     "atomic_fetch_add",

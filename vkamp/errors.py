@@ -478,6 +478,9 @@ MESSAGES: dict[str, Message] = {
     "VKA334": Message(
         _C, "`{text}` is {what}", "choose between vectors of one type; `amp.float3(a)` makes one of a number"
     ),
+    "VKA335": Message(
+        _C, "`{text}` is {given}, whose bits are no {type}: the sizes differ", "the bits stay the same; {advice}"
+    ),
     "VKA340": Message(
         _C,
         "a section of rank {rank} takes an index, an extent, both, or {count} whole numbers",

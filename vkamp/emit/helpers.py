@@ -303,7 +303,7 @@ class Helpers:
         body = template.format(*names)
         if body.startswith("(") and body.endswith(")"):
             body = body[1:-1]
-        result = GLSL_TYPES[row.result if row.result in GLSL_TYPES else type_name]
+        result = GLSL_TYPES[row.result_name(dict.fromkeys(row.params, type_name))]
         params = ", ".join(f"{GLSL_TYPES[type_name]} {n}" for n in names)
         return f"// {row.doc}\n{result} {name}({params}) {{\n    return {body};\n}}\n"
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Sequence
-from typing import Any, NoReturn
-
-import numpy as np
+from typing import NoReturn
 
 from vkamp.errors import Note, Span
-from vkamp.front import advice, closures, convert, vectors, views
-from vkamp.front.calls import NUMPY_TYPES, check_writable, fixed_place, marked_name, wrong_count
+from vkamp.front import advice, closures, convert, dtypes, views
+from vkamp.front.calls import check_writable, fixed_place, marked_name, wrong_count
 from vkamp.front.context import Context, Slot, contains_load
 from vkamp.front.expressions import binary, thread_index
 from vkamp.front.objects import arguments_by_name
-from vkamp.front.signature import struct_name
 from vkamp.front.subscripts import element_of
 from vkamp.front.values import (
     ArrayRef,
@@ -34,9 +31,9 @@ from vkamp.front.values import (
     view_parts,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import BOOL, INT32, SCALARS, Array, Scalar, Struct, Type, Vector, from_dtype
+from vkamp.ir.types import INT32, Array, Scalar, Struct, Type, Vector
 
-__all__ = ["ann_assign", "assign", "aug_assign", "changes_kind", "define", "element_dtype"]
+__all__ = ["ann_assign", "assign", "aug_assign", "changes_kind", "define"]
 
 #: Bytes of a private array: each thread has its own, and no device has room for more.
 _PRIVATE_LIMIT = 1 << 19
@@ -74,48 +71,10 @@ def ann_assign(ctx: Context, node: ast.AnnAssign) -> None:
         help_text = f"write `{text}: {annotation} = ...`, or leave the type to the first assignment"
         ctx.fail("VKA109", node, what=f"`{text}` is declared without a value", advice=help_text)
     declared = ctx.expr(node.annotation)
-    kind = _scalar_type(declared) or _vector_type(declared)
-    if kind is None:
-        _no_type(ctx, declared, node.annotation)
+    kind = dtypes.value_type(ctx, declared, node.annotation)
     value = ctx.expr(node.value)
     expr = convert.assignable(ctx, value, kind, node.value, f"`{node.target.id}`")
     _store_name(ctx, node.target, Number(expr), node.value, node)
-
-
-def _no_type(ctx: Context, value: Value, node: ast.expr) -> NoReturn:
-    """Raises the error for something that is no type of the language, or one that only some devices have."""
-    text = ctx.text(node)
-    dtype = _dtype_of(value)
-    if dtype is None:
-        ctx.fail("VKA110", node, text=text)
-    raise advice.refused_dtype(dtype, ctx.span(node), text)
-
-
-def _dtype_of(value: Value) -> np.dtype[Any] | None:
-    """The dtype that a name, a type or a dtype stands for."""
-    found = value.value if isinstance(value, Object) else None
-    if isinstance(found, type) and issubclass(found, np.generic) and found not in NUMPY_TYPES:
-        return None
-    try:
-        return np.dtype(found) if isinstance(found, (str, type, np.dtype)) else None
-    except TypeError:
-        return None
-
-
-_ANNOTATIONS: dict[Any, Scalar] = {
-    int: SCALARS["int32"], float: SCALARS["float32"], bool: BOOL, np.bool_: BOOL,
-    **{t.dtype.type: t for t in SCALARS.values() if t != BOOL},
-}  # fmt: skip
-
-
-def _scalar_type(value: Value) -> Scalar | None:
-    if isinstance(value, Object) and isinstance(value.value, type):
-        return _ANNOTATIONS.get(value.value)
-    return None
-
-
-def _vector_type(value: Value) -> Vector | None:
-    return vectors.type_of_class(value.value) if isinstance(value, Object) else None
 
 
 def aug_assign(ctx: Context, node: ast.AugAssign) -> None:
@@ -592,31 +551,13 @@ def _array_type(ctx: Context, storage: str, call: ast.Call) -> tuple[Type, tuple
         convert.literal(ctx, Constant(size), INT32, parts["shape"])
         if size <= 0:
             ctx.fail("VKA408", parts["shape"], name=storage, size=size)
-    kind = element_dtype(ctx, ctx.expr(parts["dtype"]), parts["dtype"])
+    kind = dtypes.element_dtype(ctx, ctx.expr(parts["dtype"]), parts["dtype"])
     total = math.prod(shape) * kind.size
     # A device's own limit of tile_static memory, much lower, is checked at the launch.
     limit = _PRIVATE_LIMIT if storage == "private" else 1 << 31
     if total > limit:
         ctx.fail("VKA410", call, name=storage, size=total, limit=limit)
     return kind, shape
-
-
-def element_dtype(ctx: Context, value: Value, node: ast.expr) -> Type:
-    """The element type that a dtype of the source stands for."""
-    if not isinstance(value, Object):
-        ctx.fail("VKA110", node, text=ctx.text(node))
-    scalar = _scalar_type(value)
-    if scalar == BOOL:
-        ctx.fail("VKA305", node)
-    if scalar is not None:
-        return scalar
-    dtype = _dtype_of(value)
-    if dtype is None:
-        ctx.fail("VKA110", node, text=ctx.text(node))
-    try:
-        return from_dtype(dtype, struct_name(ctx.module.stack[0][0], dtype))
-    except ValueError:
-        raise advice.refused_dtype(dtype, ctx.span(node), ctx.text(node)) from None
 
 
 def _declare(ctx: Context, target: ast.Name, storage: str, kind: Array, node: ast.Assign) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from vkamp.errors import Span
-from vkamp.front import advice, convert, printing, vectors, views
+from vkamp.front import advice, convert, dtypes, printing, scalars, vectors, views
 from vkamp.front.context import Context, contains_load, expression
 from vkamp.front.expressions import thread_index
 from vkamp.front.functions import call_closure, call_function
@@ -38,7 +38,7 @@ from vkamp.front.values import (
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES, BuiltinRow, TupleRow
 from vkamp.ir.fences import FENCES
-from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, SCALARS, SMALL, UINT32, Array, Scalar, promoted
+from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, SCALARS, UINT32, Array, Scalar, promoted
 from vkamp.lang.device import MARK, MathFunction, MathTuple
 from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
@@ -47,7 +47,7 @@ from vkamp.lang.subgroups import SubgroupFunction
 from vkamp.lang.vectors import ShortVector
 from vkamp.lang.views import array_view
 
-__all__ = ["NUMPY_TYPES", "check_writable", "fixed_place", "marked_name", "wrong_count"]
+__all__ = ["check_writable", "fixed_place", "marked_name", "wrong_count"]
 
 
 #: What numpy calls a row, where it is another name than the row's.
@@ -85,11 +85,6 @@ _PYTHON_TUPLES = {
     for spelling in row.python
     if spelling.startswith("math.")
 }
-
-_TYPES: dict[Any, Scalar] = {
-    int: INT32, float: FLOAT32, bool: BOOL, np.bool_: BOOL,
-    **{t.dtype.type: t for t in (*SCALARS.values(), *SMALL.values()) if t != BOOL},
-}  # fmt: skip
 
 
 def marked_name(value: Value) -> str | None:
@@ -149,6 +144,9 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     row = _PYTHON_FUNCTIONS.get(id(target))
     if row is not None:
         return _python_builtin(ctx, target, row, node)
+    if target is np.dtype:
+        _arity(ctx, node, 1, ctx.text(node.func), f"{ctx.text(node.func)}(np.float32)")
+        return dtypes.make_dtype(ctx, ctx.expr(node.args[0]), node.args[0])
     if isinstance(target, type) and target is not range:
         return _type_call(ctx, target, node)
     if isinstance(target, KernelFunction):
@@ -224,7 +222,7 @@ def _type_call(ctx: Context, target: type, node: ast.Call) -> Value:
     vector = vectors.type_of_class(target)
     if vector is not None:
         return vectors.construct(ctx, vector, node)
-    kind = _TYPES.get(target)
+    kind = dtypes.TYPES.get(target)
     if kind is None:
         _no_cast(ctx, target, node)
     _arity(ctx, node, 1, ctx.text(node.func), f"{ctx.text(node.func)}(x)")
@@ -235,7 +233,12 @@ def _type_call(ctx: Context, target: type, node: ast.Call) -> Value:
         sign = "-" if word.startswith("-") else ""
         help_text = f"write `{sign}math.{known}`" if known else "write the number itself"
         ctx.fail("VKA101", node.args[0], what="strings", advice=help_text)
-    found = convert.number(ctx, value, node.args[0])
+    return _cast(ctx, target, kind, value, node, node.args[0])
+
+
+def _cast(ctx: Context, target: Any, kind: Scalar, value: Value, node: ast.Call, part: ast.expr) -> Value:
+    """``target(value)``, a conversion as C does it."""
+    found = convert.number(ctx, value, part)
     span = ctx.span(node)
     weak = target in (int, float)
     if isinstance(found, Constant):
@@ -263,17 +266,13 @@ def _no_cast(ctx: Context, target: type, node: ast.Call) -> NoReturn:
     text = ctx.text(node.func)
     if issubclass(target, ShortVector):
         raise advice.refused_dtype(np.dtype(target.value_type), ctx.span(node.func), text)
-    if target in NUMPY_TYPES:
+    if target in dtypes.NUMPY_TYPES:
         raise advice.refused_dtype(np.dtype(target), ctx.span(node.func), text)
     if issubclass(target, np.generic):
         ctx.fail("VKA110", node.func, text=text)
     if (target.__module__ or "").split(".")[0] == "vkamp":
         ctx.fail("VKA208", node, name=text)
     _plain_python(ctx, target, "a class", node)
-
-
-#: The concrete types of numpy; a dtype of an abstract one would be some other type.
-NUMPY_TYPES = frozenset(np.dtype(code).type for code in np.typecodes["All"] if code not in "OSUVMm")
 
 
 def _index_object(ctx: Context, target: type, node: ast.Call) -> Value:
@@ -377,7 +376,7 @@ def _apply(ctx: Context, row: BuiltinRow, values: list[Value], nodes: list[ast.e
         kind = _common_kind(members, node, ctx)
         if letter == "F":
             kind = FLOAT64 if kind == FLOAT64 else FLOAT32
-        elif kind == FLOAT16:
+        elif kind == FLOAT16 and "float16" not in row.types(letter) and not row.typed:
             # Functions compute in the types that C++ AMP has them for.
             kind = FLOAT32
         kind = INT32 if kind == BOOL and letter != "B" else kind
@@ -389,7 +388,7 @@ def _apply(ctx: Context, row: BuiltinRow, values: list[Value], nodes: list[ast.e
             ctx.fail("VKA315", node, name=row.name, accepts=accepts, given=kind, advice=example)
         kinds[letter] = kind
     args = tuple(convert.convert(ctx, n, kinds[p], part) for n, p, part in zip(numbers, row.params, nodes, strict=True))
-    result = SCALARS[row.result] if row.result in SCALARS else kinds[row.result]
+    result = SCALARS[row.result_name({letter: kind.name for letter, kind in kinds.items()})]
     return Number(ir.Builtin(ctx.span(node), result, row.name, args))
 
 
@@ -462,6 +461,8 @@ def _method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
         _arity(ctx, node, 0, method.name, f"{ctx.text(node.func)}()")
         ctx.emit(ir.Barrier(ctx.span(node), FENCES[method.name]))
         return Nothing()
+    if method.name in scalars.METHODS and scalars.is_scalar(method.owner):
+        return _scalar_method(ctx, method, node)
     if isinstance(method.owner, Element):
         _arity(ctx, node, 0, method.name, f"{ctx.text(node.func)}()")
         return method.owner
@@ -487,6 +488,26 @@ def _method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
     if len(point.items) != len(items):
         ctx.fail("VKA309", node, left=ctx.describe(method.owner), right=ctx.describe(point))
     return Number(_contains(ctx, items, point.items, node))
+
+
+def _scalar_method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
+    """``x.view(dtype)``, ``x.astype(dtype)``, ``n.bit_count()``: numpy's methods of scalars."""
+    argument = "" if method.name == "bit_count" else "amp.uint32"
+    _arity(ctx, node, 1 if argument else 0, method.name, f"{ctx.text(node.func)}({argument})")
+    assert isinstance(node.func, ast.Attribute)
+    before = len(ctx.block)
+    values = ctx.operands(*node.args)
+    owner = ctx.keep(method.owner, before)[0] if len(ctx.block) > before else method.owner
+    if method.name == "bit_count":
+        return scalars.bit_count(ctx, owner, node, node.func.value)
+    kind = dtypes.scalar_dtype(values[0])
+    if kind is None:
+        dtypes.value_type(ctx, values[0], node.args[0])
+        ctx.fail("VKA110", node.args[0], text=ctx.text(node.args[0]))
+    if method.name == "view":
+        return scalars.view(ctx, owner, kind, node, node.func.value)
+    target = values[0].value if isinstance(values[0], Object) else None
+    return _cast(ctx, target, kind, owner, node, node.func.value)
 
 
 _VIEW_ARGUMENTS = {"view_as": "amp.extent(...)", "reinterpret_as": "amp.int32"}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from vkamp.errors import Span
-from vkamp.front import advice, convert, objects, vectors, views
+from vkamp.front import advice, convert, objects, scalars, vectors, views
 from vkamp.front.context import Context, expression
 from vkamp.front.expressions import ThreadKind, thread_index, thread_value
 from vkamp.front.names import attribute_of_object
@@ -227,6 +227,8 @@ def _attribute(ctx: Context, node: ast.Attribute) -> Value:
         return vectors.attribute(ctx, owner, vector.type, name, node)
     if isinstance(owner, Functor):
         return objects.functor_attribute(ctx, owner, name, node)
+    if name in scalars.METHODS and scalars.is_scalar(owner):
+        return FieldMethod(owner, name)
     _no_attribute(
         ctx, node, ctx.describe(owner), _ATTRIBUTES.get(owner.kind, ()) if isinstance(owner, TupleValue) else ()
     )

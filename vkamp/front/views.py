@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from vkamp.errors import Span
 from vkamp.front import convert
 from vkamp.front.context import Context, contains_load
+from vkamp.front.dtypes import element_dtype
 from vkamp.front.values import (
     ArrayRef,
     BufferRef,
@@ -311,9 +312,6 @@ def _needs_one_dimension(ctx: Context, view: Memory, name: str, node: ast.Call) 
 
 
 def _reinterpret_as(ctx: Context, view: Memory, dtype: Value, node: ast.Call) -> ReinterpretedView:
-    # Types are resolved where arrays are declared; that module imports this one.
-    from vkamp.front.assignments import element_dtype
-
     _needs_one_dimension(ctx, view, "reinterpret_as", node)
     kind = element_dtype(ctx, dtype, node.args[0])
     span = ctx.span(node)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from vkamp.ir.bits import BIT_ROWS
 from vkamp.ir.direct3d import DIRECT3D_ROWS
 from vkamp.ir.doubles import with_double
 from vkamp.ir.precise import PRECISE_ROWS, PRECISE_TUPLES, ldexp, power
@@ -207,7 +208,9 @@ _ROWS = (
 )  # fmt: skip
 
 #: By row name.
-BUILTINS: dict[str, BuiltinRow] = {row.name: with_double(row) for row in (*_ROWS, *PRECISE_ROWS, *DIRECT3D_ROWS)}
+BUILTINS: dict[str, BuiltinRow] = {
+    row.name: with_double(row) for row in (*_ROWS, *BIT_ROWS, *PRECISE_ROWS, *DIRECT3D_ROWS)
+}
 
 
 def _tuple(name: str, parts: tuple[str, ...], doc: str, *also: str) -> TupleRow:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,7 +13,8 @@ __all__ = ["CLASSES", "AtomicRow", "BuiltinRow", "DoubleForm", "TupleRow", "Type
 # Type classes of parameters: all parameters of one class letter get one common type.
 #   F  float32, and float64 where the row has a form for it
 #   N  a number of 32 or 64 bits   S  a signed one   I  int32 exactly   U  uint32 exactly   Z  int32 or uint32   B  bool
-TypeClass = Literal["F", "N", "S", "I", "U", "Z", "B"]
+#   H  float16 exactly
+TypeClass = Literal["F", "N", "S", "I", "U", "Z", "B", "H"]
 
 #: The scalar types of each class.
 CLASSES: dict[str, tuple[str, ...]] = {
@@ -24,6 +25,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "U": ("uint32",),
     "Z": ("int32", "uint32"),
     "B": ("bool",),
+    "H": ("float16",),
 }
 
 
@@ -46,9 +48,11 @@ class BuiltinRow:
     """A pure function.
 
     ``python``: dotted names relative to ``vkamp`` (``fast_math.sin``), or ``math.*`` / plain names of Python's.
-    ``result``: a class letter (the common type of its arguments), or a scalar type's name.
+    ``result``: a class letter (the common type of its arguments), a scalar type's name, or ``like int``, ``like uint``,
+    ``like float``: the type of that kind that has its first argument's size.
     ``glsl``: a format string over the argument texts, or per scalar type name.  ``ulp``: the largest distance from
     ``reference`` that a device may show in tests (float32 ulps; ``None``: equal), ``absolute`` an alternative bound.
+    ``typed``: the reference takes the arguments as numpy scalars of their types.
     """
 
     name: str
@@ -64,6 +68,14 @@ class BuiltinRow:
     feature: str | None = None
     helper: str = ""
     double: DoubleForm | None = None
+    typed: bool = False
+
+    def result_name(self, common: Mapping[str, str]) -> str:
+        """The result's type; ``common`` has the type that the parameters of each class letter meet in."""
+        like, _, kind = self.result.partition(" ")
+        if like == "like":
+            return f"{kind}{64 if common[self.params[0]].endswith('64') else 32}"
+        return common.get(self.result, self.result)
 
     def types(self, letter: str) -> tuple[str, ...]:
         """The scalar types that a parameter of a class may have."""
@@ -79,6 +91,9 @@ class BuiltinRow:
         """The reference for arguments of this scalar type."""
         if self.double is not None and type_name == "float64":
             return self.double.reference
+        if self.typed:
+            dtype = np.dtype(type_name).type
+            return lambda *args: self.reference(*map(dtype, args))
         if type_name in ("int64", "uint64"):
             # numpy would compare these as doubles.
             return _WHOLE.get(self.name, self.reference)

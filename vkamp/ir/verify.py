@@ -635,7 +635,7 @@ class _FunctionVerifier:
             kind = self.scalar(argument)
             self.expect(kind.name in row.types(letter), expr, f"{kind} is not of class {letter}")
             self.same(argument, kind, common.setdefault(letter, kind))
-        wanted = SCALARS[row.result] if row.result in SCALARS else common[row.result]
+        wanted = SCALARS[row.result_name({letter: kind.name for letter, kind in common.items()})]
         self.same(expr, expr.type, wanted)
 
     def _load(self, expr: nodes.Load) -> None:

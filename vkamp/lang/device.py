@@ -22,6 +22,9 @@ __all__ = [
     "MathNamespace",
     "MathTuple",
     "all_memory_fence",
+    "asfloat",
+    "asint",
+    "asuint",
     "atomic_compare_exchange",
     "atomic_exchange",
     "atomic_fetch_add",
@@ -270,3 +273,8 @@ precise_math = MathNamespace("precise_math")
 direct3d = MathNamespace("direct3d")
 for _name, _number in FP_CLASSES.items():
     setattr(precise_math, _name, _number)
+
+#: The bits of a number of 32 or 64 bits as a number of another kind (HLSL: ``asuint`` and its like).
+asuint = MathFunction(BUILTINS["asuint"])
+asint = MathFunction(BUILTINS["asint"])
+asfloat = MathFunction(BUILTINS["asfloat"])

@@ -201,8 +201,9 @@ class Expressions(Places):
 
     def builtin(self, node: ir.Builtin) -> ast.expr:
         kind = scalar_of(node.args[0].type)
-        name = f"_b_{node.name}" if kind.bits == 32 else f"_b_{node.name}_{kind.name}"
-        self.program.constants[name] = BUILTINS[node.name].reference_for(kind.name)
+        row = BUILTINS[node.name]
+        name = f"_b_{node.name}" if kind.bits == 32 and not row.typed else f"_b_{node.name}_{kind.name}"
+        self.program.constants[name] = row.reference_for(kind.name)
         call = ast.Call(name_of(name), [self.expr(a) for a in node.args], [])
         result = scalar_of(node.type)
         if result.kind == "float":
