@@ -21,7 +21,7 @@ PACKAGE = ROOT / "vkamp"
 # The package itself as a user sees it, `vkamp`, stands here under the name PUBLIC.
 PUBLIC = "vkamp"
 MIDDLE = {"errors", "artifacts", "cache", "ir", "findings", "edit", "front", "check", "lower", "emit", "sim", "spirv"}
-CORE = MIDDLE | {"display", "progress", "lang", "run", "pipeline", "dispatch", "profiling"}
+CORE = MIDDLE | {"display", "progress", "tracebacks", "lang", "run", "pipeline", "dispatch", "profiling"}
 LIBRARIES = {"algorithms", "blas", "fft", "rng"}
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -31,19 +31,32 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ir": {"errors"},
     "display": {"errors"},
     "progress": set(),
+    "tracebacks": {"errors"},
     "findings": {"errors", "ir", "display"},
     "edit": {"errors", "artifacts", "spirv"},
-    "lang": {"errors", "ir", "display"},
+    "lang": {"errors", "tracebacks", "ir", "display"},
     "front": {"errors", "ir", "lang"},
     "check": {"errors", "ir", "findings", "artifacts"},
     "lower": {"errors", "ir", "artifacts"},
     "emit": {"errors", "ir", "artifacts"},
     "sim": {"errors", "ir", "findings", "artifacts", "progress"},
     "spirv": {"errors", "artifacts", "cache", "progress"},
-    "run": {"errors", "artifacts", "cache", "lang", "progress"},
-    "profiling": {"errors", "run"},
+    "run": {"errors", "tracebacks", "artifacts", "cache", "lang", "progress"},
+    "profiling": {"errors", "tracebacks", "run"},
     "pipeline": MIDDLE | {"progress"},
-    "dispatch": {"errors", "artifacts", "display", "findings", "lang", "pipeline", "edit", "progress", "run", "sim"},
+    "dispatch": {
+        "errors",
+        "tracebacks",
+        "artifacts",
+        "display",
+        "findings",
+        "lang",
+        "pipeline",
+        "edit",
+        "progress",
+        "run",
+        "sim",
+    },
     PUBLIC: CORE,
     **{library: {PUBLIC} for library in LIBRARIES},
     "testing": CORE | LIBRARIES | {PUBLIC},

@@ -4,6 +4,7 @@
 runs it on a GPU of any vendor, or on a CPU driver.
 """
 
+import sys as _sys
 from typing import NoReturn as _NoReturn
 
 # The room of that name is imported first: later imports from it leave the function `check` in its place.
@@ -134,6 +135,7 @@ from vkamp.run.accelerators import (
     queuing_mode_automatic,
     queuing_mode_immediate,
 )
+from vkamp.tracebacks import entry_point as _entry_point
 
 __version__ = "0.1.0"
 
@@ -263,10 +265,11 @@ class _RefusedNameError(UnsupportedFeatureError, AttributeError):
     """A name of AMP's that vkamp refuses; an AttributeError as well, as ``hasattr`` and ``dir`` tools expect."""
 
 
+@_entry_point
 def __getattr__(name: str) -> _NoReturn:
     """AMP's normalised types are known by name and refused."""
     kind, size = name.rstrip("234").rstrip("_"), name[-1:]
     if kind in ("norm", "unorm") and name in (kind, *(f"{kind}{mark}{n}" for mark in ("", "_") for n in "234")):
         instead = f"float{size}" if size.isdigit() else "float32"
         raise _RefusedNameError(f"{name} is not supported: use {instead}, and clamp where it matters")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=_sys.modules[__name__])

@@ -11,7 +11,6 @@ import itertools
 import linecache
 import math
 import sys
-import traceback
 import warnings
 from collections.abc import Iterable
 from types import SimpleNamespace
@@ -342,31 +341,3 @@ def test_every_kind_of_syntax_is_tried() -> None:
     outside = {"AsyncFor", "Nonlocal", "AsyncWith", "Await", "TryStar", "TypeAlias", "Num", "Str", "Bytes",
                "NameConstant", "Ellipsis", "Index", "ExtSlice", "TemplateStr", "Interpolation"}  # fmt: skip
     assert {k.__name__ for k in kinds - tried} - outside == set(), sys.version
-
-
-def test_the_compiler_stays_out_of_the_traceback(monkeypatch):
-    @amp.kernel
-    def wrong(idx, values):
-        values[idx] = missing  # noqa: F821
-
-    def also_wrong(idx):
-        values[idx] = missing  # noqa: F821
-
-    values = amp.array_view(np.zeros(3, np.float32))
-    for launch in (
-        lambda: amp.parallel_for_each(values.extent, wrong, values),
-        lambda: amp.check(values.extent, wrong, values),
-        lambda: wrong.inspect(values.extent, values),
-        lambda: wrong.inspect(amp.accelerator("reference"), values.extent, values),
-        lambda: amp.parallel_for_each(values.extent)(also_wrong),
-        lambda: amp.check(values.extent)(also_wrong),
-    ):
-        with pytest.raises(amp.CompileError) as caught:
-            launch()
-        shown = "".join(traceback.format_exception(caught.value))
-        assert "front" not in shown.replace("frontier", "") and shown.count('  File "') <= 6
-        monkeypatch.setenv("VKAMP_TRACEBACK", "1")
-        with pytest.raises(amp.CompileError) as caught:
-            launch()
-        assert "vkamp/front/lower.py" in "".join(traceback.format_exception(caught.value)).replace("\\", "/")
-        monkeypatch.delenv("VKAMP_TRACEBACK")

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from vkamp.dispatch.capturing import Graph, capture
-from vkamp.dispatch.forms import at_the_kernel
 from vkamp.dispatch.reference import ReferenceEngine
 from vkamp.dispatch.reference_controls import follow, reference_schedule, reference_subgroups
+from vkamp.tracebacks import entry_point
 
 if TYPE_CHECKING:
     from vkamp.dispatch.inspection import Inspection
@@ -38,7 +38,7 @@ __all__ = [
 def parallel_for_each(domain: Any, /) -> Callable[[Callable[..., Any]], None]: ...
 @overload
 def parallel_for_each(first: Any, second: Any, /, *args: Any, **constants: Any) -> Any: ...
-@at_the_kernel
+@entry_point
 def parallel_for_each(*args: Any, **constants: Any) -> Any:
     """Runs a kernel once for every index of a domain (AMP: ``parallel_for_each``).
 
@@ -69,7 +69,7 @@ def _load() -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
 def check(domain: Any, /) -> Callable[[Callable[..., Any]], Report]: ...
 @overload
 def check(first: Any, second: Any, /, *args: Any, **constants: Any) -> Report: ...
-@at_the_kernel
+@entry_point
 def check(*args: Any, **constants: Any) -> Any:
     """Runs a launch once, checked, and reports what is wrong in it; the arguments are ``parallel_for_each``'s.
 
@@ -87,7 +87,7 @@ def check(*args: Any, **constants: Any) -> Any:
     return checking.check(args, constants)
 
 
-@at_the_kernel
+@entry_point
 def inspect_kernel(domain: Any, kernel: KernelFunction, *args: Any, **constants: Any) -> Inspection:
     """What stands behind ``kernel.inspect(domain, *args, **constants)``."""
     from vkamp.dispatch import inspection
@@ -95,6 +95,7 @@ def inspect_kernel(domain: Any, kernel: KernelFunction, *args: Any, **constants:
     return inspection.inspect_kernel(kernel, (domain, *args), constants)
 
 
+@entry_point
 def use_shaders(path: str | os.PathLike[str] | None) -> None:
     """From the next launch on, the hand-edited shaders of the folder ``path`` run in place of the generated ones.
 

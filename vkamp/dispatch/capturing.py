@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from vkamp.dispatch.uses import Use, acquire, tell_written
@@ -14,6 +13,7 @@ from vkamp.lang.container import Container, Descriptor
 from vkamp.lang.home import epoch
 from vkamp.run.accelerators import accelerator, accelerator_view
 from vkamp.run.engine import Recording
+from vkamp.tracebacks import contextmanager, entry_point
 
 if TYPE_CHECKING:
     from vkamp.dispatch.domain import Domain
@@ -33,6 +33,7 @@ class _Use(Use):
         self.discards = discards
 
 
+@entry_point
 class Graph:
     """Launches and copies on one accelerator_view, recorded by ``amp.capture()``, to be run together any number of
     times.

@@ -5,18 +5,15 @@
 
 from __future__ import annotations
 
-import functools
-import os
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
-from vkamp.errors import CompileError, ShaderEditError, UnsupportedFeatureError
 from vkamp.lang.kernel import KernelFunction
 from vkamp.run.accelerators import accelerator, accelerator_view
+from vkamp.tracebacks import entry_point
 
-__all__ = ["at_the_kernel", "decorator", "parse"]
+__all__ = ["decorator", "parse"]
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -39,7 +36,7 @@ def parse(name: str, args: tuple[Any, ...]) -> tuple[accelerator_view | None, An
 def decorator(name: str, does: str, tells: str, run: Callable[[Any], T]) -> Callable[[Any], T]:
     """The form of ``amp.NAME`` without a kernel; ``does`` and ``tells`` are verbs for who gives it a kernel."""
 
-    @at_the_kernel
+    @entry_point
     def apply(function: Any) -> T:
         if isinstance(function, KernelFunction):
             kernel = function.__name__
@@ -50,22 +47,3 @@ def decorator(name: str, does: str, tells: str, run: Callable[[Any], T]) -> Call
         return run(function)
 
     return apply
-
-
-def at_the_kernel(function: Callable[P, T]) -> Callable[P, T]:
-    """Lets errors that point into a kernel leave without the compiler's own frames: the message says where.
-
-    With VKAMP_TRACEBACK=1 they stay, for people who work on the compiler.
-    """
-
-    @functools.wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        __tracebackhide__ = True  # pytest shows the frame of who calls
-        try:
-            return function(*args, **kwargs)
-        except (CompileError, ShaderEditError, UnsupportedFeatureError) as error:
-            if error.span is None or os.environ.get("VKAMP_TRACEBACK") == "1":
-                raise
-            raise error.with_traceback(None) from None
-
-    return call

@@ -13,10 +13,12 @@ from vkamp.dispatch import forms
 from vkamp.dispatch.domain import domain_of
 from vkamp.dispatch.launch import prepare
 from vkamp.edit.saving import save
+from vkamp.tracebacks import entry_point
 
 __all__ = ["Inspection", "inspect_kernel"]
 
 
+@entry_point
 @dataclass(frozen=True)
 class Inspection:
     """A kernel compiled for one launch, not run.

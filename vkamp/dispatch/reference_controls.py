@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vkamp.errors import AmpError
 from vkamp.findings import Report
+from vkamp.tracebacks import contextmanager
 
 if TYPE_CHECKING:
     from vkamp.sim import Follow, Schedule

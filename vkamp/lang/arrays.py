@@ -25,10 +25,12 @@ from vkamp.lang.index_space import ExtentLike, extent
 from vkamp.lang.region import Layout
 from vkamp.lang.storage import Location, default_location
 from vkamp.lang.views import array_view
+from vkamp.tracebacks import entry_point
 
 __all__ = ["array", "fit"]
 
 
+@entry_point
 class array(Container):
     """A dense, row-major container in the memory of one accelerator_view (AMP: ``array<T, N>``).
 

@@ -10,10 +10,12 @@ from threading import Thread
 from typing import Any
 
 from vkamp.errors import AmpError
+from vkamp.tracebacks import entry_point
 
 __all__ = ["completion_future"]
 
 
+@entry_point
 class completion_future:
     """The result of an asynchronous operation (AMP: ``completion_future``).
 

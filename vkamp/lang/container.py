@@ -18,6 +18,7 @@ from vkamp.lang.host_memory import Lease, bring_home_at_exit
 from vkamp.lang.index_space import ExtentLike, extent, index, tiled_index
 from vkamp.lang.region import Footprint, Layout
 from vkamp.lang.storage import Location, Storage
+from vkamp.tracebacks import entry_point
 
 __all__ = [
     "Container",
@@ -126,6 +127,7 @@ def _refuse_subscript(part: object, what: object) -> NoReturn:
 _OF_NUMPY = {"shape": ".extent", "size": ".extent.size()", "ndim": ".rank", "numpy": "np.asarray(...)"}
 
 
+@entry_point
 class Container:
     """A typed, shaped region of a home.  ``array`` and ``array_view`` are the public ones."""
 

@@ -15,6 +15,7 @@ from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES, BuiltinRow, TupleRow
 from vkamp.ir.fences import FENCES
 from vkamp.ir.precise import FP_CLASSES
 from vkamp.ir.rows import CLASSES
+from vkamp.tracebacks import entry_point
 
 __all__ = [
     "MARK",
@@ -59,7 +60,7 @@ _T = TypeVar("_T")
 
 def _marked(function: _F) -> _F:
     setattr(function, MARK, function.__name__)
-    return function
+    return entry_point(function)
 
 
 def _only_in_kernels(name: str) -> AmpError:
@@ -207,6 +208,7 @@ def _host_value(row: BuiltinRow, args: tuple[Any, ...]) -> Any:
     return (row.reference_for("float64") if is_double else row.reference)(*args)
 
 
+@entry_point
 class MathFunction:
     """A function of the builtin table; from plain Python it computes the reference result."""
 
@@ -224,6 +226,7 @@ class MathFunction:
         return f"<vkamp function {self.row.name}>"
 
 
+@entry_point
 class MathTuple:
     """A function of the table with several results, in AMP returned through pointers: a tuple."""
 
@@ -243,6 +246,7 @@ class MathTuple:
         return f"<vkamp function {self.row.name}>"
 
 
+@entry_point
 class MathNamespace:
     """A group of math functions: ``fast_math.sin`` and, as in AMP, the ``f`` twin ``fast_math.sinf``."""
 

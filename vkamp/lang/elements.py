@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from vkamp.lang.dtypes import components, convert_scalar, dtype_name, without_vectors
 from vkamp.lang.vectors import ShortVector, vector_class
+from vkamp.tracebacks import entry_point
 
 __all__ = ["element_at", "element_reference", "resolve", "store"]
 
@@ -77,6 +78,7 @@ def resolve(view: HostElements, path: tuple[Any, ...], node: NDArray[Any]) -> An
     return node[()]
 
 
+@entry_point
 class element_reference:
     """A struct element of a view, or a part of one that has parts itself, as the host sees it.
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, SupportsIndex, TypeVar, cast
 
+from vkamp.tracebacks import entry_point
+
 if TYPE_CHECKING:
     from typing_extensions import Self
 
@@ -52,6 +54,7 @@ def _is_integer(value: Any) -> bool:
     return True
 
 
+@entry_point
 class _Components:
     """What ``index`` and ``extent`` share: a row of 32-bit signed integers with AMP's
     arithmetic."""
@@ -213,6 +216,7 @@ class _Components:
     __rfloordiv__ = __ifloordiv__ = __floordiv__
 
 
+@entry_point
 class index(_Components):
     """A point of an index space (AMP: ``index<N>``).
 
@@ -266,6 +270,7 @@ class index(_Components):
         return cast(index, self._reflected(_truncated_remainder, other, "%"))
 
 
+@entry_point
 class extent(_Components):
     """The shape of a container or of a compute domain (AMP: ``extent<N>``).
 
@@ -360,6 +365,7 @@ def _tile_sizes(of: extent, sizes: tuple[Any, ...]) -> tuple[int, ...]:
     return values
 
 
+@entry_point
 class _TileDims:
     """``tile_extent`` and ``tile_dim0..2`` over the attribute ``_tile``."""
 
@@ -392,6 +398,7 @@ class _TileDims:
         return self._tile_dim(2)
 
 
+@entry_point
 class tiled_extent(extent, _TileDims):
     """An extent that is divided into tiles (AMP: ``tiled_extent<D0, D1, D2>``).
 
@@ -456,6 +463,7 @@ class tiled_extent(extent, _TileDims):
         return self._with([n - _truncated_remainder(n, s) for n, s in zip(self._values, self._tile, strict=True)])
 
 
+@entry_point
 class tiled_index(_TileDims):
     """A thread's place in a tiled domain (AMP: ``tiled_index<D0, D1, D2>``).
 

@@ -12,6 +12,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from vkamp.errors import AmpError
 from vkamp.lang.overloads import Form, choose, describe, form_of, kind_of
+from vkamp.tracebacks import entry_point, forwards
 
 __all__ = ["LOWERINGS", "BoundKernel", "DeviceFunction", "KernelFunction", "func", "kernel", "set_inspector"]
 
@@ -40,6 +41,7 @@ def _plain(function: Any, what: str) -> FunctionType:
     return function
 
 
+@entry_point
 class KernelFunction:
     """A tile program: launched by ``parallel_for_each``, looked into by :meth:`inspect`.
 
@@ -93,6 +95,7 @@ class KernelFunction:
     __name__: str
 
 
+@entry_point
 class BoundKernel:
     """A kernel that is a method, with its object: ``parallel_for_each(domain, blur.run, ...)`` (AMP: a functor).
 
@@ -117,6 +120,7 @@ class BoundKernel:
         return f"<amp.kernel {self.__name__} of {self.owner!r}>"
 
 
+@entry_point
 class DeviceFunction(Generic[_P, _R]):
     """A function that kernels call (AMP: ``restrict(cpu, amp)``); plain Python can call it too.
 
@@ -139,6 +143,7 @@ class DeviceFunction(Generic[_P, _R]):
         """Every form, the first function's first."""
         return [form_of(self.function), *self._others]
 
+    @forwards
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         if self._host is not None:
             return self._host(*args, **kwargs)  # type: ignore[no-any-return]
@@ -196,6 +201,7 @@ class DeviceFunction(Generic[_P, _R]):
 def kernel(function: Callable[..., Any], /) -> KernelFunction: ...
 @overload
 def kernel(*, precise: bool = False, lowering: str = "auto") -> Callable[[Callable[..., Any]], KernelFunction]: ...
+@entry_point
 def kernel(function: Any = None, /, *, precise: bool = False, lowering: str = "auto") -> Any:
     """Makes a Python function a tile program.
 
@@ -211,6 +217,7 @@ def kernel(function: Any = None, /, *, precise: bool = False, lowering: str = "a
     return KernelFunction(_plain(function, "kernel"), precise=precise, lowering=lowering)
 
 
+@entry_point
 def func(function: Callable[_P, _R], /) -> DeviceFunction[_P, _R]:
     """Makes a Python function callable from kernels; its types are inferred at each call.
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from vkamp.lang.dtypes import aligned, components, convert_scalar, element_dtype
 from vkamp.lang.vectors import ShortVector, vector_class
+from vkamp.tracebacks import entry_point, user_frame
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
@@ -51,6 +52,7 @@ def struct_fields(cls: Any) -> tuple[StructField, ...] | None:
 
 
 @dataclass_transform()
+@entry_point
 def struct(cls: _C) -> _C:
     """Makes a class a struct: a value of fixed size, on the host and in kernels (AMP: a struct by value).
 
@@ -70,7 +72,7 @@ def struct(cls: _C) -> _C:
     for base in cls.__mro__[1:-1]:
         if struct_fields(base) is not None:
             raise TypeError(f"{cls.__name__} inherits from the struct {base.__name__}: make it a field instead")
-    fields = _fields_of(cls, sys._getframe(1).f_locals)
+    fields = _fields_of(cls, user_frame().f_locals)
     plain = element_dtype(aligned((f.name, f.dtype) for f in fields))
     for field in fields:
         setattr(cls, field.name, _property(field))

@@ -6,6 +6,7 @@ from typing import Any
 
 from vkamp.errors import AmpError
 from vkamp.ir.subgroups import INDICES, SUBGROUPS, IndexRow, SubgroupRow
+from vkamp.tracebacks import entry_point
 
 __all__ = ["HABITS", "SubgroupFunction", "SubgroupNamespace", "subgroup"]
 
@@ -39,6 +40,7 @@ _NAMES = {
 }
 
 
+@entry_point
 class SubgroupFunction:
     """A function of the table of subgroup functions; plain Python has no subgroup to run it in."""
 
@@ -85,6 +87,7 @@ def _types(row: IndexRow | SubgroupRow) -> str:
     return f"{takes}; gives {gives}, {whom}.{needs}"
 
 
+@entry_point
 class SubgroupNamespace:
     """The functions of subgroups: ``subgroup.add``; AMP has none."""
 

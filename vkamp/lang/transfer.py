@@ -14,10 +14,12 @@ from vkamp.lang.capturing import recorder, refuse
 from vkamp.lang.completion import completion_future
 from vkamp.lang.container import Container
 from vkamp.lang.dtypes import components, convert, dtype_name, take
+from vkamp.tracebacks import entry_point
 
 __all__ = ["copy", "copy_async"]
 
 
+@entry_point
 def copy(src: Any, dest: Any) -> None:
     """Copy all elements of ``src`` to ``dest`` (AMP: ``copy``).
 
@@ -45,6 +47,7 @@ def copy(src: Any, dest: Any) -> None:
         np.copyto(dest, _values_into(src, dest))
 
 
+@entry_point
 def copy_async(src: Any, dest: Any) -> completion_future:
     """:func:`copy` in the background (AMP: ``copy_async``); what can be checked first is raised
     here.

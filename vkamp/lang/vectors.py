@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from vkamp.ir.types import VECTOR_LETTERS, vector_dtype
 from vkamp.lang.dtypes import convert_scalar, dtype_name, vector_type
+from vkamp.tracebacks import entry_point
 
 __all__ = [
     "ShortVector",
@@ -300,6 +301,7 @@ def _add_operators(cls: type, operations: dict[str, Callable[..., Any]]) -> None
 
 
 _add_operators(ShortVector, _OPERATIONS)
+entry_point(ShortVector)
 
 
 class _Integers(ShortVector, value_type=np.int32, size=0):
@@ -312,6 +314,7 @@ class _Integers(ShortVector, value_type=np.int32, size=0):
 
 
 _add_operators(_Integers, _INTEGER_OPERATIONS)
+entry_point(_Integers)
 
 
 class float2(ShortVector, value_type=np.float32, size=2):
@@ -398,6 +401,7 @@ _CLASSES: dict[tuple[np.dtype[Any], int], type[ShortVector]] = {
 }
 
 
+@entry_point
 def short_vector(value_type: Any, size: int) -> type[ShortVector]:
     """The vector of ``size`` numbers of a scalar type (AMP: ``short_vector<T, n>::type``).
 
@@ -411,6 +415,7 @@ def short_vector(value_type: Any, size: int) -> type[ShortVector]:
     return found
 
 
+@entry_point
 class short_vector_traits:
     """What a short vector is made of: ``value_type`` and ``size`` (AMP: ``short_vector_traits<T>``).
 

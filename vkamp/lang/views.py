@@ -30,6 +30,7 @@ from vkamp.lang.host_memory import Lease, bring_home_at_exit, lease_memory
 from vkamp.lang.index_space import ExtentLike, extent, index, tiled_index
 from vkamp.lang.region import ByteSet, Layout
 from vkamp.lang.storage import Location, host_location
+from vkamp.tracebacks import entry_point
 
 __all__ = ["array_view"]
 
@@ -37,6 +38,7 @@ _Subscript = int | tuple[int, ...] | index | tiled_index
 _Slices = slice | tuple[int | slice, ...]
 
 
+@entry_point
 class array_view(Container):
     """A view of elements that live elsewhere (AMP: ``array_view<T, N>``; ``readonly=True``:
     ``array_view<const T, N>``).

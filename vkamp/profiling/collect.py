@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 from vkamp.errors import AmpError
 from vkamp.profiling.records import Profile, ProfiledLaunch, ProfiledTransfer
 from vkamp.run.accelerators import observe, stop_observing
 from vkamp.run.engine import Queue, Sink, Timing, Transfer
+from vkamp.tracebacks import contextmanager
 
 __all__ = ["profile"]
 

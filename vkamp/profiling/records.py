@@ -9,6 +9,7 @@ from os import PathLike
 from typing import Literal
 
 from vkamp.errors import AmpError
+from vkamp.tracebacks import entry_point
 
 __all__ = ["Gap", "Profile", "ProfiledLaunch", "ProfiledTransfer"]
 
@@ -98,6 +99,7 @@ class Gap:
         return self.after.queued > self.before.finished
 
 
+@entry_point
 class Profile:
     """What ran and what moved while ``amp.profile()`` looked on; ``print(p)`` shows it as a table.
 

@@ -27,6 +27,7 @@ from vkamp.run import devices
 from vkamp.run.engine import DeviceInfo, Engine, Limits, Queue, Sink, Statistics
 from vkamp.run.kompute import KomputeEngine
 from vkamp.run.queue import taken
+from vkamp.tracebacks import entry_point
 
 __all__ = [
     "accelerator",
@@ -206,6 +207,7 @@ def _default_device() -> DeviceInfo | str:
 # -- the public classes -------------------------------------------------------------------------
 
 
+@entry_point
 class accelerator:
     """A device that runs kernels or stores data (AMP: ``accelerator``); a handle, equal if the
     device is.
@@ -505,6 +507,7 @@ def stop_observing() -> None:
                 queue.profile(None)
 
 
+@entry_point
 class accelerator_view:
     """A queue of an accelerator: launches on it run in order (AMP: ``accelerator_view``).
 

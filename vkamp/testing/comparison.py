@@ -21,6 +21,7 @@ from vkamp.lang.region import Layout
 from vkamp.run.accelerators import accelerator, accelerator_view
 from vkamp.testing.traps import traps_of
 from vkamp.testing.ulp import difference
+from vkamp.tracebacks import entry_point
 
 __all__ = ["compare"]
 
@@ -29,7 +30,7 @@ _TOLERANCES = ("ulp", "atol")
 _MOST_TURNS = 65535
 
 
-@forms.at_the_kernel
+@entry_point
 def compare(
     *args: Any,
     ulp: float | Mapping[str, float] = 0,
