@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from vkamp.ir import nodes
 from vkamp.ir.access import access, own_nodes
+from vkamp.ir.flow import targets
 from vkamp.ir.types import Array
 
-__all__ = ["Facts", "atomic_targets"]
+__all__ = ["Facts"]
 
 
 class Facts:
@@ -100,7 +101,7 @@ class Facts:
             self._assigned[key] = frozenset(
                 variable.name
                 for inner in nodes.walk_statements((statement,))
-                for variable in _targets(inner)
+                for variable in targets(inner)
                 if not isinstance(variable.type, Array)
             )
         return self._assigned[key]
@@ -127,46 +128,17 @@ def _shared(place: nodes.Place) -> bool:
     return variable.storage == "tile_static" or (variable.storage == "parameter" and isinstance(variable.type, Array))
 
 
-def _targets(statement: nodes.Stmt) -> Iterator[nodes.Variable]:
-    if isinstance(statement, (nodes.For, nodes.Claim)):
-        yield statement.variable
-    elif isinstance(statement, nodes.Subgroup):
-        yield statement.result
-    elif isinstance(statement, nodes.Assign):
-        root = nodes.root_of(statement.place)
-        if isinstance(root, nodes.Local):
-            yield root.variable
-    elif isinstance(statement, nodes.Atomic):
-        yield from atomic_targets(statement)
-    elif isinstance(statement, nodes.Call):
-        yield from (v for v in statement.results if v is not None)
-
-
-def atomic_targets(statement: nodes.Atomic) -> Iterator[nodes.Variable]:
-    """The variables that an atomic assigns."""
-    if statement.result is not None:
-        yield statement.result
-    if statement.expected is not None:
-        yield statement.expected.variable
-
-
 def _stores(statement: nodes.Stmt) -> Iterator[tuple[nodes.Variable, nodes.Expr | None]]:
     """The variables that a statement changes, and what it stores if that is an expression."""
-    if isinstance(statement, nodes.Assign):
-        root = nodes.root_of(statement.place)
-        if isinstance(root, nodes.Local):
-            yield root.variable, statement.value
+    if isinstance(statement, nodes.Declare):
         return
-    if isinstance(statement, nodes.Atomic):
-        root = nodes.root_of(statement.place)
+    value = statement.value if isinstance(statement, nodes.Assign) else None
+    for variable in nodes.results(statement):
+        yield variable, value
+    for place in nodes.changed_places(statement):
+        root = nodes.root_of(place)
         if isinstance(root, nodes.Local):
-            yield root.variable, None
-    elif isinstance(statement, nodes.Call):
-        for argument in statement.args:
-            if isinstance(argument, nodes.Local):
-                yield argument.variable, None
-    for variable in _targets(statement):
-        yield variable, None
+            yield root.variable, value
 
 
 def _from(value: nodes.Expr | None, variables: set[nodes.Variable]) -> bool:

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from vkamp.check.evaluation import LIMIT, TRACKED, Evaluator, Frame, Guards, State
-from vkamp.check.facts import atomic_targets
 from vkamp.check.intervals import Pending, Root, Space, joined
 from vkamp.check.lanes import TRUE, Anything, Lanes, Mask, Number, Truth, arithmetic
 from vkamp.check.uniformity import Uniformity
@@ -118,7 +117,7 @@ class Lockstep(Evaluator):
         for argument in statement.args:
             self.value(argument)
         self.access("atomic", statement.place)
-        for variable in atomic_targets(statement):
+        for variable in nodes.definitions(statement):
             self.state.env[variable.name] = None
         self.path = outer
 

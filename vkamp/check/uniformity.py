@@ -23,6 +23,7 @@ from vkamp.check.state import Frame, Group, Loop, Parts, SharedStore, State, Sum
 from vkamp.check.values import Values, part_key, parts_of, place_parts
 from vkamp.errors import CompileError, Note, Span, UnsupportedFeatureError, diagnostic
 from vkamp.ir import nodes
+from vkamp.ir.flow import changed_parameters
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.types import Array
 from vkamp.ir.uses import uses_subgroups
@@ -684,22 +685,8 @@ def _culprit(diversion: Diversion) -> Reason:
 
 def _written_arrays(kernel: nodes.Kernel) -> dict[str, tuple[int, ...]]:
     """Per device function, the positions of the array parameters that it or its callees may write."""
-    found: dict[str, tuple[int, ...]] = {}
-    for function in kernel.functions:
-        names: set[str] = set()
-        for statement in nodes.walk_statements(function.body):
-            if isinstance(statement, (nodes.Assign, nodes.Atomic)):
-                root = nodes.root_of(statement.place)
-                if isinstance(root, nodes.Local):
-                    names.add(root.variable.name)
-            elif isinstance(statement, nodes.Call):
-                names |= {_variable_of(statement.args[p]).name for p in found[statement.function]}
-        found[function.name] = tuple(
-            position
-            for position, parameter in enumerate(function.params)
-            if parameter.name in names and isinstance(parameter.type, Array)
-        )
-    return found
+    changed = changed_parameters(kernel)
+    return {f.name: tuple(n for n, p in enumerate(f.params) if p.name in changed[f.name]) for f in kernel.functions}
 
 
 def _runs(statement: nodes.For) -> bool:

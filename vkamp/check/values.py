@@ -198,7 +198,7 @@ def _changed_memory(kernel: nodes.Kernel) -> dict[int, _Store]:
 def _stores(kernel: nodes.Kernel) -> Iterator[tuple[str, Span]]:
     for function in (kernel.body, *kernel.functions):
         for statement in nodes.walk_statements(function.body):
-            if isinstance(statement, (nodes.Assign, nodes.Atomic)):
-                root = nodes.root_of(statement.place)
+            for place in nodes.changed_places(statement):
+                root = nodes.root_of(place)
                 if isinstance(root, nodes.BufferElement):
                     yield root.buffer, statement.span

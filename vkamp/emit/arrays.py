@@ -12,7 +12,6 @@ import dataclasses
 from dataclasses import dataclass
 
 from vkamp.ir.nodes import (
-    Assign,
     Block,
     Call,
     Function,
@@ -21,12 +20,9 @@ from vkamp.ir.nodes import (
     Node,
     Variable,
     map_block,
-    root_of,
-    walk_statements,
 )
-from vkamp.ir.types import Array
 
-__all__ = ["bind_arrays", "written_arrays"]
+__all__ = ["bind_arrays"]
 
 #: For each parameter: the variable that stands in its place, or ``None``.
 _Binding = tuple[Variable | None, ...]
@@ -99,22 +95,3 @@ def bind_arrays(kernel: Kernel) -> Kernel:
     binder = _Binder(kernel, {}, [])
     body = dataclasses.replace(kernel.body, body=binder.block(kernel.body.body))
     return dataclasses.replace(kernel, body=body, functions=tuple(binder.functions))
-
-
-def written_arrays(kernel: Kernel) -> dict[str, frozenset[str]]:
-    """Per function, the array parameters that it or its callees write."""
-    table: dict[str, frozenset[str]] = {}
-    for function in kernel.functions:
-        written: set[str] = set()
-        for statement in walk_statements(function.body):
-            if isinstance(statement, Assign):
-                root = root_of(statement.place)
-                written |= {root.variable.name} if isinstance(root, Local) else set()
-            elif isinstance(statement, Call):
-                params = kernel.function(statement.function).params
-                for param, arg in zip(params, statement.args, strict=True):
-                    if isinstance(arg, Local) and param.name in table[statement.function]:
-                        written.add(arg.variable.name)
-        arrays = {p.name for p in function.params if isinstance(p.type, Array)}
-        table[function.name] = frozenset(arrays & written)
-    return table

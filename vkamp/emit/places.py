@@ -7,9 +7,9 @@ bits, in a container through the same memory declared as uints, in a tile_static
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from vkamp.ir.access import own_nodes
+from vkamp.ir.flow import uses
 from vkamp.ir.nodes import (
     ArrayElement,
     Assign,
@@ -23,7 +23,6 @@ from vkamp.ir.nodes import (
     Expr,
     FieldOf,
     Function,
-    If,
     Kernel,
     Load,
     Local,
@@ -33,7 +32,7 @@ from vkamp.ir.nodes import (
     Stmt,
     Variable,
     ViewElement,
-    blocks,
+    map_blocks,
     root_of,
     transform,
     walk_statements,
@@ -177,29 +176,14 @@ def _bits_place(place: Place) -> Place:
 
 def _read(block: Block) -> set[str]:
     """The variables whose values are used."""
-    names: set[str] = set()
-    for statement in walk_statements(block):
-        used = [n.variable.name for n in own_nodes(statement) if isinstance(n, Local)]
-        if isinstance(statement, Assign) and isinstance(statement.place, Local):
-            used.remove(statement.place.variable.name)
-        names.update(used)
-    return names
+    return {name for statement in walk_statements(block) for name in uses(statement)}
 
 
 def _without(block: Block, unused: set[str]) -> Block:
     """The block without the assignments to some variables."""
-    out: list[Stmt] = []
-    for statement in block:
-        if isinstance(statement, Assign) and isinstance(statement.place, Local):
-            if statement.place.variable.name in unused:
-                continue
-        elif blocks(statement):
-            statement = _with_blocks(statement, lambda inner: _without(inner, unused))
-        out.append(statement)
-    return tuple(out)
+    kept = (s for s in block if not (isinstance(s, Assign) and _is_unused(s.place, unused)))
+    return tuple(map_blocks(statement, lambda inner: _without(inner, unused)) for statement in kept)
 
 
-def _with_blocks(statement: Stmt, change: Callable[[Block], Block]) -> Stmt:
-    if isinstance(statement, If):
-        return dataclasses.replace(statement, then=change(statement.then), orelse=change(statement.orelse))
-    return dataclasses.replace(statement, body=change(blocks(statement)[0]))  # type: ignore[call-arg]
+def _is_unused(place: Place, unused: set[str]) -> bool:
+    return isinstance(place, Local) and place.variable.name in unused

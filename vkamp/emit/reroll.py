@@ -15,19 +15,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from vkamp.errors import Copy, Span
+from vkamp.ir.flow import mentioned
 from vkamp.ir.neutral import NEUTRAL_LEFT, NEUTRAL_RIGHT
 from vkamp.ir.nodes import (
-    Atomic,
     Binary,
     Block,
     Call,
     Cast,
     Const,
-    Declare,
     Expr,
     For,
     Function,
-    If,
     Kernel,
     Load,
     Local,
@@ -37,6 +35,7 @@ from vkamp.ir.nodes import (
     Variable,
     While,
     blocks,
+    map_blocks,
     walk,
     walk_statements,
 )
@@ -132,21 +131,12 @@ class _Rerolling:
     def uses(self) -> Counter[str]:
         """How often the function names each variable."""
         if self._uses is None:
-            self._uses = Counter(v.name for v in _variables(self.source.body))
+            self._uses = Counter(v.name for v in _mentioned(self.source.body))
         return self._uses
 
     def block(self, block: Block) -> Block:
         """A block with its loops, and those of the blocks in it."""
-        return tuple(self.rolled([self.nested(s) for s in block], 0))
-
-    def nested(self, statement: Stmt) -> Stmt:
-        if isinstance(statement, If):
-            then, orelse = self.block(statement.then), self.block(statement.orelse)
-            if then is not statement.then or orelse is not statement.orelse:
-                return dataclasses.replace(statement, then=then, orelse=orelse)
-        elif isinstance(statement, (For, While)):
-            return dataclasses.replace(statement, body=self.block(statement.body))
-        return statement
+        return tuple(self.rolled([map_blocks(s, self.block) for s in block], 0))
 
     def rolled(self, statements: Sequence[Stmt], depth: int) -> list[Stmt]:
         """Statements with loops for the copies of loops ``depth`` deep in others."""
@@ -210,7 +200,7 @@ class _Rerolling:
     def counter(self, name: str, bodies: list[list[Stmt]]) -> Variable:
         """The loop's variable: one for all loops of that name that do not lie in each other."""
         known = self.counters.get(name)
-        if known is not None and all(v != known for body in bodies for v in _variables(body)):
+        if known is not None and all(v != known for body in bodies for v in _mentioned(body)):
             return known
         names = (name if n == 1 else f"{name}_{n}" for n in itertools.count(1))
         free = next(n for n in names if n not in self.variables)
@@ -240,17 +230,10 @@ def _runs(statements: Sequence[Stmt], depth: int) -> Iterator[Stmt | _Run]:
         yield run
 
 
-def _variables(statements: Sequence[Stmt]) -> Iterator[Variable]:
+def _mentioned(statements: Sequence[Stmt]) -> Iterator[Variable]:
     """Every mention of a variable."""
-    for outer in statements:
-        for statement in walk_statements((outer,)):
-            if isinstance(statement, (Declare, For)):
-                yield statement.variable
-            elif isinstance(statement, Call):
-                yield from (v for v in statement.results if v is not None)
-            elif isinstance(statement, Atomic) and statement.result is not None:
-                yield statement.result
-        yield from (node.variable for node in walk(outer) if isinstance(node, Local))
+    for statement in walk_statements(tuple(statements)):
+        yield from mentioned(statement)
 
 
 class _Merging:
@@ -347,7 +330,7 @@ class _Merging:
             return False
         uses = self.owner.uses()
         for variable, body in zip(variables, self.bodies, strict=True):
-            if sum(v.name == variable.name for v in _variables(body)) != uses[variable.name]:
+            if sum(v.name == variable.name for v in _mentioned(body)) != uses[variable.name]:
                 return False
         return True
 

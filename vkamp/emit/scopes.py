@@ -10,25 +10,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from vkamp.ir.access import own_nodes
-from vkamp.ir.flow import exposed
+from vkamp.ir.flow import assigned, exposed
 from vkamp.ir.nodes import (
     Assign,
-    Atomic,
     Block,
     Call,
-    Declare,
     For,
     Function,
     Local,
-    Node,
     Stmt,
-    Subgroup,
     Variable,
     blocks,
-    root_of,
+    results,
 )
 
-__all__ = ["BODY_START", "Plan", "Position", "assigned_in", "plan"]
+__all__ = ["BODY_START", "Plan", "Position", "plan"]
 
 Path = tuple[tuple[int, int], ...]
 Position = tuple[Path, int]
@@ -71,36 +67,6 @@ class _Uses:
             self.uses.setdefault(variable.name, []).append(_Use(position, defines))
 
 
-def results_of(statement: Stmt) -> tuple[Variable | None, ...]:
-    """The variables that a call, an atomic or a subgroup function assigns."""
-    if isinstance(statement, Call):
-        return statement.results
-    return (statement.result,) if isinstance(statement, (Atomic, Subgroup)) else ()
-
-
-def assigned_in(block: Block) -> set[str]:
-    """The variables that a block assigns, wholly or in part, arrays passed to functions among them."""
-    names = set()
-    for statement, _ in _positions(block, ()):
-        if isinstance(statement, For):
-            names.add(statement.variable.name)
-        names |= {v.name for v in results_of(statement) if v is not None}
-        names |= {place.variable.name for place in _targets(statement)}
-    return names
-
-
-def _targets(statement: Stmt) -> Iterator[Local]:
-    """The variables that a statement changes through a place."""
-    places: list[Node | None] = []
-    if isinstance(statement, Assign):
-        places = [root_of(statement.place)]
-    elif isinstance(statement, Atomic):
-        places = [root_of(statement.place), statement.expected]
-    elif isinstance(statement, Call):
-        places = list(statement.args)
-    yield from (place for place in places if isinstance(place, Local))
-
-
 def _positions(block: Block, path: Path) -> Iterator[tuple[Stmt, Position]]:
     for index, statement in enumerate(block):
         yield statement, (path, index)
@@ -112,23 +78,17 @@ def _collect(function: Function) -> _Uses:
     table = _Uses()
     for statement, position in _positions(function.body, ()):
         target = _defined(statement)
-        reads: list[Variable] = []
-        for node in own_nodes(statement):
-            if isinstance(node, Local):
-                reads.append(node.variable)
-        if target is not None and isinstance(statement, Assign):
+        operands = [node.variable for node in own_nodes(statement) if isinstance(node, Local)]
+        if isinstance(statement, Assign) and isinstance(statement.place, Local):
             # The place itself comes first; what follows is read before it is assigned.
-            reads = reads[1:]
-        for variable in reads:
+            operands = operands[1:]
+        own = () if isinstance(statement, For) else results(statement)
+        for variable in (*operands, *(v for v in own if v != target)):
             table.add(variable, position, defines=False)
-        for result in results_of(statement):
-            if result is not None and result != target:
-                table.add(result, position, defines=False)
         if target is not None:
             table.add(target, position, defines=True)
-        if isinstance(statement, Declare):
-            table.add(statement.variable, position, defines=True)
         if isinstance(statement, For):
+            # Its variable is assigned in its body.
             table.loops.setdefault(statement.variable.name, []).append(position)
     return table
 
@@ -137,8 +97,9 @@ def _defined(statement: Stmt) -> Variable | None:
     """The variable that a statement assigns as a whole and could declare in the same line."""
     if isinstance(statement, Assign) and isinstance(statement.place, Local):
         return statement.place.variable
-    results = results_of(statement)
-    return results[0] if len(results) == 1 else None
+    if isinstance(statement, For) or (isinstance(statement, Call) and len(statement.results) != 1):
+        return None
+    return next(iter(results(statement)), None)
 
 
 def _is_inside(position: Position, loop: Position) -> bool:
@@ -155,7 +116,7 @@ def _own_loops(name: str, table: _Uses, loops: dict[Position, For]) -> bool:
     return all(
         not use.defines and any(_is_inside(use.position, loop) for loop in positions)
         for use in table.uses.get(name, ())
-    ) and not any(name in assigned_in(loops[p].body) for p in positions)
+    ) and not any(name in assigned(loops[p].body) for p in positions)
 
 
 def plan(function: Function) -> Plan:

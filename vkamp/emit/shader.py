@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from vkamp.artifacts import Binding, PushWord, Shader, Target
-from vkamp.emit.arrays import bind_arrays, written_arrays
+from vkamp.emit.arrays import bind_arrays
 from vkamp.emit.expressions import Globals, memory_name
 from vkamp.emit.helpers import GLSL_TYPES, HELPER_NAMES
 from vkamp.emit.layout import Block, storage_blocks, struct_members, structs_of
@@ -24,6 +24,7 @@ from vkamp.errors import Span, diagnostic
 from vkamp.ir.access import access, typed_access
 from vkamp.ir.builtins import ATOMICS
 from vkamp.ir.containers import Access
+from vkamp.ir.flow import changed_parameters
 from vkamp.ir.nodes import Atomic, Barrier, Breakpoint, For, Kernel, Print, Subgroup, walk_statements
 from vkamp.ir.subgroups import OPERATIONS, SUBGROUPS, Operation
 from vkamp.ir.types import FLOAT16, FLOAT64, INT64, UINT32, UINT64, Scalar, Struct, Type, Vector, scalars_in
@@ -157,7 +158,7 @@ class _Shader:
         )
 
     def _functions(self) -> list[Line]:
-        written = written_arrays(self.kernel)
+        written = changed_parameters(self.kernel)
         lines = []
         for function in (*self.kernel.functions, self.kernel.body):
             arrays = written.get(function.name, frozenset())

@@ -25,9 +25,7 @@ from vkamp.ir.nodes import (
     Construct,
     Expr,
     FieldOf,
-    For,
     Function,
-    If,
     Kernel,
     Load,
     Local,
@@ -38,7 +36,7 @@ from vkamp.ir.nodes import (
     Stmt,
     Swizzle,
     Variable,
-    While,
+    map_blocks,
     root_of,
     transform,
     walk,
@@ -88,11 +86,7 @@ class _Splitting:
 
     def statement(self, statement: Stmt) -> list[Stmt]:
         """What stands for a statement."""
-        if isinstance(statement, If):
-            then, orelse = self.block(statement.then), self.block(statement.orelse)
-            statement = dataclasses.replace(statement, then=then, orelse=orelse)
-        elif isinstance(statement, (For, While)):
-            statement = dataclasses.replace(statement, body=self.block(statement.body))
+        statement = map_blocks(statement, self.block)
         if isinstance(statement, Assign):
             if self.forms.splits(statement.place.type):
                 return self.copied(statement)

@@ -11,13 +11,14 @@ from vkamp.emit.expressions import Expressions, Globals, has_float_arithmetic, i
 from vkamp.emit.helpers import GLSL_TYPES
 from vkamp.emit.names import Namer
 from vkamp.emit.places import is_float_atomic
-from vkamp.emit.scopes import BODY_START, Plan, Position, assigned_in, plan
+from vkamp.emit.scopes import BODY_START, Plan, Position, plan
 from vkamp.emit.small import Forms
 from vkamp.emit.threads import thread_lines
 from vkamp.errors import Span, UnsupportedFeatureError
 from vkamp.ir.access import memory_type, own_nodes
 from vkamp.ir.builtins import ATOMICS, AtomicRow
 from vkamp.ir.fences import Fence
+from vkamp.ir.flow import assigned, mentioned
 from vkamp.ir.nodes import (
     ArrayElement,
     Assert,
@@ -154,14 +155,7 @@ class _FunctionPrinter:
         """Parameters first, then what the body names, in its order."""
         found = {p.name: p for p in self.function.params}
         for statement in walk_statements(self.function.body):
-            own = [n.variable for n in own_nodes(statement) if isinstance(n, Local)]
-            if isinstance(statement, (Declare, For)):
-                own.append(statement.variable)
-            elif isinstance(statement, Call):
-                own += [v for v in statement.results if v is not None]
-            elif isinstance(statement, (Atomic, Subgroup)) and statement.result is not None:
-                own.append(statement.result)
-            for variable in own:
+            for variable in mentioned(statement):
                 if variable.storage not in ("tile_static", "thread"):
                     found.setdefault(variable.name, variable)
         return list(found.values())
@@ -421,7 +415,7 @@ class _FunctionPrinter:
         step = _constant(statement.step)
         if step == 0:
             return
-        changed = assigned_in((statement,))
+        changed = assigned((statement,))
         name = self.local_names[statement.variable.name]
         own = position in self.plan.headers
         counter = name if own else self.names.give(f"{name}_counter")

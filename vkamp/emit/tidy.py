@@ -24,7 +24,6 @@ from vkamp.ir.nodes import (
     Expr,
     For,
     Function,
-    If,
     Kernel,
     Load,
     Local,
@@ -37,6 +36,9 @@ from vkamp.ir.nodes import (
     ThreadIndex,
     Variable,
     While,
+    map_blocks,
+    map_variables,
+    results,
     root_of,
     transform,
     walk,
@@ -103,12 +105,12 @@ def _block(block: Block, uses: Counter[str], pure: frozenset[str] | None) -> Blo
     block = _with_values(block, uses, pure)
     index = 0
     while index < len(block):
-        statement = _nested(block[index], uses, pure)
+        statement = map_blocks(block[index], lambda inner: _block(inner, uses, pure))
         index += 1
         if isinstance(statement, (Call, Atomic, Subgroup)):
             targets = _copies(statement, block[index:], uses)
             index += len(targets)
-            statement = _redirected(statement, targets)
+            statement = map_variables(statement, lambda v: targets.get(v.name, v))  # noqa: B023
         out.append(statement)
     return tuple(out)
 
@@ -178,22 +180,9 @@ def _with_value(statement: Stmt, variable: Variable, value: Expr) -> Stmt:
     return changed
 
 
-def _nested(statement: Stmt, uses: Counter[str], pure: frozenset[str] | None) -> Stmt:
-    if isinstance(statement, If):
-        then, orelse = (_block(side, uses, pure) for side in (statement.then, statement.orelse))
-        return dataclasses.replace(statement, then=then, orelse=orelse)
-    if isinstance(statement, (For, While)):
-        return dataclasses.replace(statement, body=_block(statement.body, uses, pure))
-    return statement
-
-
-def _results(statement: Call | Atomic | Subgroup) -> tuple[Variable | None, ...]:
-    return statement.results if isinstance(statement, Call) else (statement.result,)
-
-
 def _copies(statement: Call | Atomic | Subgroup, following: Block, uses: Counter[str]) -> dict[str, Variable]:
     """The variables that the statements right after it copy its results to, by the results' names."""
-    results = {r.name for r in _results(statement) if r is not None}
+    own = {r.name for r in results(statement)}
     expected = statement.expected if isinstance(statement, Atomic) else None
     targets: dict[str, Variable] = {}
     for copy in following:
@@ -202,19 +191,9 @@ def _copies(statement: Call | Atomic | Subgroup, following: Block, uses: Counter
         if not (isinstance(copy.value, Load) and isinstance(copy.value.place, Local)):
             break
         source, target = copy.value.place.variable, copy.place.variable
-        if source.name not in results or uses[source.name] != 1 or target.storage == "tile_static":
+        if source.name not in own or uses[source.name] != 1 or target.storage == "tile_static":
             break
         if expected is not None and target == expected.variable:
             break
         targets[source.name] = target
     return targets
-
-
-def _redirected(statement: Call | Atomic | Subgroup, targets: dict[str, Variable]) -> Call | Atomic | Subgroup:
-    if isinstance(statement, Subgroup):
-        return dataclasses.replace(statement, result=targets.get(statement.result.name, statement.result))
-    if isinstance(statement, Atomic):
-        result = statement.result
-        return dataclasses.replace(statement, result=result and targets.get(result.name, result))
-    results = tuple(r and targets.get(r.name, r) for r in statement.results)
-    return dataclasses.replace(statement, results=results)

@@ -7,54 +7,70 @@ from collections.abc import Iterable, Iterator
 from vkamp.ir.access import own_nodes
 from vkamp.ir.nodes import (
     Assign,
-    Atomic,
     Block,
     Break,
     Call,
-    Claim,
     Continue,
-    Declare,
     Expr,
     For,
     If,
+    Kernel,
     Local,
+    Place,
     Return,
     Stmt,
-    Subgroup,
     Variable,
     While,
     blocks,
+    changed_places,
+    definitions,
+    results,
     root_of,
     walk,
     walk_statements,
 )
+from vkamp.ir.types import Array
 
-__all__ = ["assigned", "certain", "exposed", "named", "read", "read_value", "targets"]
-
-
-def _own(variable: Variable | None) -> Iterator[Variable]:
-    if variable is not None and variable.storage != "tile_static":
-        yield variable
+__all__ = [
+    "assigned",
+    "certain",
+    "changed_parameters",
+    "exposed",
+    "mentioned",
+    "named",
+    "read",
+    "read_value",
+    "targets",
+    "uses",
+]
 
 
 def targets(statement: Stmt) -> Iterator[Variable]:
     """The variables of a function that this one statement may change, arrays passed to functions among them."""
-    if isinstance(statement, (For, Claim, Declare)):
-        yield from _own(statement.variable)
-    elif isinstance(statement, Assign):
-        root = root_of(statement.place)
-        yield from _own(root.variable if isinstance(root, Local) else None)
-    elif isinstance(statement, Subgroup):
-        yield from _own(statement.result)
-    elif isinstance(statement, Atomic):
-        yield from _own(statement.result)
-        yield from _own(statement.expected.variable if statement.expected else None)
-    elif isinstance(statement, Call):
-        for result in statement.results:
-            yield from _own(result)
-        for arg in statement.args:
-            if isinstance(arg, Local):
-                yield from _own(arg.variable)
+    for variable in (*results(statement), *map(_variable_of, changed_places(statement))):
+        if variable is not None and variable.storage != "tile_static":
+            yield variable
+
+
+def _variable_of(place: Place) -> Variable | None:
+    """The variable that a place is a part of."""
+    root = root_of(place)
+    return root.variable if isinstance(root, Local) else None
+
+
+def mentioned(statement: Stmt) -> Iterator[Variable]:
+    """Every variable that this one statement names, as often as it does: in its operands, then as a result."""
+    for node in own_nodes(statement):
+        if isinstance(node, Local):
+            yield node.variable
+    yield from results(statement)
+
+
+def uses(statement: Stmt) -> set[str]:
+    """The names of the function's variables whose values a statement uses."""
+    if isinstance(statement, Assign) and isinstance(statement.place, Local):
+        return read_value(statement.value)
+    return read(statement)
 
 
 def assigned(block: Iterable[Stmt]) -> set[str]:
@@ -70,11 +86,8 @@ def read(statement: Stmt) -> set[str]:
 
 def named(block: Iterable[Stmt]) -> set[str]:
     """The names of all variables that statements and their nested blocks read or change."""
-    found = set()
-    for statement in walk_statements(tuple(block)):
-        found |= read(statement)
-        found |= {v.name for v in targets(statement)}
-    return found
+    statements = walk_statements(tuple(block))
+    return {v.name for s in statements for v in mentioned(s) if v.storage != "tile_static"}
 
 
 def exposed(block: Block) -> frozenset[str]:
@@ -93,10 +106,7 @@ def certain(block: Block) -> frozenset[str]:
 def _flow(block: Block, defined: frozenset[str], found: set[str]) -> frozenset[str] | None:
     """The variables that are certainly assigned at the end; ``None`` if that is never reached."""
     for statement in block:
-        reads = read(statement)
-        if isinstance(statement, Assign) and isinstance(statement.place, Local):
-            reads = read_value(statement.value)
-        found |= reads - defined
+        found |= uses(statement) - defined
         if isinstance(statement, If):
             then, orelse = (_flow(side, defined, found) for side in blocks(statement))
             if then is None and orelse is None:
@@ -108,15 +118,29 @@ def _flow(block: Block, defined: frozenset[str], found: set[str]) -> frozenset[s
             _flow(statement.body, defined, found)
         elif isinstance(statement, (Break, Continue, Return)):
             return None
-        elif isinstance(statement, Declare) or (isinstance(statement, Assign) and isinstance(statement.place, Local)):
-            defined |= {v.name for v in targets(statement)}
-        elif isinstance(statement, Call):
-            defined |= {r.name for r in statement.results if r is not None}
-        elif isinstance(statement, (Atomic, Subgroup)) and statement.result is not None:
-            defined |= {statement.result.name}
+        else:
+            defined |= {v.name for v in definitions(statement)}
     return defined
 
 
 def read_value(expr: Expr) -> set[str]:
     """The variables in an expression."""
     return {n.variable.name for n in walk(expr) if isinstance(n, Local) and n.variable.storage != "tile_static"}
+
+
+def changed_parameters(kernel: Kernel) -> dict[str, frozenset[str]]:
+    """Per device function, the array parameters that it or its callees may change."""
+    table: dict[str, frozenset[str]] = {}
+    for function in kernel.functions:
+        arrays = {p.name for p in function.params if isinstance(p.type, Array)}
+        changed: set[str] = set()
+        for statement in walk_statements(function.body):
+            if isinstance(statement, Call):
+                params = kernel.function(statement.function).params
+                passed = zip(params, statement.args, strict=True)
+                places = [a for p, a in passed if p.name in table[statement.function] and isinstance(a, Place)]
+            else:
+                places = list(changed_places(statement))
+            changed |= {v.name for v in map(_variable_of, places) if v is not None}
+        table[function.name] = frozenset(arrays & changed)
+    return table

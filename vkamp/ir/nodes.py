@@ -1,8 +1,10 @@
 """The nodes of the IR: pure expressions, places in memory, statements with effects, structured control flow.
 
 Nodes are frozen; passes build new ones.  A field's annotation says what it is: an :class:`Expr` or :class:`Place` is
-an operand, a tuple of statements (``Block``) a nested block, anything else an attribute; :func:`children` and
-:func:`walk` read that once for all.  Every node has a ``span``.
+an operand, a tuple of statements (``Block``) a nested block, a :class:`Variable` of a statement a result that it
+assigns, anything else an attribute.  A place that a statement may change is marked as ``_CHANGED``.  The functions at
+the end of this module read that once for all: what a statement uses and defines is declared nowhere else.  Every node
+has a ``span``.
 
 Evaluation order: expressions have no effects, except that a :class:`Load` sees the memory of the moment its
 statement runs; the front end puts effects (atomics, calls) into statements of their own, in Python's order.
@@ -11,9 +13,10 @@ statement runs; the front end puts effects (atomics, calls) into statements of t
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from vkamp.errors import Span
 from vkamp.ir.fences import Fence
@@ -71,9 +74,14 @@ __all__ = [
     "ViewElement",
     "While",
     "blocks",
+    "changed_places",
     "children",
+    "definitions",
     "map_block",
+    "map_blocks",
+    "map_variables",
     "place_name",
+    "results",
     "root_of",
     "transform",
     "walk",
@@ -378,6 +386,9 @@ class Stmt(Node):
 
 Block = tuple[Stmt, ...]
 
+#: Marks the field of a statement that holds places which the statement may change.
+_CHANGED = {"changed": True}
+
 
 @dataclass(frozen=True, repr=False)
 class Declare(Stmt):
@@ -390,7 +401,7 @@ class Declare(Stmt):
 class Assign(Stmt):
     """``place = value``; the types are equal.  ``update`` marks an augmented assignment (``place op= ...``)."""
 
-    place: Place
+    place: Place = dataclasses.field(metadata=_CHANGED)
     value: Expr
     update: bool = False
 
@@ -459,10 +470,10 @@ class Atomic(Stmt):
     """
 
     name: str
-    place: Place
+    place: Place = dataclasses.field(metadata=_CHANGED)
     args: tuple[Expr, ...]
     result: Variable | None = None
-    expected: Local | None = None
+    expected: Local | None = dataclasses.field(default=None, metadata=_CHANGED)
 
 
 @dataclass(frozen=True, repr=False)
@@ -470,7 +481,7 @@ class Call(Stmt):
     """A call of a device function: arrays (:class:`Local`) go by reference, all else by value."""
 
     function: str
-    args: tuple[Expr | Place, ...]
+    args: tuple[Expr | Place, ...] = dataclasses.field(metadata=_CHANGED)
     results: tuple[Variable | None, ...] = ()
 
 
@@ -603,24 +614,52 @@ class Kernel:
         return tuple(found.values())
 
 
+_N = TypeVar("_N", bound=Node)
+
+
 # -- traversal -----------------------------------------------------------------------------------------------------
 
 
-#: What the annotation of a field that holds nodes names.
-_HOLDERS = ("Expr", "Place", "Block", "Local")
+#: The words in the annotations of fields that hold nodes, blocks among them, and of those that hold variables.
+_NODES, _BLOCK, _VARIABLES = {"Expr", "Place", "Local"}, {"Block"}, {"Variable"}
 
 
-class _Operands(dict[type[Node], tuple[tuple[str, bool], ...]]):
-    """The fields of each class that hold nodes, the last first, each with whether it holds any number of them."""
+@dataclass(frozen=True)
+class _Fields:
+    """The fields of a class of nodes by what they hold; those with a bool say whether they hold any number of it.
 
-    def __missing__(self, cls: type[Node]) -> tuple[tuple[str, bool], ...]:
-        fields = [f for f in dataclasses.fields(cls) if any(name in str(f.type) for name in _HOLDERS)]
-        found = tuple((f.name, str(f.type) == "Block" or str(f.type).startswith("tuple")) for f in reversed(fields))
+    ``operands`` are all that hold nodes, blocks among them, the last first; ``variables`` those that hold variables;
+    ``changed`` those with places that the statement may change.
+    """
+
+    operands: tuple[tuple[str, bool], ...]
+    blocks: tuple[str, ...]
+    variables: tuple[tuple[str, bool], ...]
+    changed: tuple[tuple[str, bool], ...]
+
+
+class _FieldsOf(dict[type[Node], _Fields]):
+    """The fields of each class, found when they are first asked for."""
+
+    def __missing__(self, cls: type[Node]) -> _Fields:
+        fields = dataclasses.fields(cls)
+        words = {f.name: set(re.findall(r"\w+", str(f.type))) for f in fields}
+
+        def holding(kinds: set[str]) -> list[tuple[str, bool]]:
+            return [(f.name, bool(words[f.name] & {"Block", "tuple"})) for f in fields if words[f.name] & kinds]
+
+        operands = holding(_NODES | _BLOCK)
+        found = _Fields(
+            operands=tuple(reversed(operands)),
+            blocks=tuple(name for name, _ in holding(_BLOCK)),
+            variables=tuple(holding(_VARIABLES)),
+            changed=tuple(entry for entry in operands if cls.__dataclass_fields__[entry[0]].metadata.get("changed")),
+        )
         self[cls] = found
         return found
 
 
-_OPERANDS = _Operands()
+_FIELDS = _FieldsOf()
 
 
 def children(node: Node) -> list[Node]:
@@ -633,7 +672,7 @@ def children(node: Node) -> list[Node]:
 
 def _push(node: Node, left: list[Node]) -> None:
     """Adds the children of a node, the last first."""
-    for name, several in _OPERANDS[type(node)]:
+    for name, several in _FIELDS[type(node)].operands:
         value = getattr(node, name)
         if several:
             left.extend(value[::-1])
@@ -652,11 +691,12 @@ def walk(*nodes: Node) -> Iterator[Node]:
 
 def blocks(statement: Stmt) -> tuple[Block, ...]:
     """The nested blocks of a statement."""
-    if isinstance(statement, If):
-        return statement.then, statement.orelse
-    if isinstance(statement, (For, While)):
-        return (statement.body,)
-    return ()
+    return tuple(getattr(statement, name) for name in _FIELDS[type(statement)].blocks)
+
+
+def map_blocks(statement: Stmt, change: Callable[[Block], Block]) -> Stmt:
+    """The statement with ``change`` applied to each of its nested blocks; itself if that changes none."""
+    return _updated(statement, {name: change(getattr(statement, name)) for name in _FIELDS[type(statement)].blocks})
 
 
 def walk_statements(block: Block) -> Iterator[Stmt]:
@@ -675,9 +715,19 @@ def root_of(place: Place) -> Local | BufferElement:
     return place
 
 
+def _updated(node: _N, updates: dict[str, object]) -> _N:
+    """The node with other values of some fields; itself if they are the values that it has."""
+    if all(getattr(node, name) is value for name, value in updates.items()):
+        return node
+    # As dataclasses.replace does, in a quarter of its time: nodes have no fields but those they are made with.
+    copied = object.__new__(type(node))
+    copied.__dict__.update(node.__dict__, **updates)
+    return copied
+
+
 def transform(node: Node, change: Callable[[Node], Node]) -> Node:
     """A copy with ``change`` applied to every node, children first; unchanged parts are shared."""
-    operands = _OPERANDS[type(node)]
+    operands = _FIELDS[type(node)].operands
     if not operands:
         return change(node)
     updates: dict[str, object] = {}
@@ -691,12 +741,7 @@ def transform(node: Node, change: Callable[[Node], Node]) -> Node:
             one = transform(value, change)
             if one is not value:
                 updates[name] = one
-    if updates:
-        # As dataclasses.replace does, in a quarter of its time: nodes have no fields but those they are made with.
-        copied: Node = object.__new__(type(node))
-        copied.__dict__.update(node.__dict__, **updates)
-        node = copied
-    return change(node)
+    return change(_updated(node, updates))
 
 
 def map_block(block: Block, change: Callable[[Node], Node]) -> Block:
@@ -707,6 +752,52 @@ def map_block(block: Block, change: Callable[[Node], Node]) -> Block:
         assert isinstance(new, Stmt)
         out.append(new)
     return tuple(out)
+
+
+# -- what statements define ----------------------------------------------------------------------------------------
+
+
+def results(statement: Stmt) -> tuple[Variable, ...]:
+    """The variables that a statement assigns by itself, not through a place: a call's results, a loop's variable.
+
+    A declaration counts: the array's contents are new.
+    """
+    return tuple(v for v in _held(statement, _FIELDS[type(statement)].variables) if v is not None)
+
+
+def changed_places(statement: Stmt) -> tuple[Place, ...]:
+    """The places that a statement may change, arrays that it passes to a function among them."""
+    return tuple(p for p in _held(statement, _FIELDS[type(statement)].changed) if isinstance(p, Place))
+
+
+def definitions(statement: Stmt) -> tuple[Variable, ...]:
+    """The variables that a statement gives a new value as a whole: its results, and the places that are variables."""
+    places = changed_places(statement)
+    whole = (p.variable for p in places if isinstance(p, Local) and not isinstance(p.variable.type, Array))
+    return (*results(statement), *whole)
+
+
+def map_variables(node: _N, change: Callable[[Variable], Variable]) -> _N:
+    """The node with ``change`` applied to the variables that it names itself: a statement's results, a local's."""
+    updates: dict[str, object] = {}
+    for name, several in _FIELDS[type(node)].variables:
+        value = getattr(node, name)
+        if several:
+            new = tuple(v and change(v) for v in value)
+            updates[name] = value if all(a is b for a, b in zip(new, value, strict=True)) else new
+        elif value is not None:
+            updates[name] = change(value)
+    return _updated(node, updates)
+
+
+def _held(node: Node, fields: tuple[tuple[str, bool], ...]) -> Iterator[Any]:
+    """What some fields of a node hold, in their order."""
+    for name, several in fields:
+        value = getattr(node, name)
+        if several:
+            yield from value
+        else:
+            yield value
 
 
 def place_name(place: Place) -> str:

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vkamp.ir.access import own_nodes
+from vkamp.ir.flow import targets
 from vkamp.ir.nodes import (
     Assign,
-    Atomic,
     Binary,
     BufferExtent,
     Builtin,
-    Call,
     Cast,
     Claim,
     Const,
@@ -25,7 +23,7 @@ from vkamp.ir.nodes import (
     Load,
     Local,
     Select,
-    Subgroup,
+    Stmt,
     SubgroupIndex,
     ThreadIndex,
     Unary,
@@ -61,6 +59,15 @@ def _corners(a: Interval, b: Interval, operation: Callable[[int, int], int]) -> 
     return min(values), max(values)
 
 
+def _given(statement: Stmt) -> Expr | For | None:
+    """What gives the whole variable that a statement changes its value; ``None`` where that is not known."""
+    if isinstance(statement, For):
+        return statement
+    if isinstance(statement, Claim) or (isinstance(statement, Assign) and isinstance(statement.place, Local)):
+        return statement.value
+    return None
+
+
 class Ranges:
     """Intervals of the expressions of one function of a kernel with tiles of ``tile`` (``None``: untiled).
 
@@ -81,26 +88,10 @@ class Ranges:
         self._known: dict[str, Interval] = {}
         self._pending: set[str] = set()
         for statement in walk_statements(function.body):
-            if isinstance(statement, For):
-                self._values.setdefault(statement.variable.name, []).append(statement)
-            elif isinstance(statement, Assign) and isinstance(statement.place, Local):
-                self._values.setdefault(statement.place.variable.name, []).append(statement.value)
-            elif isinstance(statement, Claim):
-                self._values.setdefault(statement.variable.name, []).append(statement.value)
-            elif isinstance(statement, Call):
-                self._unknown(*(r.name for r in statement.results if r is not None))
-            elif isinstance(statement, Subgroup):
-                self._unknown(statement.result.name)
-            elif isinstance(statement, Atomic):
-                self._unknown(
-                    *(n.variable.name for n in own_nodes(statement) if isinstance(n, Local)),
-                    *([statement.result.name] if statement.result else []),
-                )
-        self._unknown(*(p.name for p in function.params))
-
-    def _unknown(self, *names: str) -> None:
-        for name in names:
-            self._values.setdefault(name, []).append(None)
+            for variable in targets(statement):
+                self._values.setdefault(variable.name, []).append(_given(statement))
+        for param in function.params:
+            self._values.setdefault(param.name, []).append(None)
 
     def of(self, expr: Expr) -> Interval:
         """The interval of an integer or bool expression."""

@@ -17,7 +17,6 @@ from vkamp.ir.nodes import (
     Compare,
     Const,
     Expr,
-    For,
     If,
     Load,
     Local,
@@ -26,7 +25,7 @@ from vkamp.ir.nodes import (
     ScalarValue,
     Stmt,
     ThreadIndex,
-    While,
+    map_blocks,
     walk,
     walk_statements,
 )
@@ -280,11 +279,6 @@ def flattened(block: Block) -> Block:
     for statement in block:
         if isinstance(statement, If) and isinstance(statement.condition, Const):
             out += flattened(statement.then if statement.condition.value else statement.orelse)
-        elif isinstance(statement, If):
-            then, orelse = flattened(statement.then), flattened(statement.orelse)
-            out.append(dataclasses.replace(statement, then=then, orelse=orelse))
-        elif isinstance(statement, (For, While)):
-            out.append(dataclasses.replace(statement, body=flattened(statement.body)))
         else:
-            out.append(statement)
+            out.append(map_blocks(statement, flattened))
     return tuple(out)

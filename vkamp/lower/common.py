@@ -16,7 +16,6 @@ from vkamp.ir.containers import Access
 from vkamp.ir.flow import assigned, targets
 from vkamp.ir.nodes import (
     Assign,
-    Atomic,
     Barrier,
     Binary,
     Block,
@@ -42,6 +41,7 @@ from vkamp.ir.nodes import (
     ThreadIndex,
     Unary,
     Variable,
+    changed_places,
     children,
     root_of,
     transform,
@@ -246,9 +246,8 @@ class _Versions:
 def _changed_memory(statement: Stmt) -> set[_Key]:
     found: set[_Key] = set()
     for inner in walk_statements((statement,)):
-        if isinstance(inner, (Assign, Atomic)) and is_memory(inner.place):
-            found.add(_root_key(inner.place))
-        elif isinstance(inner, (Barrier, Call)):
+        found |= {_root_key(place) for place in changed_places(inner) if is_memory(place)}
+        if isinstance(inner, (Barrier, Call)):
             found.add(_EVERYTHING)
     return found
 

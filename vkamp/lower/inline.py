@@ -17,7 +17,6 @@ from vkamp.ir.nodes import (
     Call,
     Const,
     Expr,
-    For,
     Function,
     If,
     Kernel,
@@ -28,9 +27,9 @@ from vkamp.ir.nodes import (
     Stmt,
     ThreadIndex,
     Variable,
-    While,
     blocks,
     map_block,
+    map_blocks,
     walk_statements,
 )
 from vkamp.ir.types import INT32
@@ -75,13 +74,8 @@ class _Inliner:
         for statement in block:
             if isinstance(statement, Call) and statement.function in self.waiting:
                 out += self.call(statement)
-            elif isinstance(statement, If):
-                then, orelse = self.block(statement.then), self.block(statement.orelse)
-                out.append(dataclasses.replace(statement, then=then, orelse=orelse))
-            elif isinstance(statement, (For, While)):
-                out.append(dataclasses.replace(statement, body=self.block(statement.body)))
             else:
-                out.append(statement)
+                out.append(map_blocks(statement, self.block))
         return tuple(out)
 
     def call(self, call: Call) -> Block:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from vkamp.ir.access import own_nodes
-from vkamp.ir.flow import assigned, exposed
+from vkamp.ir.flow import assigned, exposed, mentioned
 from vkamp.ir.nodes import (
     ArrayElement,
     Assign,
@@ -390,21 +390,12 @@ class _Jammer:
             return {}
         own = self.own[number]
         for inner in walk_statements((statement,)):
-            for variable in _named(inner):
+            for variable in mentioned(inner):
                 if variable.name in self.varying and variable.name not in own:
                     name = self.names.give(f"{variable.name}_{number}")
                     own[variable.name] = dataclasses.replace(variable, name=name)
                     self.variables.append(own[variable.name])
         return {name: variable for name, variable in own.items() if name in self.varying}
-
-
-def _named(statement: Stmt) -> Iterator[Variable]:
-    for node in own_nodes(statement):
-        if isinstance(node, Local) and node.variable.storage != "tile_static":
-            yield node.variable
-    variable = getattr(statement, "variable", None)
-    if variable is not None:
-        yield variable
 
 
 def _used_outside(block: Block, loop: For) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from vkamp.errors import Span
 from vkamp.ir.fences import LANE_FENCES
-from vkamp.ir.flow import assigned, certain, exposed, named, read, read_value
+from vkamp.ir.flow import assigned, certain, exposed, named, uses
 from vkamp.ir.nodes import (
     ArrayElement,
     Assign,
@@ -42,8 +42,8 @@ from vkamp.ir.nodes import (
     ThreadIndex,
     Variable,
     While,
-    blocks,
     map_block,
+    map_blocks,
     walk,
     walk_statements,
 )
@@ -363,7 +363,7 @@ class _Lowering:
     def without_unused(self, block: Block) -> Block:
         """The phase without assignments that only others needed, which compute the value again."""
         while True:
-            used = {name for s in walk_statements(block) for name in _reads(s)}
+            used = {name for s in walk_statements(block) for name in uses(s)}
             smaller = filtered(block, lambda s: not self.is_unused(s, used))  # noqa: B023
             if smaller == block:
                 return block
@@ -415,15 +415,10 @@ class _Lowering:
         """Kept arrays as arguments of functions: copied out before the call, and back behind it."""
         out: list[Stmt] = []
         for statement in block:
-            if isinstance(statement, If):
-                then, orelse = (self.with_copies(side, slot) for side in blocks(statement))
-                statement = dataclasses.replace(statement, then=then, orelse=orelse)
-            elif isinstance(statement, (For, While)):
-                statement = dataclasses.replace(statement, body=self.with_copies(statement.body, slot))
-            elif isinstance(statement, Call):
+            if isinstance(statement, Call):
                 out += self.copied(statement, slot)
-                continue
-            out.append(statement)
+            else:
+                out.append(map_blocks(statement, lambda inner: self.with_copies(inner, slot)))
         return tuple(out)
 
     def copied(self, call: Call, slot: list[Expr]) -> list[Stmt]:
@@ -501,13 +496,6 @@ class _Lowering:
         return _turns(block, flag, 0)
 
 
-def _reads(statement: Stmt) -> set[str]:
-    """The variables whose values a statement uses."""
-    if isinstance(statement, Assign) and isinstance(statement.place, Local):
-        return read_value(statement.value)
-    return read(statement)
-
-
 def _unsaid(span: Span) -> Span:
     """A place near ``span`` that is no line of the program's: what stands there is of the lowering alone."""
     return dataclasses.replace(span, line=0, column=0, end_line=0, end_column=0)
@@ -532,14 +520,11 @@ def _turns(block: Block, flag: Variable | None, depth: int) -> Block:
                 assert flag is not None
                 out.append(Assign(statement.span, _place(flag, statement.span), Const(statement.span, BOOL, True)))
                 out.append(Break(statement.span))
-        elif isinstance(statement, If):
-            then, orelse = (_turns(side, flag, depth) for side in blocks(statement))
-            out.append(dataclasses.replace(statement, then=then, orelse=orelse))
         elif isinstance(statement, (For, While)) and _returns(statement.body):
             assert flag is not None
             out.append(dataclasses.replace(statement, body=_turns(statement.body, flag, depth + 1)))
             leave: Stmt = Continue(statement.span) if depth == 0 else Break(statement.span)
             out.append(If(statement.span, value_of(flag, statement), (leave,), ()))
         else:
-            out.append(statement)
+            out.append(map_blocks(statement, lambda inner: _turns(inner, flag, depth)))
     return tuple(out)

@@ -28,6 +28,7 @@ from vkamp.ir.nodes import (
     Stmt,
     While,
     blocks,
+    map_blocks,
 )
 from vkamp.lower.errors import KeepsThreads
 from vkamp.lower.inline import is_wait
@@ -245,9 +246,4 @@ def _plain(statement: Stmt) -> Stmt:
     if isinstance(statement, Claim):
         place = Local(statement.span, statement.variable.type, statement.variable)
         return Assign(statement.span, place, statement.value)
-    if isinstance(statement, If):
-        then, orelse = (tuple(map(_plain, side)) for side in blocks(statement))
-        return dataclasses.replace(statement, then=then, orelse=orelse)
-    if isinstance(statement, (For, While)):
-        return dataclasses.replace(statement, body=tuple(map(_plain, statement.body)))
-    return statement
+    return map_blocks(statement, lambda block: tuple(map(_plain, block)))

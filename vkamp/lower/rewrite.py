@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 
 from vkamp.ir.nodes import (
-    Atomic,
     Block,
-    Call,
-    Claim,
-    Declare,
     Expr,
-    For,
     Function,
-    If,
     Load,
     Local,
     Node,
     Stmt,
     Variable,
-    While,
     blocks,
     map_block,
+    map_blocks,
+    map_variables,
     transform,
 )
 
@@ -68,16 +62,7 @@ def with_variables(block: Block, new: Mapping[str, Variable]) -> Block:
     def of(variable: Variable) -> Variable:
         return variable if variable.storage == "tile_static" else new.get(variable.name, variable)
 
-    def change(node: Node) -> Node:
-        if isinstance(node, (Local, For, Declare, Claim)):
-            return dataclasses.replace(node, variable=of(node.variable))
-        if isinstance(node, Atomic) and node.result is not None:
-            return dataclasses.replace(node, result=of(node.result))
-        if isinstance(node, Call):
-            return dataclasses.replace(node, results=tuple(r and of(r) for r in node.results))
-        return node
-
-    return map_block(block, change)
+    return map_block(block, lambda node: map_variables(node, of))
 
 
 def contains(block: Block, wanted: Callable[[Stmt], bool]) -> bool:
@@ -89,12 +74,6 @@ def filtered(block: Block, keep: Callable[[Stmt], bool]) -> Block:
     """The block with only some of its statements, in nested blocks too."""
     out: list[Stmt] = []
     for statement in block:
-        if not keep(statement):
-            continue
-        if isinstance(statement, If):
-            then, orelse = (filtered(side, keep) for side in blocks(statement))
-            statement = dataclasses.replace(statement, then=then, orelse=orelse)
-        elif isinstance(statement, (For, While)):
-            statement = dataclasses.replace(statement, body=filtered(statement.body, keep))
-        out.append(statement)
+        if keep(statement):
+            out.append(map_blocks(statement, lambda inner: filtered(inner, keep)))
     return tuple(out)

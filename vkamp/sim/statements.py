@@ -269,18 +269,9 @@ class FunctionTranslator(Expressions):
         """The statement, with what shows its line before it and what it assigned after it."""
         if isinstance(node, (ir.Return, ir.While)):
             return [self._begins(node), *made] if isinstance(node, ir.Return) else made
-        assigned: list[ir.Variable | None] = []
-        if isinstance(node, ir.Assign) and isinstance(node.place, ir.Local):
-            assigned = [node.place.variable]
-        elif isinstance(node, ir.Claim):
-            assigned = [node.variable]
-        elif isinstance(node, ir.Subgroup):
-            assigned = [node.result]
-        elif isinstance(node, ir.Atomic):
-            assigned = [node.result, node.expected.variable if node.expected is not None else None]
-        elif isinstance(node, ir.Call):
-            assigned = list(node.results)
-        shows = [s for variable in assigned if variable is not None for s in self._shows(variable)]
+        # A loop shows its variable in each iteration.
+        assigned = () if isinstance(node, (ir.For, ir.Declare)) else ir.definitions(node)
+        shows = [s for variable in assigned for s in self._shows(variable)]
         return [self._begins(node), *made, *shows]
 
     def _begins(self, node: ir.Stmt) -> ast.stmt:

@@ -52,7 +52,7 @@ def translate(kernel: ir.Kernel, mode: Mode) -> Program:
 
 
 def _written(statements: Sequence[ir.Stmt]) -> frozenset[str]:
-    roots = (ir.root_of(s.place) for s in statements if isinstance(s, (ir.Assign, ir.Atomic)))
+    roots = (ir.root_of(place) for s in statements for place in ir.changed_places(s))
     return frozenset(r.buffer for r in roots if isinstance(r, ir.BufferElement))
 
 
