@@ -87,7 +87,7 @@ EDITS = [
         "average",
         (("        // averages[t_idx.tile]", "        total *= 2.0;\n        // averages[t_idx.tile]"),),
         AVERAGE_LOAD,
-        AVERAGE_STORE,
+        ("        averages[t_idx.tile] =", "        total = total + 3.0\n        averages[t_idx.tile] ="),
         lambda plain: 2 * (plain + 1),
         lambda plain: 2 * plain,
     ),
@@ -105,7 +105,7 @@ EDITS = [
         "product",
         ((LOAD_A + LOAD_B, LOAD_B + LOAD_A),),
         PRODUCT_STORE,
-        ("= a[t_idx.global_[0], k + col]", "= a[t_idx.global_[0], k + col] * 2.0"),
+        ("= b[k + row, t_idx.global_[1]]", "= b[k + row, t_idx.global_[1]] * 2.0"),
         plus_one,
     ),
     Row(

@@ -20,7 +20,6 @@ import vkamp as amp
 from tests.edit.hand_edits import EDITS, Row
 from tests.edit.support import edit, exported, shader_files
 from vkamp.cli.workflow import look, merge_one, revert_one
-from vkamp.edit.merging import MergeError, merge
 from vkamp.edit.store import Kept, Store
 from vkamp.errors import AmpError
 
@@ -340,10 +339,3 @@ def test_closures_merge_after_their_program_has_run(tmp_path: Path) -> None:
     assert look(kept).word == "stale"
     assert merge_one(kept).word == "merged"
     assert run() == "270.0"
-
-
-def test_a_merge_needs_git(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert merge("a\n", "a\n", "b\n").text == "b\n"
-    with pytest.raises(MergeError, match="`git`, whose three-way merge this is, is not installed"):
-        merge("a\n", "b\n", "c\n")

@@ -1,24 +1,23 @@
-"""The three-way merge: git's, line by line, with conflict markers that show the base."""
+"""The three-way merge of shaders, statement by statement.
+
+What two sides changed merges where it is not the same statement: the header of a block and its body are two, a
+statement and the comment above it, too. Changes of space and comments never conflict with changes of the code. Where
+both changed one statement, or one changed what the other removed, or both inserted at one place, the text has the
+usual conflict markers, with the base between them.
+"""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import tempfile
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-from vkamp.errors import AmpError
+from vkamp.edit.align import correspond
+from vkamp.edit.renames import Renames, find_renames
+from vkamp.edit.units import PYTHON_LINE, Unit, split, tokens_of
 
-__all__ = ["MergeError", "Merged", "merge"]
+__all__ = ["Merged", "merge"]
 
-_TIME_LIMIT = 60.0
-#: ``git merge-file`` ends with the number of conflicts, at most this; more is an error.
-_MOST_CONFLICTS = 127
-
-
-class MergeError(AmpError):
-    """A merge could not be made; nothing was changed."""
+_Block = tuple[str, int | None]
 
 
 @dataclass(frozen=True)
@@ -29,28 +28,411 @@ class Merged:
     conflicts: int
 
 
-def merge(base: str, edited: str, generated: str, *, name: str = "shader") -> Merged:
-    """Puts the edits of ``edited`` over ``base`` onto ``generated``.
+@dataclass(frozen=True)
+class _Change:
+    """What one side made of a part of the base: ``units`` are in its place now.
 
-    Needs ``git``, whose merge it is; no repository.  Raises :class:`MergeError` if git is missing or fails.
+    The part is from cell ``first`` to cell ``last``. Unit i of the base is cell 2i + 1, and the place before it cell
+    2i: so changes beside each other don't overlap.
     """
+
+    first: int
+    last: int
+    units: tuple[int, ...]
+    #: The unit is what it was, changed.
+    is_pair: bool = False
+    #: Only its comments changed.
+    is_comment: bool = False
+
+    @property
+    def is_insertion(self) -> bool:
+        return self.first % 2 == 0
+
+    @property
+    def is_removal(self) -> bool:
+        return not self.units
+
+
+@dataclass(frozen=True)
+class _Region:
+    """Changes of both sides that overlap, or those of one side that overlap none."""
+
+    first: int
+    last: int
+    ours: tuple[_Change, ...]
+    theirs: tuple[_Change, ...]
+    is_torn: bool = False
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A part of the result: a unit's text, or the three texts of a conflict."""
+
+    lead: str
+    text: str
+    tail: str
+    begins_line: bool = True
+    #: For the ends of a block, which one it is: a side and a unit.
+    opens: _Block | None = None
+    closes: _Block | None = None
+    region: int = 0
+    conflict: tuple[str, str, str] | None = None
+
+
+def merge(base: str, edited: str, generated: str, *, name: str = "shader") -> Merged:
+    """Puts the edits of ``edited`` over ``base`` onto ``generated``."""
     if edited in (base, generated):
         return Merged(generated, 0)
-    git = shutil.which("git")
-    if git is None:
-        raise MergeError("`git`, whose three-way merge this is, is not installed: apt install git, or git-scm.com")
+    if generated == base:
+        return Merged(edited, 0)
     labels = (f"{name} (edited)", "generated before", f"{name} (generated now)")
-    with tempfile.TemporaryDirectory(prefix="vkamp-merge-") as folder:
-        files = [Path(folder, kind) for kind in ("edited", "base", "generated")]
-        for path, text in zip(files, (edited, base, generated), strict=True):
-            path.write_bytes(text.encode())
-        named = [word for label in labels for word in ("-L", label)]
-        command = [git, "merge-file", "-p", "--diff3", *named, *map(str, files)]
-        try:
-            done = subprocess.run(command, capture_output=True, timeout=_TIME_LIMIT, check=False, cwd=folder)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise MergeError(f"{git} merge-file failed: {error}") from error
-    if not 0 <= done.returncode <= _MOST_CONFLICTS:
-        said = done.stderr.decode(errors="replace").strip()
-        raise MergeError(f"{git} merge-file ended with {done.returncode}: {said}")
-    return Merged(done.stdout.decode(), done.returncode)
+    return _Merge(base, edited, generated).run(labels)
+
+
+class _Side:
+    """One side: its units, and what corresponds to the base's."""
+
+    def __init__(self, name: str, base: list[Unit], text: str) -> None:
+        self.name = name
+        self.units = split(text)
+        self.partner = correspond(base, self.units)
+        self.owner = {j: i for i, j in enumerate(self.partner) if j is not None}
+        self.changes = list(self._changes(base))
+        self.renames = Renames({}, {})
+
+    def _changes(self, base: list[Unit]) -> Iterator[_Change]:
+        before, before_here = -1, -1
+        for i, j in enumerate(self.partner):
+            if j is None:
+                continue
+            inserted = tuple(range(before_here + 1, j))
+            if i > before + 1:
+                yield _Change(2 * before + 3, 2 * i - 1, inserted)
+            elif inserted:
+                yield _Change(2 * i, 2 * i, inserted)
+            if base[i].key != self.units[j].key:
+                yield _Change(2 * i + 1, 2 * i + 1, (j,), True, base[i].kind == "comment")
+            elif base[i].comments != self.units[j].comments:
+                yield _Change(2 * i + 1, 2 * i + 1, (j,), True, True)
+            before, before_here = i, j
+
+    def between(self, region: _Region, changes: Iterable[_Change]) -> list[Unit]:
+        """Its units in a region."""
+        starts = {change.first: change for change in changes}
+        found: list[Unit] = []
+        cell = region.first
+        while cell <= region.last:
+            change = starts.get(cell)
+            if change is not None:
+                found += [self.units[j] for j in change.units]
+                cell = change.last
+            elif cell % 2:
+                j = self.partner[cell // 2]
+                found += [] if j is None else [self.units[j]]
+            cell += 1
+        return found
+
+
+class _Merge:
+    def __init__(self, base: str, edited: str, generated: str) -> None:
+        self.base = split(base)
+        self.ours = _Side("edited", self.base, edited)
+        self.theirs = _Side("generated", self.base, generated)
+        self.ours.renames = find_renames(self.base, self.ours.units, self.ours.partner)
+        self.theirs.renames = find_renames(self.base, self.theirs.units, self.theirs.partner)
+
+    def run(self, labels: tuple[str, str, str]) -> Merged:
+        torn: list[tuple[int, int]] = []
+        while True:
+            regions = self._regions(torn)
+            pieces = list(self._pieces(regions))
+            conflicts = sum(piece.conflict is not None for piece in pieces)
+            crossed = None if conflicts else _crossed(pieces)
+            if crossed is None:
+                return Merged(_joined(pieces, labels), conflicts)
+            torn.append((regions[crossed[0]].first, regions[crossed[1]].last))
+
+    # -- what meets what ---------------------------------------------------------------------------------------
+
+    def _regions(self, torn: list[tuple[int, int]]) -> list[_Region]:
+        ours = [change for change in self.ours.changes if not self._is_superseded(change)]
+        theirs = [change for change in self.theirs.changes if not self._is_moot(change)]
+        marked = [(c.first, c.last, 0, c) for c in ours] + [(c.first, c.last, 1, c) for c in theirs]
+        spans = sorted([(first, last) for first, last, _, _ in marked] + torn)
+        joined: list[list[int]] = []
+        for first, last in spans:
+            if joined and first <= joined[-1][1]:
+                joined[-1][1] = max(last, joined[-1][1])
+            else:
+                joined.append([first, last])
+        out = []
+        for first, last in joined:
+            inside = [(side, c) for start, end, side, c in marked if first <= start and end <= last]
+            mine, other = (tuple(c for at, c in inside if at == side) for side in (0, 1))
+            out.append(_Region(first, last, mine, other, any(first <= a and b <= last for a, b in torn)))
+        return out
+
+    def _is_moot(self, change: _Change) -> bool:
+        """Whether a generated comment changed that the edited shader has no more."""
+        return change.is_pair and change.is_comment and self.ours.partner[change.first // 2] is None
+
+    def _is_superseded(self, change: _Change) -> bool:
+        """Whether an edit only removed comments, of statements that were generated anew."""
+        if not change.is_removal or any(
+            self.base[c // 2].kind != "comment" for c in range(change.first, change.last + 1, 2)
+        ):
+            return False
+        return any(c.units and c.first <= change.first and change.last <= c.last for c in self.theirs.changes)
+
+    def _pieces(self, regions: list[_Region]) -> Iterator[_Piece]:
+        cell = 0
+        for number, region in enumerate(regions):
+            yield from self._same(cell, region.first - 1)
+            cell = region.last + 1
+            for piece in self._region(region):
+                yield _Piece(**{**vars(piece), "region": number})
+        yield from self._same(cell, 2 * len(self.base) - 1)
+
+    def _same(self, first: int, last: int) -> Iterator[_Piece]:
+        for cell in range(first, last + 1):
+            if cell % 2:
+                yield self._pair(cell // 2)
+
+    def _region(self, region: _Region) -> Iterator[_Piece]:
+        ours, theirs = region.ours, region.theirs
+        if not region.is_torn:
+            if not theirs or not ours:
+                yield from self._one(self.ours if ours else self.theirs, region, ours or theirs)
+                return
+            found = self._both(region)
+            if found is not None:
+                yield from found
+                return
+        sides = (self.ours.between(region, ours), self.base_units(region), self.theirs.between(region, theirs))
+        yield _Piece("", "", "", conflict=(_block(sides[0]), _block(sides[1]), _block(sides[2])))
+
+    def base_units(self, region: _Region) -> list[Unit]:
+        return [self.base[cell // 2] for cell in range(region.first, region.last + 1) if cell % 2]
+
+    def _one(self, side: _Side, region: _Region, changes: Iterable[_Change]) -> Iterator[_Piece]:
+        """What one side made of a region that is unchanged on the other."""
+        for change in changes:
+            if change.is_pair:
+                yield self._pair(change.first // 2)
+            else:
+                for j in change.units:
+                    yield self._inserted(side, j, change)
+
+    def _both(self, region: _Region) -> list[_Piece] | None:
+        """Where both sides changed a region without contradiction; ``None`` for a conflict."""
+        ours, theirs = region.ours, region.theirs
+        if all(change.is_removal for change in (*ours, *theirs)):
+            return []
+        first, second = ours[0], theirs[0]
+        if len(ours) == len(theirs) == 1 and first.is_pair and second.is_pair:
+            i = first.first // 2
+            mine, other = self.ours.units[first.units[0]], self.theirs.units[second.units[0]]
+            changed = self.base[i].key not in (mine.key, other.key) and mine.key != other.key
+            return None if changed else [self._pair(i)]
+        mine_all, other_all = self.ours.between(region, ours), self.theirs.between(region, theirs)
+        if [unit.key for unit in mine_all] == [unit.key for unit in other_all]:
+            return list(self._one(self.ours, region, ours))
+        if first.is_insertion and second.is_insertion and _are_independent(mine_all, other_all):
+            known = {unit.key for unit in other_all if unit.kind == "directive"}
+            kept = [j for j in first.units if self.ours.units[j].key not in known]
+            mine = [self._inserted(self.ours, j, first) for j in kept]
+            return [*self._one(self.theirs, region, theirs), *mine]
+        return None
+
+    # -- units of the result -----------------------------------------------------------------------------------
+
+    def _pair(self, i: int) -> _Piece:
+        """A unit that both sides have, where at most one of them changed the code."""
+        mine, other = self.ours.partner[i], self.theirs.partner[i]
+        assert mine is not None and other is not None
+        base, ours, theirs = self.base[i], self.ours.units[mine], self.theirs.units[other]
+        lead = _lead(base, ours, theirs)
+        if theirs.key == base.key or theirs.key == ours.key:
+            core, indent = ours.core, ours.lead
+            if base.kind == "comment":
+                core = _numbered(ours.core, base.core, theirs.core)
+        elif ours.core == base.core:
+            core, indent = theirs.core, theirs.lead
+        else:
+            core, indent = _patched(ours.core, base.core, theirs.core), ours.lead
+        if theirs.key != base.key and ours.key == base.key:
+            core = self.ours.renames.apply(core, base, i)
+        if ours.key != base.key and theirs.key == base.key:
+            core = self.theirs.renames.apply(core, base, i)
+        tail = theirs.tail if ours.tail == base.tail else ours.tail
+        core = _shifted(core, _width(lead) - _width(indent))
+        begins = (theirs if ours.begins_line == base.begins_line else ours).begins_line
+        opener = None if base.opener is None else ("base", base.opener)
+        return _Piece(lead, core, tail, begins, ("base", i) if base.kind == "open" else None, opener)
+
+    def _inserted(self, side: _Side, j: int, change: _Change) -> _Piece:
+        """A unit of one side; indented as the other side indents what is beside it now."""
+        other = self.theirs if side is self.ours else self.ours
+        unit = side.units[j]
+        shift = self._shift(other, change) if unit.begins_line else 0
+        blank, _, indent = unit.lead.rpartition("\n")
+        blank = unit.lead[: len(unit.lead) - len(indent)]
+        lead = blank + (" " * shift + indent if shift >= 0 else indent[: max(len(indent) + shift, 0)])
+        scope = None if unit.scope is None else side.owner.get(unit.scope)
+        core = other.renames.apply_in(unit.core, scope)
+        opener = None if unit.opener is None else (side.name, unit.opener)
+        opens = (side.name, j) if unit.kind == "open" else None
+        return _Piece(lead, _shifted(core, shift), unit.tail, unit.begins_line, opens, opener)
+
+    def _shift(self, other: _Side, change: _Change) -> int:
+        """By how much the other side moved the unit before a change, or after it where a block begins."""
+        before, after = change.first // 2 - 1, (change.last + 1) // 2
+        i = before if before >= 0 and self.base[before].kind != "open" else after
+        j = other.partner[i] if i < len(self.base) else None
+        if j is None or not self.base[i].begins_line:
+            return 0
+        return _width(other.units[j].lead) - _width(self.base[i].lead)
+
+
+def _are_independent(mine: list[Unit], other: list[Unit]) -> bool:
+    """Whether two insertions at one place mean the same in either order: comments, and declarations of the file.
+
+    A comment describes what follows it.
+    """
+    if all(unit.kind == "comment" for unit in mine):
+        return True
+    in_file = all(units[0].depth == 0 and units[0].kind != "close" for units in (mine, other))
+    return in_file and not _declared(mine) & _declared(other)
+
+
+def _declared(units: list[Unit]) -> set[str]:
+    """The names that units declare in the file."""
+    found = set()
+    for unit in units:
+        if unit.depth == 0 and unit.kind in ("code", "open"):
+            depth, words = 0, [""]
+            for token in unit.key:
+                if depth == 0 and (token in "[={;" or (token == "(" and words[-1] != "layout")):
+                    break
+                depth += (token == "(") - (token == ")")
+                words += [token] if depth == 0 and token != ")" else []
+            found.add(words[-1])
+        elif unit.depth == 0 and unit.kind == "directive" and unit.key[0] == "#define":
+            found.add(unit.key[1].partition("(")[0])
+    return found
+
+
+def _lead(base: Unit, ours: Unit, theirs: Unit) -> str:
+    """The space before a unit: empty lines, then the indentation, which both sides may have changed."""
+    blanks = [unit.lead[: unit.lead.rfind("\n") + 1] for unit in (base, ours, theirs)]
+    blank = blanks[2] if blanks[1] == blanks[0] else blanks[1]
+    indents = [unit.lead[unit.lead.rfind("\n") + 1 :] for unit in (base, ours, theirs)]
+    if indents[1] == indents[0]:
+        return blank + indents[2]
+    more = len(indents[2]) - len(indents[0]) if theirs.begins_line == base.begins_line else 0
+    return blank + (indents[1] + " " * more if more >= 0 else indents[1][:more])
+
+
+def _width(lead: str) -> int:
+    return len(lead) - lead.rfind("\n") - 1
+
+
+def _shifted(core: str, by: int) -> str:
+    """Text whose lines after the first are indented by so many columns more."""
+    if by == 0 or "\n" not in core:
+        return core
+    first, *lines = core.split("\n")
+    moved = [" " * by + line if by > 0 else line[min(-by, len(line) - len(line.lstrip())) :] for line in lines]
+    return "\n".join([first, *(line if line.strip() else "" for line in moved)])
+
+
+def _numbered(ours: str, base: str, theirs: str) -> str:
+    """A comment of the edited shader, with the numbers of Python lines that the generated one has now."""
+    if ours == base:
+        return theirs
+    for old, new in zip(PYTHON_LINE.findall(base), PYTHON_LINE.findall(theirs), strict=False):
+        ours = ours.replace("".join(old), "".join(new))
+    return ours
+
+
+def _patched(ours: str, base: str, theirs: str) -> str:
+    """A statement that one side only formatted, with the tokens that the other side changed."""
+    # Imported here: only a merge of formatted text needs it.
+    import difflib
+
+    tokens = list(tokens_of(ours))
+    places = [k for k, (kind, _) in enumerate(tokens) if kind not in ("space", "comment")]
+    before, after = (
+        [token for kind, token in tokens_of(text) if kind not in ("space", "comment")] for text in (base, theirs)
+    )
+    texts = [token for _, token in tokens]
+    spaced = _spaced(theirs)
+    for kind, first, last, new, new_end in difflib.SequenceMatcher(None, before, after, False).get_opcodes():
+        if kind == "equal":
+            continue
+        text = "".join(spaced[new:new_end])
+        at = places[first] if first < len(places) else len(texts) - 1
+        if kind == "insert":
+            texts[at] = f"{text}{texts[at]}" if first < len(places) else f"{texts[at]}{text}"
+            continue
+        for place in places[first:last]:
+            texts[place] = ""
+        lead = text[: len(text) - len(text.lstrip())] if texts[at - 1 : at] == [""] else ""
+        texts[at] = lead + text.strip() if kind == "replace" else ""
+    return "".join(texts)
+
+
+def _spaced(text: str) -> list[str]:
+    """The tokens of the code, each with the space before it."""
+    found, space = [], ""
+    for kind, token in tokens_of(text):
+        if kind == "space":
+            space = " "
+        elif kind != "comment":
+            found.append(space + token)
+            space = ""
+    return found
+
+
+def _crossed(pieces: list[_Piece]) -> tuple[int, int] | None:
+    """The regions between which two blocks cross each other, each of another side; ``None`` if none do."""
+    opened: list[_Piece] = []
+    for piece in pieces:
+        if piece.closes is not None:
+            top = opened.pop() if opened else None
+            if top is not None and top.opens != piece.closes:
+                regions = [p.region for p in (top, piece, *(o for o in opened if o.opens == piece.closes))]
+                return min(regions), max(regions)
+        if piece.opens is not None:
+            opened.append(piece)
+    return None
+
+
+def _block(units: list[Unit]) -> str:
+    """One side of a conflict: whole lines."""
+    text = "".join(unit.text for unit in units)
+    if units and not units[0].begins_line:
+        text = text.lstrip(" ")
+    return text if not text or text.endswith("\n") else text + "\n"
+
+
+def _joined(pieces: list[_Piece], labels: tuple[str, str, str]) -> str:
+    marks = ("<<<<<<<", "|||||||", ">>>>>>>")
+    out: list[str] = []
+    indent = ""
+    for piece in pieces:
+        ends_line = not out or out[-1].endswith("\n")
+        if piece.conflict is not None:
+            ours, base, theirs = piece.conflict
+            out.append("" if ends_line else "\n")
+            out.append(f"{marks[0]} {labels[0]}\n{ours}{marks[1]} {labels[1]}\n{base}=======\n{theirs}")
+            out.append(f"{marks[2]} {labels[2]}\n")
+            continue
+        lead = piece.lead
+        if piece.begins_line:
+            out.append("" if ends_line else "\n")
+            indent = lead[lead.rfind("\n") + 1 :]
+        elif ends_line and out:
+            lead = indent + lead.lstrip(" ")
+        out.append(lead + piece.text + piece.tail)
+    return "".join(out)
