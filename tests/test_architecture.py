@@ -65,7 +65,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 
 ONLY_ROOMS_WITH_VULKAN = {"run"}
-ONLY_ROOMS_WITH_PROCESSES = {"spirv", "edit", "cli"}
+ONLY_ROOMS_WITH_PROCESSES = {"spirv", "cli"}
 ONLY_ROOMS_THAT_WRITE = {"edit", "cache", "spirv", "profiling", "cli", "testing"}
 ROOMS_WITH_COMPUTED_IMPORTS = {PUBLIC, "cli", "testing"}
 

@@ -30,7 +30,7 @@ def correspond(base: list[Unit], other: list[Unit]) -> list[int | None]:
 
 def _equal(base: list[Unit], other: list[Unit]) -> _Pairs:
     """A longest common sequence of equal units."""
-    left, right = [(u.kind, u.key) for u in base], [(u.kind, u.key) for u in other]
+    left, right = _signs(base), _signs(other)
     first = 0
     while first < min(len(left), len(right)) and left[first] == right[first]:
         first += 1
@@ -46,6 +46,11 @@ def _equal(base: list[Unit], other: list[Unit]) -> _Pairs:
         for block in blocks.get_matching_blocks():
             pairs += [(first + block.a + k, first + block.b + k) for k in range(block.size)]
     return pairs + [(len(left) - last + k, len(right) - last + k) for k in range(last)]
+
+
+def _signs(units: list[Unit]) -> list[tuple[object, ...]]:
+    """What units are compared by: a closing brace is one of blocks with equal headers."""
+    return [(u.kind, u.key, () if u.opener is None else units[u.opener].key) for u in units]
 
 
 def _changed(base: list[Unit], other: list[Unit], pairs: _Pairs) -> _Pairs:
@@ -77,10 +82,10 @@ def _likeness(one: Unit, two: Unit) -> float:
     """0, or from ``_ALIKE`` to 1: the part of the words, numbers and operators that both have in their order."""
     if one.kind != two.kind:
         return 0.0
-    words = [[t for t in code_tokens(u.core.removeprefix("//")) if t not in "()[]{};,."] for u in (one, two)]
+    words, others = ([t for t in code_tokens(u.core.removeprefix("//")) if t not in "()[]{};,."] for u in (one, two))
     if (one.key[0] in ("if", "for", "while", "else")) != (two.key[0] in ("if", "for", "while", "else")):
         return 0.0
-    ratio = difflib.SequenceMatcher(None, *words, autojunk=False).ratio()
+    ratio = difflib.SequenceMatcher(None, words, others, autojunk=False).ratio()
     return ratio if ratio >= _ALIKE else 0.0
 
 

@@ -9,11 +9,11 @@ usual conflict markers, with the base between them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vkamp.edit.align import correspond
 from vkamp.edit.renames import Renames, find_renames
-from vkamp.edit.units import PYTHON_LINE, Unit, split, tokens_of
+from vkamp.edit.units import PYTHON_LINE, Unit, code_tokens, declared_names, split, tokens_of
 
 __all__ = ["Merged", "merge"]
 
@@ -43,6 +43,8 @@ class _Change:
     is_pair: bool = False
     #: Only its comments changed.
     is_comment: bool = False
+    #: For an insertion, what it belongs to: what is before it (-1), after it (1, and more for comments), or neither.
+    side: int = 0
 
     @property
     def is_insertion(self) -> bool:
@@ -97,7 +99,7 @@ class _Side:
         self.units = split(text)
         self.partner = correspond(base, self.units)
         self.owner = {j: i for i, j in enumerate(self.partner) if j is not None}
-        self.changes = list(self._changes(base))
+        self.changes = [self._placed(base, change) for change in self._changes(base)]
         self.renames = Renames({}, {})
 
     def _changes(self, base: list[Unit]) -> Iterator[_Change]:
@@ -115,6 +117,40 @@ class _Side:
             elif base[i].comments != self.units[j].comments:
                 yield _Change(2 * i + 1, 2 * i + 1, (j,), True, True)
             before, before_here = i, j
+
+    def _placed(self, base: list[Unit], change: _Change) -> _Change:
+        return replace(change, side=self._side(base, change)) if change.is_insertion else change
+
+    def _side(self, base: list[Unit], change: _Change) -> int:
+        """What an insertion belongs to: so two at one place may have an order."""
+        units = [self.units[j] for j in change.units]
+        if all(unit.kind == "comment" for unit in units):
+            return 3 if self.name == "edited" else 2
+        if units[0].kind == "close" and units[0].opener not in change.units:
+            return -1
+        closed = {unit.opener for unit in units if unit.kind == "close"}
+        if any(self.units[j].kind == "open" and j not in closed for j in change.units):
+            return 1
+        after = change.first // 2
+        keys = {unit.key for unit in units if unit.kind == "code"}
+        moved = [i for i, j in enumerate(self.partner) if j is None and base[i].key in keys]
+        if moved:
+            return 1 if moved[0] >= after else -1
+        following = next(i for i in range(after, len(base)) if base[i].kind != "comment")
+        if self._is_changed(base, following):
+            return 1
+        return -1 if after > 0 and self._is_changed(base, after - 1) else 0
+
+    def _is_changed(self, base: list[Unit], i: int) -> bool:
+        j = self.partner[i]
+        return j is None or (base[i].kind != "close" and base[i].key != self.units[j].key)
+
+    def moved(self, base: list[Unit], i: int) -> int:
+        """By how many columns a unit of the base is indented more."""
+        j = self.partner[i] if 0 <= i < len(base) else None
+        if j is None or not (base[i].begins_line and self.units[j].begins_line):
+            return 0
+        return _width(self.units[j].lead) - _width(base[i].lead)
 
     def between(self, region: _Region, changes: Iterable[_Change]) -> list[Unit]:
         """Its units in a region."""
@@ -145,12 +181,27 @@ class _Merge:
         torn: list[tuple[int, int]] = []
         while True:
             regions = self._regions(torn)
-            pieces = list(self._pieces(regions))
+            pieces = _together(self._pieces(regions))
             conflicts = sum(piece.conflict is not None for piece in pieces)
-            crossed = None if conflicts else _crossed(pieces)
-            if crossed is None:
+            wrong = None if conflicts else self._wrong(pieces, regions)
+            if wrong is None:
                 return Merged(_joined(pieces, labels), conflicts)
-            torn.append((regions[crossed[0]].first, regions[crossed[1]].last))
+            torn.append(wrong)
+
+    def _wrong(self, pieces: list[_Piece], regions: list[_Region]) -> tuple[int, int] | None:
+        """The cells, first and last, whose changes cannot both be made although none overlap, if there are any."""
+        crossed = _crossed(pieces)
+        if crossed is not None:
+            return regions[crossed[0]].first, regions[crossed[1]].last
+        keys = [code_tokens(piece.text) for piece in pieces]
+        there = {name for key in keys for name in declared_names(key)}
+        used = {name for key in keys for before, name in zip(("", *key), key, strict=False) if before != "."}
+        for i, unit in enumerate(self.base):
+            if unit.kind == "code" and (declared_names(unit.key) - there) & used:
+                for region in regions:
+                    if region.first <= 2 * i + 1 <= region.last:
+                        return region.first, region.last
+        return None
 
     # -- what meets what ---------------------------------------------------------------------------------------
 
@@ -182,7 +233,9 @@ class _Merge:
             self.base[c // 2].kind != "comment" for c in range(change.first, change.last + 1, 2)
         ):
             return False
-        return any(c.units and c.first <= change.first and change.last <= c.last for c in self.theirs.changes)
+        return any(
+            c.units and not c.is_pair and c.first <= change.first and change.last <= c.last for c in self.theirs.changes
+        )
 
     def _pieces(self, regions: list[_Region]) -> Iterator[_Piece]:
         cell = 0
@@ -190,7 +243,7 @@ class _Merge:
             yield from self._same(cell, region.first - 1)
             cell = region.last + 1
             for piece in self._region(region):
-                yield _Piece(**{**vars(piece), "region": number})
+                yield replace(piece, region=number)
         yield from self._same(cell, 2 * len(self.base) - 1)
 
     def _same(self, first: int, last: int) -> Iterator[_Piece]:
@@ -237,12 +290,19 @@ class _Merge:
         mine_all, other_all = self.ours.between(region, ours), self.theirs.between(region, theirs)
         if [unit.key for unit in mine_all] == [unit.key for unit in other_all]:
             return list(self._one(self.ours, region, ours))
-        if first.is_insertion and second.is_insertion and _are_independent(mine_all, other_all):
-            known = {unit.key for unit in other_all if unit.kind == "directive"}
-            kept = [j for j in first.units if self.ours.units[j].key not in known]
-            mine = [self._inserted(self.ours, j, first) for j in kept]
-            return [*self._one(self.theirs, region, theirs), *mine]
+        if first.is_insertion and second.is_insertion:
+            return self._insertions(first, second)
         return None
+
+    def _insertions(self, ours: _Change, theirs: _Change) -> list[_Piece] | None:
+        """Two insertions at one place, where their order is plain or means nothing; else ``None``."""
+        mine, other = [self.ours.units[j] for j in ours.units], [self.theirs.units[j] for j in theirs.units]
+        if ours.side == theirs.side and not _are_independent(mine, other):
+            return None
+        known = {unit.key for unit in other if unit.kind == "directive"}
+        first = [self._inserted(self.ours, j, ours) for j in ours.units if self.ours.units[j].key not in known]
+        second = [self._inserted(self.theirs, j, theirs) for j in theirs.units]
+        return [*first, *second] if ours.side < theirs.side else [*second, *first]
 
     # -- units of the result -----------------------------------------------------------------------------------
 
@@ -285,22 +345,16 @@ class _Merge:
         return _Piece(lead, _shifted(core, shift), unit.tail, unit.begins_line, opens, opener)
 
     def _shift(self, other: _Side, change: _Change) -> int:
-        """By how much the other side moved the unit before a change, or after it where a block begins."""
+        """By how much the other side moved what a change belongs to, or else both its neighbours."""
         before, after = change.first // 2 - 1, (change.last + 1) // 2
-        i = before if before >= 0 and self.base[before].kind != "open" else after
-        j = other.partner[i] if i < len(self.base) else None
-        if j is None or not self.base[i].begins_line:
-            return 0
-        return _width(other.units[j].lead) - _width(self.base[i].lead)
+        moves = [other.moved(self.base, i) for i in (before, after)]
+        if change.side:
+            return moves[change.side > 0]
+        return min(moves, key=abs)
 
 
 def _are_independent(mine: list[Unit], other: list[Unit]) -> bool:
-    """Whether two insertions at one place mean the same in either order: comments, and declarations of the file.
-
-    A comment describes what follows it.
-    """
-    if all(unit.kind == "comment" for unit in mine):
-        return True
+    """Whether two insertions at one place mean the same in either order: declarations of the file."""
     in_file = all(units[0].depth == 0 and units[0].kind != "close" for units in (mine, other))
     return in_file and not _declared(mine) & _declared(other)
 
@@ -356,42 +410,56 @@ def _numbered(ours: str, base: str, theirs: str) -> str:
 
 
 def _patched(ours: str, base: str, theirs: str) -> str:
-    """A statement that one side only formatted, with the tokens that the other side changed."""
+    """A statement that one side only formatted, with the tokens that the other side has now.
+
+    Space and comments are those of ``ours`` between tokens that are still beside each other, and where new ones begin.
+    """
     # Imported here: only a merge of formatted text needs it.
     import difflib
 
-    tokens = list(tokens_of(ours))
-    places = [k for k, (kind, _) in enumerate(tokens) if kind not in ("space", "comment")]
-    before, after = (
-        [token for kind, token in tokens_of(text) if kind not in ("space", "comment")] for text in (base, theirs)
-    )
-    texts = [token for _, token in tokens]
-    spaced = _spaced(theirs)
-    for kind, first, last, new, new_end in difflib.SequenceMatcher(None, before, after, False).get_opcodes():
-        if kind == "equal":
-            continue
-        text = "".join(spaced[new:new_end])
-        at = places[first] if first < len(places) else len(texts) - 1
-        if kind == "insert":
-            texts[at] = f"{text}{texts[at]}" if first < len(places) else f"{texts[at]}{text}"
-            continue
-        for place in places[first:last]:
-            texts[place] = ""
-        lead = text[: len(text) - len(text.lstrip())] if texts[at - 1 : at] == [""] else ""
-        texts[at] = lead + text.strip() if kind == "replace" else ""
-    return "".join(texts)
+    spaces, tokens = _spaced(ours)
+    new_spaces, new_tokens = _spaced(theirs)
+    out: list[str] = []
+    is_after_new = False
+    for kind, first, last, new, new_end in difflib.SequenceMatcher(None, tokens, new_tokens, False).get_opcodes():
+        unused = {k: spaces[k] for k in range(first, min(last + (kind == "insert"), len(tokens)))}
+        for at in range(new, new_end):
+            old = first + at - new
+            is_old = not is_after_new if kind == "equal" and at == new else kind == "equal" or at == new
+            space = unused.pop(old, new_spaces[at]) if is_old else new_spaces[at]
+            out.append(space or (new_spaces[at] if kind == "insert" else ""))
+            out.append(new_tokens[at])
+        if kind != "insert":
+            # Comments stay where their tokens don't.
+            out += [space for space in unused.values() if space.strip()]
+        is_after_new = kind in ("insert", "replace")
+    return "".join(out)
 
 
-def _spaced(text: str) -> list[str]:
-    """The tokens of the code, each with the space before it."""
-    found, space = [], ""
+def _spaced(text: str) -> tuple[list[str], list[str]]:
+    """The space and comments before each token of the code, and the tokens."""
+    spaces, tokens, space = [], [], ""
     for kind, token in tokens_of(text):
-        if kind == "space":
-            space = " "
-        elif kind != "comment":
-            found.append(space + token)
+        if kind in ("space", "comment"):
+            space += token
+        else:
+            spaces.append(space)
+            tokens.append(token)
             space = ""
-    return found
+    return spaces, tokens
+
+
+def _together(pieces: Iterable[_Piece]) -> list[_Piece]:
+    """The pieces, with conflicts that follow each other as one."""
+    out: list[_Piece] = []
+    for piece in pieces:
+        before = out[-1].conflict if out else None
+        if before is not None and piece.conflict is not None:
+            texts = [one + two for one, two in zip(before, piece.conflict, strict=True)]
+            out[-1] = replace(piece, conflict=(texts[0], texts[1], texts[2]))
+        else:
+            out.append(piece)
+    return out
 
 
 def _crossed(pieces: list[_Piece]) -> tuple[int, int] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from vkamp.edit.units import Unit, tokens_of
+from vkamp.edit.units import Unit, declared_names, tokens_of
 
 __all__ = ["Renames", "find_renames"]
 
@@ -66,11 +66,12 @@ def _consistent(
         there = partner[scope]
         before = declarations = [unit for i, unit in enumerate(base) if _scope(base, i) == scope]
         after = [unit for j, unit in enumerate(other) if there is not None and _scope(other, j) == there]
+    declared = {name for unit in declarations for name in declared_names(unit.key)}
     had, has = ({token for unit in units for token in unit.key} for units in (before, after))
     out = {}
     for old, news in names.items():
         (new, *more) = news
-        if not more and old not in has and new not in had and new.isidentifier() and _declares(declarations, old):
+        if not more and old not in has and new not in had and new.isidentifier() and old in declared:
             out[old] = new
     return out
 
@@ -80,12 +81,3 @@ def _is_of_file(units: list[Unit], unit: Unit) -> bool:
     if unit.scope is None:
         return unit.kind == "code"
     return ")" not in units[unit.scope].key[-2:]
-
-
-def _declares(units: list[Unit], name: str) -> bool:
-    """Whether the name follows a type somewhere."""
-    for unit in units:
-        for before, token in zip(unit.key, unit.key[1:], strict=False):
-            if token == name and before.isidentifier() and before not in ("return", "else", "case"):
-                return True
-    return False

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-__all__ = ["PYTHON_LINE", "Kind", "Unit", "code_tokens", "split", "tokens_of"]
+__all__ = ["PYTHON_LINE", "Kind", "Unit", "code_tokens", "declared_names", "split", "tokens_of"]
 
 #: ``open`` is a header with its brace, as ``if (x) {``; ``close`` the brace that ends the block; ``end`` what follows
 #: the last unit.
@@ -33,6 +33,8 @@ _DIRECTIVE = re.compile(r"#(?:\\\n|[^\n])*")
 _TAIL = re.compile(r"[ \t]*(?://[^\n]*|/\*(?:(?!\*/)[^\n])*\*/[ \t]*)?(?:\n|\Z)")
 #: A line of the Python source in a comment: a number that changes says nothing of the statement.
 PYTHON_LINE = re.compile(r"(\w+\.py:)(\d+)")
+#: Words before a name that are no types.
+_NO_TYPES = frozenset({"return", "else", "case", "do", "layout"})
 _CONTROL = frozenset({"if", "else", "for", "while", "do", "switch"})
 
 
@@ -78,6 +80,19 @@ def code_tokens(text: str) -> tuple[str, ...]:
     return tuple(token for kind, token in tokens_of(text) if kind not in ("space", "comment"))
 
 
+def declared_names(key: tuple[str, ...]) -> set[str]:
+    """The names that a statement, or a function's header, declares: each follows a type, or a comma after one."""
+    found: set[str] = set()
+    depth = 0
+    for before, token, after in zip(("", *key), key, (*key[1:], ";"), strict=False):
+        depth += (token in "([{") - (token in ")]}")
+        if not token.isidentifier() or after not in ("=", ";", ",", "[", "(", ")") or before in _NO_TYPES:
+            continue
+        if before.isidentifier() or before == "]" or (before == "," and found and depth == 0):
+            found.add(token)
+    return found
+
+
 def split(text: str) -> list[Unit]:
     """The units of a shader; the last is the ``end``."""
     units: list[Unit] = []
@@ -88,8 +103,7 @@ def split(text: str) -> list[Unit]:
         begins_line = not units or units[-1].tail.endswith("\n") or "\n" in unit.lead
         if unit.kind == "close":
             opener = opened.pop() if opened else None
-            key = () if opener is None else units[opener].key
-            unit = replace(unit, opener=opener, key=(*unit.key, *key))
+            unit = replace(unit, opener=opener)
         scope = opened[0] if opened else unit.opener
         parent = opened[-1] if opened else None
         units.append(replace(unit, parent=parent, depth=len(opened), scope=scope, begins_line=begins_line))
