@@ -1,0 +1,315 @@
+"""Every class of nodes in every part of the compiler: a class that one of them forgets fails here."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import inspect
+import linecache
+import textwrap
+import typing
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from tests.emit.programs import Program, buffers, scalars
+from vkamp import sim
+from vkamp.artifacts import Target
+from vkamp.check import evaluation, lockstep, uniformity
+from vkamp.check.conflicts import judge_races
+from vkamp.check.facts import Facts
+from vkamp.check.instrument import instrument
+from vkamp.check.instrument import rewrite as instrument_rewrite
+from vkamp.check.races import check_certain_races
+from vkamp.emit import emit
+from vkamp.emit.arrays import bind_arrays
+from vkamp.emit.reroll import reroll
+from vkamp.emit.scopes import plan
+from vkamp.errors import Copy, Span
+from vkamp.ir import flow, nodes
+from vkamp.ir import verify as verify_module
+from vkamp.ir.access import own_nodes
+from vkamp.ir.ranges import Ranges
+from vkamp.ir.text import text
+from vkamp.ir.types import INT32, from_dtype, int_range
+from vkamp.ir.verify import verify
+from vkamp.lower import KeepsThreads, common, loops
+from vkamp.lower.bounds import values
+from vkamp.lower.forward import index_values
+from vkamp.lower.rewrite import with_variables
+from vkamp.sim import expressions as sim_expressions
+from vkamp.sim import statements as sim_statements
+
+HERE = Span("a.py", 1, 0, 1, 1)
+
+
+def classes(base: type[nodes.Node]) -> Iterator[type[nodes.Node]]:
+    """The classes of nodes of the IR, but bases of others."""
+    for each in base.__subclasses__():
+        if each.__module__ == nodes.__name__:
+            yield from classes(each)
+            if each not in (nodes.Expr, nodes.Place, nodes.Stmt):
+                yield each
+
+
+STATEMENTS, EXPRESSIONS = set(classes(nodes.Stmt)), set(classes(nodes.Expr))
+
+
+# -- fields --------------------------------------------------------------------------------------------------------
+
+
+def held(kind: Any) -> set[type]:
+    """The classes in an annotation."""
+    if args := typing.get_args(kind):
+        return {found for arg in args for found in held(arg)}
+    return {kind} if inspect.isclass(kind) else set()
+
+
+@pytest.mark.parametrize("cls", sorted(classes(nodes.Node), key=lambda cls: cls.__name__))
+def test_the_annotations_of_fields_are_read_as_what_they_mean(cls):
+    kinds = {name: held(kind) for name, kind in typing.get_type_hints(cls).items()}
+    found = nodes._FIELDS[cls]
+
+    def holding(base: type) -> list[str]:
+        return [f.name for f in dataclasses.fields(cls) if any(issubclass(kind, base) for kind in kinds[f.name])]
+
+    assert [name for name, _ in reversed(found.operands)] == holding(nodes.Node)
+    assert list(found.blocks) == holding(nodes.Stmt)
+    assert [name for name, _ in found.variables] == holding(nodes.Variable)
+    # A value is read by an expression: a place that a statement holds itself is one that it may change.
+    changed = holding(nodes.Place) if issubclass(cls, nodes.Stmt) else []
+    assert [name for name, _ in found.changed] == changed
+
+
+# -- tables --------------------------------------------------------------------------------------------------------
+
+#: Of the form with loops alone, which nothing looks at but the printer and the verifier.
+OF_LOOPS = {nodes.Remark}
+#: Expressions that no table of the prover of races has: of these it knows nothing, but what is in them.
+UNKNOWN_TO_THE_PROVER = {nodes.SubgroupIndex, nodes.Construct, nodes.Swizzle}
+
+
+def test_every_class_is_in_every_table():
+    kernel = kernel_of("out[i] = 1")
+    analysis = uniformity._Analysis(kernel, "tile")
+    verifier = verify_module._FunctionVerifier(kernel, kernel.body, {})
+    for table in (
+        analysis.handlers,
+        lockstep._STATEMENTS,
+        instrument_rewrite._STATEMENTS,
+        sim_statements._STATEMENTS,
+    ):
+        assert set(table) == STATEMENTS - OF_LOOPS
+    assert set(verifier.statements) == STATEMENTS
+    assert set(verifier.expressions) == set(sim_expressions._EXPRESSIONS) == EXPRESSIONS
+    assert set(evaluation._EXPRESSIONS) == EXPRESSIONS - UNKNOWN_TO_THE_PROVER
+
+
+# -- whole kernels with each class ---------------------------------------------------------------------------------
+
+FUNCTIONS = """
+@amp.func
+def half(x):
+    return x // 2
+
+@amp.func
+def filled(cells, x):
+    cells[0] = x
+    return cells[0], x + 1
+"""
+
+#: A kernel's lines for each class.
+SAMPLES: dict[type[nodes.Node], str] = {
+    nodes.Declare: "a = amp.private(4, amp.int32)\na[0] = n\nout[i] = a[0]",
+    nodes.Assign: "x = n\nx += 1\nout[i] = x",
+    nodes.If: "if n > 3:\n    out[i] = 1\nelif n > 1:\n    out[i] = 2\nelse:\n    out[i] = 3",
+    nodes.For: "for k in range(n):\n    out[i] += k",
+    nodes.While: "x = n\nwhile x > 0:\n    x -= 1\nout[i] = x",
+    nodes.Break: "for k in range(9):\n    if k > n:\n        break\n    out[i] += 1",
+    nodes.Continue: "for k in range(9):\n    if k > n:\n        continue\n    out[i] += 1",
+    nodes.Return: "if n > 3:\n    return\nout[i] = 1",
+    nodes.Barrier: "tile[t.local] = n\nt.barrier.wait()\nout[i] = tile[3 - t.local[0]]",
+    nodes.Atomic: "old = amp.atomic_fetch_add(cells[0], n)\nout[i] = old\namp.atomic_fetch_max(cells[1], n)",
+    nodes.Call: "a = amp.private(4, amp.int32)\nx, y = filled(a, n)\nout[i] = x + y + a[0] + half(n)",
+    nodes.Assert: "assert n > -9, 'small'\nout[i] = n",
+    nodes.Claim: "x = amp.uniform(cells[2])\nif x > 0:\n    t.barrier.wait()\nout[i] = x",
+    nodes.Subgroup: "x = amp.subgroup.add(n)\ny = amp.subgroup.max(n)\nout[i] = x - y",
+    nodes.Print: "print('n', n)\nout[i] = n",
+    nodes.Breakpoint: "breakpoint()\nout[i] = n",
+    nodes.Const: "out[i] = 3",
+    nodes.ScalarValue: "out[i] = count",
+    nodes.ThreadIndex: "out[i] = t.local[0] + t.tile[0] + t.tile_origin[0] + t.global_[0]",
+    nodes.SubgroupIndex: "out[i] = amp.subgroup.lane() + amp.subgroup.size()",
+    nodes.BufferExtent: "out[i] = cells.extent[0]",
+    nodes.Unary: "out[i] = -n + ~n + amp.int32(not n > 0)",
+    nodes.Binary: "out[i] = n + n * n - n // 3 + n % 3 + (n & 3) + (n | 3) + (n ^ 3) + (n << 2) + (n >> 1)",
+    nodes.Compare: "out[i] = amp.int32(n < 3) + amp.int32(n == 3)",
+    nodes.Logical: "out[i] = amp.int32(n < 3 and n > 1 or n == 7)",
+    nodes.Select: "out[i] = n if n > 3 else 3",
+    nodes.Cast: "out[i] = amp.int32(amp.float32(n) * 0.5)",
+    nodes.Builtin: "out[i] = min(n, 3) + abs(n)",
+    nodes.Construct: "v = amp.int2(n, 3)\nv.x = 4\nout[i] = v.x + v.y",
+    nodes.Swizzle: "out[i] = (amp.int2(n, 3) + amp.int2(1, 2)).yx.x",
+    nodes.Load: "out[i] = cells[1]",
+    nodes.Local: "x = n\nout[i] = x",
+    nodes.BufferElement: "out[i] = cells[1]",
+    nodes.ArrayElement: "a = amp.private((2, 2), amp.int32)\na[1, n & 1] = n\nout[i] = a[1, n & 1]",
+    nodes.FieldOf: "points[i].x = n\nout[i] = points[i].x",
+    nodes.ComponentsOf: "v = amp.int2(n, 3)\nv.yx = v.xy\nout[i] = v.x",
+    nodes.Reinterpreted: "out[i] = cells.reinterpret_as(amp.uint32)[1] == amp.uint32(3) and 1 or 2",
+    nodes.ViewElement: "part = cells.section(amp.index(1), amp.extent(2))\nout[i] = part[1]",
+}
+
+
+def kernel_of(body: str) -> nodes.Kernel:
+    lines = textwrap.indent(body, "    ")
+    first = "    i, n = t.global_[0], cells[t.local[0]]\n    tile = amp.tile_static(4, amp.int32)\n"
+    source = f"{FUNCTIONS}\ndef kernel(t, out, cells, points, count):\n{first}{lines}\n"
+    name = f"<every {hash(source)}>"
+    linecache.cache[name] = len(source), None, source.splitlines(True), name
+    space: dict[str, Any] = {"amp": amp}
+    exec(compile(source, name, "exec"), space)
+    args = buffers(out=(INT32, 1), cells=(INT32, 1), points=(from_dtype(POINT), 1))
+    return Program(space["kernel"], 1, (4,), (*args, *scalars(count=INT32))).kernel()
+
+
+POINT = np.dtype([("x", np.int32), ("y", np.float32)])
+
+
+def nodes_of(kernel: nodes.Kernel) -> Iterator[nodes.Node]:
+    for function in (*kernel.functions, kernel.body):
+        yield from nodes.walk(*function.body)
+
+
+def test_there_is_a_kernel_with_each_class():
+    assert set(SAMPLES) == set(classes(nodes.Node)) - OF_LOOPS
+    for cls, body in SAMPLES.items():
+        assert any(isinstance(node, cls) for node in nodes_of(kernel_of(body))), cls
+
+
+@pytest.mark.parametrize("cls", SAMPLES, ids=lambda cls: cls.__name__)
+@pytest.mark.filterwarnings("ignore::vkamp.BarrierWarning", "ignore::vkamp.RaceWarning")
+def test_every_part_of_the_compiler_takes_a_kernel_with_it(cls, capsys, monkeypatch):
+    monkeypatch.setenv("PYTHONBREAKPOINT", "0")
+    kernel = kernel_of(SAMPLES[cls])
+    verify(kernel)
+    assert text(kernel)
+    found = uniformity.check_uniformity(kernel)
+    check_certain_races(kernel, found)
+    races = judge_races(kernel, found)
+    forms = [kernel, instrument(bind_arrays(kernel), races.proved).kernel]
+    with contextlib.suppress(KeepsThreads):
+        forms.append(loops(kernel, 4))
+        assert cls is not nodes.Subgroup
+    for form in forms:
+        verify(form)
+        facts = Facts(form)
+        for function in (*form.functions, form.body):
+            ranges = Ranges(function, form.tile, form.lanes)
+            for statement in nodes.walk_statements(function.body):
+                assert set(nodes.definitions(statement)) <= set(flow.mentioned(statement))
+                facts.plain(statement), facts.waits(statement), facts.assigned(statement)
+                for node in own_nodes(statement):
+                    if isinstance(node, nodes.Expr) and getattr(node.type, "is_integer", False):
+                        ranges.of(node)
+        # What no device takes is printed for people.
+        for types in (frozenset(), frozenset({"storage16", "float16"})):
+            assert emit(form, Target(reference=True, types=types)).glsl
+    points = np.zeros(8, POINT)
+    arrays = {"out": np.zeros(8, np.int32), "cells": np.arange(8, dtype=np.int32), "points": points}
+    sim.run(kernel, (8,), arrays, {"count": 3}, races=False)
+    # A line for the class itself: what a part leaves out as if it were nothing would be missing.
+    without = kernel_of("out[i] = 0")
+    assert text(kernel) != text(without)
+
+
+# -- a class that nothing knows ------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Planted(nodes.Stmt):
+    """A statement with a result, as a later one might be; no part of the compiler names it."""
+
+    value: nodes.Expr
+    result: nodes.Variable
+    others: tuple[nodes.Variable | None, ...] = ()
+
+
+def local(name: str) -> nodes.Variable:
+    return nodes.Variable(name, INT32, "local", HERE)
+
+
+def load(variable: nodes.Variable) -> nodes.Load:
+    return nodes.Load(HERE, INT32, nodes.Local(HERE, INT32, variable))
+
+
+X, Y, Z, W = map(local, "xyzw")
+PLANTED = Planted(HERE, load(X), Y, (None, Z))
+USE = nodes.Assign(HERE, nodes.Local(HERE, INT32, W), nodes.Binary(HERE, INT32, "add", load(Y), load(Z)))
+
+
+def function_of(*body: nodes.Stmt) -> nodes.Function:
+    return nodes.Function("f", "f", (), (), (X, Y, Z, W), body, HERE)
+
+
+def test_its_results_are_definitions_everywhere():
+    assert nodes.results(PLANTED) == nodes.definitions(PLANTED) == (Y, Z)
+    assert list(flow.targets(PLANTED)) == [Y, Z]
+    assert flow.assigned((PLANTED,)) == {"y", "z"}
+    assert flow.named((PLANTED,)) == {"x", "y", "z"}
+    assert flow.exposed((PLANTED, USE)) == {"x"}
+    assert flow.certain((PLANTED,)) == {"y", "z"}
+    kernel = dataclasses.replace(kernel_of("out[i] = 1"), body=function_of(PLANTED))
+    assert Facts(kernel).assigned(PLANTED) == {"y", "z"}
+
+
+def test_nothing_is_known_of_its_results():
+    first = nodes.Assign(HERE, nodes.Local(HERE, INT32, Y), nodes.Const(HERE, INT32, 1))
+    assert Ranges(function_of(first), None).of(load(Y)) == (1, 1)
+    assert Ranges(function_of(first, PLANTED), None).of(load(Y)) == int_range(INT32)
+    assert not values((PLANTED, first))
+    assert not index_values(dataclasses.replace(kernel_of("out[i] = 1"), body=function_of(PLANTED, first)))
+
+
+def test_its_variables_are_renamed():
+    (made,) = with_variables((PLANTED,), {"y": W, "x": Z})
+    assert made == Planted(HERE, load(Z), W, (None, Z))
+
+
+def test_its_results_are_declared():
+    found = plan(function_of(PLANTED, USE))
+    at = {name: position for position, names in found.initialised.items() for name in names}
+    assert at["y"] == ((), 0) and at["w"] == ((), 1)
+    assert Z in found.before[(), 0]
+
+
+def test_copies_that_use_its_results_stay_what_they_are():
+    loop = Span("a.py", 1, 0, 2, 1)
+    copies = [
+        nodes.Assign(
+            dataclasses.replace(HERE, copies=(Copy(loop, "k", range(2), number),)),
+            nodes.Local(HERE, INT32, W),
+            nodes.Binary(HERE, INT32, "add", load(W), load(variable)),
+        )
+        for number, variable in enumerate((Y, Z))
+    ]
+    kernel = dataclasses.replace(kernel_of("out[i] = 1"), body=function_of(PLANTED, *copies))
+    assert reroll(kernel).body.body == kernel.body.body
+
+
+def test_what_it_changes_is_another_version():
+    versions = common._Versions()
+    before = versions.of(load(Y), frozenset())
+    versions.pass_by(PLANTED)
+    assert versions.of(load(Y), frozenset()) != before
+
+
+def test_the_printer_and_the_text_refuse_it():
+    """As does every table above."""
+    kernel = dataclasses.replace(kernel_of("out[i] = 1"), body=function_of(PLANTED))
+    for use in (text, lambda kernel: emit(kernel, Target()), verify, uniformity.check_uniformity):
+        with pytest.raises((AssertionError, KeyError, verify_module.VerificationError)):
+            use(kernel)
