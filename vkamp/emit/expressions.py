@@ -288,11 +288,25 @@ class Expressions:
         return self._text(expr).glsl
 
     def plain(self, expr: Expr) -> str:
-        """The text of a value that decides, indexes or is passed on."""
+        """The text of a value that decides, indexes or is passed on, where no operator is beside it."""
+        return self.operand(expr).glsl
+
+    def operand(self, expr: Expr) -> Text:
+        """As :meth:`plain`, for a place beside an operator: :meth:`joined` and :meth:`choice` take it."""
         before, self._apart = self._apart, self._shared.kernel.precise
-        text = self._text(expr).glsl
+        text = self._text(expr)
         self._apart = before
         return text
+
+    @staticmethod
+    def joined(operation: str, left: Text, right: Text) -> Text:
+        """Two operands with an operator between them, in the parentheses that they need."""
+        return _joined(*_OPERATORS[operation], left, right)
+
+    @staticmethod
+    def choice(condition: Text, then: Text, orelse: Text) -> Text:
+        """The conditional operator with its operands, in the parentheses that they need."""
+        return Text(f"{_in_parentheses(condition, _LOR)} ? {_in_parentheses(then, _LOR)} : {orelse.glsl}", _COND)
 
     def place(self, place: Place) -> str:
         """The text of a variable, an element, a member or components (of a packed vector: of one)."""
@@ -433,7 +447,7 @@ class Expressions:
             for one, other in ((expr.left, expr.right), (expr.right, expr.left)):
                 if self._is_certain(one):
                     return self._text(other)
-        return self._joined(*_OPERATORS[expr.op], self._text(expr.left), self._text(expr.right))
+        return _joined(*_OPERATORS[expr.op], self._text(expr.left), self._text(expr.right))
 
     def _is_certain(self, expr: Expr) -> bool:
         """Whether it is a test for a number below zero that is none."""
@@ -445,9 +459,7 @@ class Expressions:
 
     def _swizzle(self, expr: Swizzle) -> Text:
         # What `precise` says of a variable does not reach through a swizzle.
-        before, self._apart = self._apart, self._shared.kernel.precise
-        operand = self._text(expr.operand)
-        self._apart = before
+        operand = self.operand(expr.operand)
         return Text(f"{_in_parentheses(operand, _POSTFIX)}.{expr.letters}")
 
     def _load(self, place: Place) -> str:
@@ -514,7 +526,7 @@ class Expressions:
             ways = {"eq": ("all", "equal"), "ne": ("any", "notEqual")}
             reduce, compare = ways[expr.op]
             return Text(f"{reduce}({compare}({self._text(left).glsl}, {self._text(right).glsl}))")
-        return self._joined(*_OPERATORS[expr.op], self._text(left), self._text(right))
+        return _joined(*_OPERATORS[expr.op], self._text(left), self._text(right))
 
     def _unary(self, expr: Unary) -> Text:
         is_bool = isinstance(expr.type, Scalar) and expr.type.kind == "bool"
@@ -528,7 +540,7 @@ class Expressions:
         operand = self._text(expr.operand)
         if expr.op == "neg" and _element(expr).kind == "int" and self._shared.has_quotients_of_the_least:
             zero = Const(expr.span, _element(expr), 0)
-            return self._joined("-", _ADD, self._text(zero), operand)
+            return _joined("-", _ADD, self._text(zero), operand)
         sign = "-" if expr.op == "neg" else "~"
         # Not "--": that is another operator.
         level = _POSTFIX if operand.glsl.startswith("-") else _UNARY
@@ -542,7 +554,7 @@ class Expressions:
         assert isinstance(expr.type, Scalar) and isinstance(expr.operand.type, Scalar)
         if expr.type.kind == "bool":
             zero = Const(expr.span, expr.operand.type, 0)
-            return self._joined("!=", _EQ, self._text(expr.operand), self._const(zero))
+            return _joined("!=", _EQ, self._text(expr.operand), self._const(zero))
         if isinstance(expr.operand, Const) and expr.operand.type.kind != "float":
             return self._const(Const(expr.span, expr.type, _converted(expr.operand, expr.type)))
         if expr.type.bits < 32:
@@ -577,34 +589,32 @@ class Expressions:
             return converted
         if kind.kind == "int":
             return Text(f"bitfieldExtract({converted.glsl}, 0, {kind.bits})")
-        return self._joined("&", _AND, converted, Text(hex(int_range(kind)[1])))
+        return _joined("&", _AND, converted, Text(hex(int_range(kind)[1])))
 
     def _bits(self, expr: Bits) -> Text:
-        text = self._text(expr.operand).glsl
+        text = self._text(expr.operand)
         old, new = expr.operand.type, expr.type
         assert isinstance(old, Scalar) and isinstance(new, Scalar)
         if old.bits < 32:
             return self._small_bits(text, old, new)
-        return Text(bits_text(text, expr.operand.type, expr.type))
+        return Text(bits_text(text.glsl, expr.operand.type, expr.type))
 
-    def _small_bits(self, text: str, old: Scalar, new: Scalar) -> Text:
+    def _small_bits(self, text: Text, old: Scalar, new: Scalar) -> Text:
         """The bits of a small type as another of its size."""
         helpers, forms = self._shared.helpers, self._shared.forms
         if old == FLOAT16:
-            text = f"int({helpers.use('half_bits')}({text if forms.value(FLOAT16) == 'float' else f'float({text})'}))"
+            value = text.glsl if forms.value(FLOAT16) == "float" else f"float({text.glsl})"
+            text = Text(f"int({helpers.use('half_bits')}({value}))")
         if new == FLOAT16:
             helpers.use("half_value")
-            value = f"half_value(uint({text}))"
+            value = f"half_value(uint({text.glsl}))"
             return Text(value if forms.value(FLOAT16) == "float" else f"float16_t({value})")
         if new.kind == "int":
-            return Text(f"bitfieldExtract({text}, 0, {new.bits})")
-        return Text(f"({text} & {hex(int_range(new)[1])})")
+            return Text(f"bitfieldExtract({text.glsl}, 0, {new.bits})")
+        return _joined("&", _AND, text, Text(hex(int_range(new)[1])))
 
     def _select(self, expr: Select) -> Text:
-        condition = _in_parentheses(self._text(expr.condition), _LOR)
-        then = _in_parentheses(self._text(expr.then), _LOR)
-        orelse = self._text(expr.orelse)
-        return Text(f"{condition} ? {then} : {orelse.glsl}", _COND)
+        return self.choice(self._text(expr.condition), self._text(expr.then), self._text(expr.orelse))
 
     def _builtin(self, expr: Builtin) -> Text:
         row = BUILTINS[expr.name]
@@ -619,7 +629,7 @@ class Expressions:
         assert isinstance(expr.type, Scalar)
         if expr.type.kind == "bool":
             sign, level = _BOOL_OPERATORS[expr.op]
-            return self._joined(sign, level, self._text(expr.left), self._text(expr.right))
+            return _joined(sign, level, self._text(expr.left), self._text(expr.right))
         if expr.type.kind == "float":
             return self._float_binary(expr)
         if expr.op in _DIVISION_HELPERS and isinstance(expr.right, Const) and expr.right.value == 1:
@@ -630,7 +640,7 @@ class Expressions:
         if division is not None:
             sign, right = division
             level = {"/": _MUL, "%": _MUL, ">>": _SHIFT, "&": _AND}[sign]
-            return self._joined(sign, level, self._text(expr.left), self._text(right))
+            return _joined(sign, level, self._text(expr.left), self._text(right))
         helper = _DIVISION_HELPERS.get(expr.op)
         if helper is not None:
             return self._call(helper, expr)
@@ -660,10 +670,10 @@ class Expressions:
             return Text(f"{name}({self._text(expr.left).glsl}, {self._text(expr.right).glsl})")
         left, right = _broadcast(expr.left), _broadcast(expr.right)
         if right is not None:
-            return self._joined(*sign, self._text(expr.left), self._text(right))
+            return _joined(*sign, self._text(expr.left), self._text(right))
         if left is not None and expr.op not in ("shl", "shr"):
-            return self._joined(*sign, self._text(left), self._text(expr.right))
-        return self._joined(*sign, self._text(expr.left), self._text(expr.right))
+            return _joined(*sign, self._text(left), self._text(expr.right))
+        return _joined(*sign, self._text(expr.left), self._text(expr.right))
 
     def _float_binary(self, expr: Binary) -> Text:
         assert isinstance(expr.type, Scalar)
@@ -700,7 +710,7 @@ class Expressions:
         if sign == "+" and text.level == _ADD and _element(expr).kind != "float":
             # Integers wrap: the order of additions does not matter.
             return Text(f"{_in_parentheses(self._text(expr.left), _ADD)} + {text.glsl}", _ADD)
-        return self._joined(sign, level, self._text(expr.left), text)
+        return _joined(sign, level, self._text(expr.left), text)
 
     @staticmethod
     def _operator(expr: Binary) -> tuple[str, Expr] | None:
@@ -735,12 +745,6 @@ class Expressions:
         if (expr.op == "tdiv" and fits) or (safe and expr.op == "floordiv"):
             return "/", right
         return ("%", right) if safe else None
-
-    @staticmethod
-    def _joined(sign: str, level: int, left: Text, right: Text) -> Text:
-        a = _operand(left, level, sign, is_right=False)
-        b = _operand(right, level, sign, is_right=True)
-        return Text(f"{a} {sign} {b}", level)
 
 
 def _least(constant: Const) -> float:
@@ -790,6 +794,12 @@ def _has_opposite(compare: Compare) -> bool:
 def _in_parentheses(text: Text, least: int) -> str:
     """The text, in parentheses if it binds less than ``least``."""
     return text.glsl if text.level >= least else f"({text.glsl})"
+
+
+def _joined(sign: str, level: int, left: Text, right: Text) -> Text:
+    a = _operand(left, level, sign, is_right=False)
+    b = _operand(right, level, sign, is_right=True)
+    return Text(f"{a} {sign} {b}", level)
 
 
 def _operand(text: Text, level: int, sign: str, is_right: bool) -> str:

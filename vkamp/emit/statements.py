@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vkamp.artifacts import Target
-from vkamp.emit.expressions import Expressions, Globals, has_float_arithmetic, is_packed, memory_name
+from vkamp.emit.expressions import Expressions, Globals, Text, has_float_arithmetic, is_packed, memory_name
 from vkamp.emit.helpers import GLSL_TYPES
 from vkamp.emit.names import Namer
 from vkamp.emit.places import is_float_atomic
@@ -424,17 +424,17 @@ class _FunctionPrinter:
         start = self.expressions.plain(statement.start)
         if step is None:
             by = self._bound(statement.step, changed, f"{name}_step", statement.span)
-            condition = self._condition_of_unknown_step(statement, counter, stop, by)
-            advance = f"{counter} += {by}"
+            condition = self._condition_of_unknown_step(statement, Text(counter), stop, by)
+            advance = f"{counter} += {by.glsl}"
         else:
-            condition = f"{counter} {'<' if step > 0 else '>'} {stop}"
-            by = f"{step}u" if kind == "uint" else str(step)
+            condition = self.expressions.joined("lt" if step > 0 else "gt", Text(counter), stop)
+            by = Text(f"{step}u" if kind == "uint" else str(step))
             advance = _advance(counter, step, "u" if kind == "uint" else "")
         if self._may_wrap(statement):
             name_of_next = self.expressions.helper("range_next", statement.variable.type)
-            advance = f"{counter} = {name_of_next}({counter}, {stop}, {by})"
+            advance = f"{counter} = {name_of_next}({counter}, {stop.glsl}, {by.glsl})"
         hint = "[[unroll]] " if statement.unroll else ""
-        self.add(f"{hint}for ({kind} {counter} = {start}; {condition}; {advance}) {{", statement.span)
+        self.add(f"{hint}for ({kind} {counter} = {start}; {condition.glsl}; {advance}) {{", statement.span)
         if not own:
             self.indent += 1
             path, index = position
@@ -455,25 +455,29 @@ class _FunctionPrinter:
         downwards = low < 0 and stop_low + 1 + low < least
         return upwards or downwards
 
-    def _condition_of_unknown_step(self, loop: For, counter: str, stop: str, step: str) -> str:
+    def _condition_of_unknown_step(self, loop: For, counter: Text, stop: Text, step: Text) -> Text:
+        joined = self.expressions.joined
         low, high = self.ranges.of(loop.step)
+        upwards, downwards = joined("lt", counter, stop), joined("gt", counter, stop)
         if low > 0:
-            return f"{counter} < {stop}"
+            return upwards
         if high < 0:
-            return f"{counter} > {stop}"
+            return downwards
+        zero = Text("0u" if loop.step.type.name == "uint32" else "0")  # type: ignore[union-attr]
         if low == 0:
-            return f"{step} != {'0u' if loop.step.type.name == 'uint32' else '0'} && {counter} < {stop}"  # type: ignore[union-attr]
-        return f"{step} > 0 ? {counter} < {stop} : {step} < 0 && {counter} > {stop}"
+            return joined("and", joined("ne", step, zero), upwards)
+        downwards = joined("and", joined("lt", step, zero), downwards)
+        return self.expressions.choice(joined("gt", step, zero), upwards, downwards)
 
-    def _bound(self, bound: Expr, changed: set[str], name: str, span: Span) -> str:
+    def _bound(self, bound: Expr, changed: set[str], name: str, span: Span) -> Text:
         """A loop's bound: as it stands if that means the same in each iteration, else a constant before the loop."""
-        text = self.expressions.plain(bound)
+        text = self.expressions.operand(bound)
         if _is_simple_and_fixed(bound, changed):
             return text
         kind = type_text(bound.type, {}, self.shared.forms)[0]
         free = self.names.give(name)
-        self.add(f"const {kind} {free} = {text};", span)
-        return free
+        self.add(f"const {kind} {free} = {text.glsl};", span)
+        return Text(free)
 
     # -- calls -------------------------------------------------------------------------------------------------
 

@@ -133,8 +133,8 @@ def _is_uniform(expr: Expr, once: frozenset[str]) -> bool:
 
 def guards(block: Block, once: frozenset[str]) -> list[Bound]:
     """What a condition says of the threads for which a block does more than to compute values of its own."""
-    *first, last = block
-    if not isinstance(last, If) or last.orelse or not all(map(_is_value, first)):
+    last = block[-1] if block else None
+    if not isinstance(last, If) or last.orelse or not all(map(_is_value, block[:-1])):
         return []
     return bounds_of(last.condition, known_before(last, block), once)
 
