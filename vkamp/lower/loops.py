@@ -254,9 +254,12 @@ class _Lowering:
         block = self.without_unused(self.with_values(phase.block))
         if not block:
             return []
-        self.phases += 1
         span = _unsaid(block[0].span)
         block = self.with_arrays(block)
+        if not block:
+            # It did nothing but declare arrays that are kept.
+            return []
+        self.phases += 1
         looped = any(n > 1 for n in self.shape.counts)
         bounds = {bound.dim: bound for bound in reversed(guards(block, self.where.once))}
         if phase.exits and looped:
