@@ -292,7 +292,7 @@ MESSAGES: dict[str, Message] = {
         "define it in a file or a notebook cell, not in text given to exec() or `python -c` or the interactive prompt",
     ),
     "VKA103": Message(_C, "`{text}` has no effect", "{advice}"),
-    "VKA104": Message(_C, "a `for` loop runs over range(...) or amp.static_range(...) only", "{advice}"),
+    "VKA104": Message(_C, "`{text}` is nothing that a `for` loop can go over", "{advice}"),
     "VKA105": Message(
         _C,
         "a `{name}` loop has no `else`",
@@ -315,7 +315,6 @@ MESSAGES: dict[str, Message] = {
         "`{text}` is no type of the kernel language",
         "use a type of 32 or 64 bits, as `amp.float32` is; elements can be of 8 and 16 bits too, or structured dtypes",
     ),
-    "VKA111": Message(_C, "the target of a `for` loop is one name", "write `for i in range(n):`"),
     "VKA112": Message(_C, "the step of a range is 0", "use a step other than 0"),
     "VKA113": Message(
         _C,
@@ -335,6 +334,24 @@ MESSAGES: dict[str, Message] = {
     ),
     "VKA117": Message(_C, "`{text}` stands in a `for` loop only", "write `for i in {text}:`"),
     "VKA118": Message(_C, "this is nested too deeply", "assign parts of it to variables first"),
+    "VKA121": Message(
+        _C,
+        "`{text}` has several clauses, or conditions, and its length is not known",
+        "write its loops and conditions as statements; `sum`, `any`, `all`, `min` and `max` take it as it is",
+    ),
+    "VKA122": Message(_C, "`{name}` of one sequence takes no `{keyword}`", "write the loop: `for i in range(n):`"),
+    "VKA123": Message(_C, "`{text}` has no items", "give what it is then: `{name}(..., default=0)`"),
+    "VKA124": Message(
+        _C,
+        "`{text}` makes no tuple: its length is not known when the kernel is compiled, or is above {limit}",
+        "use amp.private(shape, dtype) and a `for` loop",
+    ),
+    "VKA125": Message(
+        _C, "`{text}` is {what}, and `in` looks through tuples, ranges, arrays and containers", "compare with =="
+    ),
+    "VKA126": Message(
+        _C, "`{text}` is {given}, and a range holds whole numbers", "compare with its ends: `low <= x < high`"
+    ),
     # -- 2xx: names and calls
     "VKA201": Message(_C, "the name `{name}` is not defined", "{advice}"),
     "VKA202": Message(

@@ -301,7 +301,7 @@ def test_python_names_of_the_rows_exist():
             group, _, member = spelling.rpartition(".")
             owner: Any = {
                 "": builtins, "math": math, "fast_math": amp.fast_math, "precise_math": amp.precise_math,
-                    "direct3d": amp.direct3d,
+                    "direct3d": amp.direct3d, "amp": amp,
             }[group]  # fmt: skip
             if spelling in NEW_IN_MATH and sys.version_info < (3, 11):
                 continue

@@ -13,6 +13,7 @@ from vkamp.front.calls import check_writable, fixed_place, marked_name, wrong_co
 from vkamp.front.context import Context, Slot, contains_load
 from vkamp.front.expressions import binary, thread_index
 from vkamp.front.objects import arguments_by_name
+from vkamp.front.sequences import items_of
 from vkamp.front.subscripts import element_of
 from vkamp.front.values import (
     ArrayRef,
@@ -33,7 +34,7 @@ from vkamp.front.values import (
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import INT32, Array, Scalar, Struct, Type, Vector
 
-__all__ = ["ann_assign", "assign", "aug_assign", "changes_kind", "define"]
+__all__ = ["ann_assign", "assign", "aug_assign", "changes_kind", "define", "settle", "store"]
 
 #: Bytes of a private array: each thread has its own, and no device has room for more.
 _PRIVATE_LIMIT = 1 << 19
@@ -53,12 +54,12 @@ def assign(ctx: Context, node: ast.Assign) -> None:
     if isinstance(value, Nothing):
         ctx.fail("VKA223", node.value, text=ctx.text(node.value))
     if len(node.targets) > 1:
-        value = _settle(ctx, value)
+        value = settle(ctx, value)
         if isinstance(value, Number) and contains_load(value.expr) and _is_fresh(ctx, value.expr):
             # The first target must not take a call's result for itself: the others read it too.
             value = Number(ctx.temporary("value", value.expr), value.weak, value.double)
     for target in node.targets:
-        _store(ctx, target, value, node.value, node)
+        store(ctx, target, value, node.value, node)
 
 
 def ann_assign(ctx: Context, node: ast.AnnAssign) -> None:
@@ -119,7 +120,7 @@ def _aug_tuple(ctx: Context, node: ast.AugAssign, owner: Value) -> None:
     _store_name(ctx, node.target, result, node.value, node)
 
 
-def _store(ctx: Context, target: ast.expr, value: Value, value_node: ast.expr, node: ast.stmt) -> None:
+def store(ctx: Context, target: ast.expr, value: Value, value_node: ast.expr, node: ast.stmt) -> None:
     if isinstance(target, ast.Name):
         _store_name(ctx, target, value, value_node, node)
     elif isinstance(target, (ast.Tuple, ast.List)):
@@ -131,25 +132,15 @@ def _store(ctx: Context, target: ast.expr, value: Value, value_node: ast.expr, n
 
 
 def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Value, value_node: ast.expr, node: ast.stmt) -> None:
-    for part in target.elts:
-        if isinstance(part, ast.Starred):
-            ctx.refuse(part)
     if isinstance(value, ThreadRef):
         value = thread_index(ctx, "global", ctx.span(value_node))
-    if not isinstance(value, TupleValue):
-        ctx.fail("VKA328", value_node, text=ctx.text(value_node), what=ctx.describe(value))
-    if len(value.items) != len(target.elts):
-        values, targets = len(value.items), len(target.elts)
-        s, t = "" if values == 1 else "s", "" if targets == 1 else "s"
-        ctx.fail("VKA329", target, targets=targets, values=values, s=s, t=t)
-    items = _settle_items(ctx, value.items, [_stored_place(ctx, t) for t in target.elts])
-    parts = (
-        value_node.elts
-        if isinstance(value_node, ast.Tuple) and len(value_node.elts) == len(target.elts)
-        else [value_node] * len(target.elts)
-    )
-    for item, inner, part in zip(items, target.elts, parts, strict=True):
-        _store(ctx, inner, item, part, node)
+    values = items_of(ctx, value, target, value_node)
+    targets = [t.value if isinstance(t, ast.Starred) else t for t in target.elts]
+    items = _settle_items(ctx, values, [_stored_place(ctx, t) for t in targets])
+    alike = isinstance(value_node, ast.Tuple) and len(value_node.elts) == len(targets) and targets == target.elts
+    parts = value_node.elts if isinstance(value_node, ast.Tuple) and alike else [value_node] * len(targets)
+    for item, inner, part in zip(items, targets, parts, strict=True):
+        store(ctx, inner, item, part, node)
 
 
 def _stored_place(ctx: Context, target: ast.expr) -> tuple[ir.Place, ...] | None:
@@ -179,7 +170,7 @@ def _settle_items(
     changed: set[ir.Place] = set()
     memory = False
     for item, target in zip(items, targets, strict=True):
-        out.append(_settle(ctx, item) if _depends_on(item, changed, memory) else item)
+        out.append(settle(ctx, item) if _depends_on(item, changed, memory) else item)
         if target is None:
             memory = True
         else:
@@ -202,10 +193,10 @@ def _depends_on(value: Value, places: set[ir.Place], memory: bool) -> bool:
     return any(p in places or ir.root_of(p) in places or (memory and not isinstance(p, ir.Local)) for p in loads)
 
 
-def _settle(ctx: Context, value: Value) -> Value:
+def settle(ctx: Context, value: Value) -> Value:
     """The value as it is now, before assignments change what it reads."""
     if isinstance(value, TupleValue):
-        return TupleValue(tuple(_settle(ctx, i) for i in value.items), value.kind)
+        return TupleValue(tuple(settle(ctx, i) for i in value.items), value.kind)
     if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
         return views.stable_view(ctx, value, "value")
     if isinstance(value, Element):
@@ -410,26 +401,63 @@ def _store_tuple(
     node: ast.stmt,
 ) -> None:
     name = target.id
+    if slot is None and ctx.depth == 0 and name in ctx.once and _is_fixed(value):
+        ctx.slots[name] = Slot(value, ctx.span(node), "constant")
+        return
     if slot is None:
-        items: list[Value] = []
-        for k, item in enumerate(value.items):
-            if not isinstance(item, (Number, Element, Constant)):
-                ctx.fail("VKA331", value_node, name=name, what=ctx.describe(item))
-            kind = _type_of(ctx, item, value_node)
-            variable = ctx.new_variable(f"{name}_{k}", kind, ctx.span(node))
-            items.append(Element(ir.Local(ctx.span(target), kind, variable)))
-        slot = Slot(TupleValue(tuple(items), value.kind), ctx.span(node))
+        slot = Slot(_tuple_variables(ctx, target, name, value, value_node, node), ctx.span(node))
         ctx.slots[name] = slot
     known = slot.value
-    if not isinstance(known, TupleValue) or len(known.items) != len(value.items):
+    if not isinstance(known, TupleValue) or slot.kind != "variable" or not _alike(known, value):
         changes_kind(ctx, target, slot, value)
     assert isinstance(known, TupleValue)
     settled = _settle_items(ctx, value.items, [_places_of(i) for i in known.items])
-    for place_value, item in zip(known.items, settled, strict=True):
+    _assign_items(ctx, known, TupleValue(tuple(settled)), f"`{name}`", slot.span, (value_node, node))
+
+
+def _is_fixed(value: Value) -> bool:
+    """Whether a tuple is known at compile time: numbers, types, functions, and memory that is the same throughout."""
+    if isinstance(value, TupleValue):
+        return all(map(_is_fixed, value.items))
+    if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
+        return not any(contains_load(part) for part in view_parts(value))
+    return isinstance(value, (Constant, Object))
+
+
+def _tuple_variables(
+    ctx: Context, target: ast.Name, name: str, value: TupleValue, value_node: ast.expr, node: ast.stmt
+) -> TupleValue:
+    """A variable for each number of a tuple, and of the tuples in it."""
+    items: list[Value] = []
+    for k, item in enumerate(value.items):
+        if isinstance(item, TupleValue):
+            items.append(_tuple_variables(ctx, target, f"{name}_{k}", item, value_node, node))
+            continue
+        if not isinstance(item, (Number, Element, Constant)):
+            ctx.fail("VKA331", value_node, name=target.id, what=ctx.describe(item))
+        kind = _type_of(ctx, item, value_node)
+        variable = ctx.new_variable(f"{name}_{k}", kind, ctx.span(node))
+        items.append(Element(ir.Local(ctx.span(target), kind, variable)))
+    return TupleValue(tuple(items), value.kind)
+
+
+def _alike(known: Value, value: Value) -> bool:
+    """Whether tuples have as many items, and tuples where the other has."""
+    if not isinstance(known, TupleValue) or not isinstance(value, TupleValue):
+        return not isinstance(known, TupleValue) and not isinstance(value, TupleValue)
+    return len(known.items) == len(value.items) and all(map(_alike, known.items, value.items))
+
+
+def _assign_items(
+    ctx: Context, known: TupleValue, value: TupleValue, what: str, first: Span, nodes: tuple[ast.expr, ast.stmt]
+) -> None:
+    for place_value, item in zip(known.items, value.items, strict=True):
+        if isinstance(place_value, TupleValue) and isinstance(item, TupleValue):
+            _assign_items(ctx, place_value, item, what, first, nodes)
+            continue
         assert isinstance(place_value, Element)
-        place = place_value.place
-        expr = convert.assignable(ctx, item, place.type, value_node, f"`{name}`", slot.span)
-        ctx.emit(ir.Assign(ctx.span(node), place, expr))
+        expr = convert.assignable(ctx, item, place_value.place.type, nodes[0], what, first)
+        ctx.emit(ir.Assign(ctx.span(nodes[1]), place_value.place, expr))
 
 
 def _store_alias(ctx: Context, target: ast.Name, slot: Slot | None, value: Value, value_node: ast.expr) -> None:

@@ -16,7 +16,10 @@ from vkamp.front.context import Context, contains_load, expression
 from vkamp.front.expressions import thread_index
 from vkamp.front.functions import call_closure, call_function
 from vkamp.front.objects import call_object, construct
+from vkamp.front.reductions import REDUCTIONS, extreme
+from vkamp.front.sequences import spread
 from vkamp.front.subgroups import call_subgroup
+from vkamp.front.table import apply_row
 from vkamp.front.values import (
     ArrayRef,
     BarrierRef,
@@ -38,7 +41,7 @@ from vkamp.front.values import (
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES, BuiltinRow, TupleRow
 from vkamp.ir.fences import FENCES
-from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, SCALARS, UINT32, Array, Scalar, promoted
+from vkamp.ir.types import BOOL, FLOAT32, FLOAT64, INT32, UINT32, Array, Scalar, promoted
 from vkamp.lang.device import MARK, MathFunction, MathTuple
 from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
@@ -98,6 +101,8 @@ def marked_name(value: Value) -> str | None:
 @expression(ast.Call)
 def _call(ctx: Context, node: ast.Call) -> Value:
     callee = ctx.expr(node.func)
+    if any(isinstance(argument, ast.Starred) for argument in node.args):
+        node = ast.copy_location(ast.Call(node.func, spread(ctx, node.args), node.keywords), node)
     if isinstance(callee, FieldMethod):
         return _method(ctx, callee, node)
     if isinstance(callee, Closure):
@@ -127,9 +132,11 @@ def _call(ctx: Context, node: ast.Call) -> Value:
         return printing.lower_breakpoint(ctx, node)
     if target is array_view:
         return views.make_array_view(ctx, ctx.operands(*node.args), node)
-    for argument in node.args:
-        if isinstance(argument, ast.Starred):
-            ctx.refuse(argument)
+    reduction = REDUCTIONS.get(id(target))
+    if reduction is not None:
+        return reduction(ctx, node)
+    if (target is min or target is max) and len(node.args) == 1:
+        return extreme(ctx, node)
     _no_keywords(ctx, node)
     if target is len:
         return _length(ctx, node)
@@ -170,6 +177,9 @@ def _length(ctx: Context, node: ast.Call) -> Value:
         return views.extent_value(value, ctx.span(node)).items[0]
     if isinstance(value, TupleValue):
         return Constant(len(value.items))
+    vector = ctx.vector_of(value)
+    if vector is not None:
+        return Constant(vector.count)
     ctx.fail("VKA231", node.args[0], text=ctx.text(node.args[0]), what=ctx.describe(value))
 
 
@@ -297,8 +307,6 @@ def _index_object(ctx: Context, target: type, node: ast.Call) -> Value:
 
 def _python_builtin(ctx: Context, target: Any, row: BuiltinRow, node: ast.Call) -> Value:
     """Python's own function: of constants a constant; ``min`` and ``max`` take two or more."""
-    if target in (min, max) and len(node.args) == 1:
-        wrong_count(ctx, node, row.name, "two or more", f"{row.name}(x, y)")
     values = ctx.operands(*node.args)
     if target not in (min, max):
         _row_arity(ctx, row, node)
@@ -313,7 +321,7 @@ def _python_builtin(ctx: Context, target: Any, row: BuiltinRow, node: ast.Call) 
     if target in (min, max) and len(values) > 2:
         result_value = values[0]
         for k in range(1, len(values)):
-            result_value = _apply(ctx, row, [result_value, values[k]], [node.args[0], node.args[k]], node)
+            result_value = apply_row(ctx, row, [result_value, values[k]], [node.args[0], node.args[k]], node)
         return result_value
     return _checked(ctx, row, values, node)
 
@@ -347,7 +355,7 @@ def _tuple_builtin(ctx: Context, row: TupleRow, node: ast.Call) -> Value:
             if isinstance(number, Number)
             else number
         )
-    return TupleValue(tuple(_apply(ctx, part, values, node.args, node) for part in parts))
+    return TupleValue(tuple(apply_row(ctx, part, values, node.args, node) for part in parts))
 
 
 def _float_kind(number: Number) -> Scalar:
@@ -357,7 +365,7 @@ def _float_kind(number: Number) -> Scalar:
 
 def _checked(ctx: Context, row: BuiltinRow, values: list[Value], node: ast.Call) -> Value:
     _row_arity(ctx, row, node)
-    return _apply(ctx, row, values, node.args, node)
+    return apply_row(ctx, row, values, node.args, node)
 
 
 def _row_arity(ctx: Context, row: BuiltinRow, node: ast.Call) -> None:
@@ -365,41 +373,6 @@ def _row_arity(ctx: Context, row: BuiltinRow, node: ast.Call) -> None:
     if len(node.args) == 2 and len(row.params) == 1:
         usage = advice.with_second_argument(ctx.text(node.func), row.name, *map(ctx.text, node.args)) or usage
     _arity(ctx, node, len(row.params), ctx.text(node.func), usage)
-
-
-def _apply(ctx: Context, row: BuiltinRow, values: list[Value], nodes: list[ast.expr], node: ast.Call) -> Value:
-    """A row with its arguments in the common type of their class."""
-    numbers = [convert.number(ctx, v, n) for v, n in zip(values, nodes, strict=True)]
-    kinds: dict[str, Scalar] = {}
-    for letter in set(row.params):
-        members = [n for n, p in zip(numbers, row.params, strict=True) if p == letter]
-        kind = _common_kind(members, node, ctx)
-        if letter == "F":
-            kind = FLOAT64 if kind == FLOAT64 else FLOAT32
-        elif kind == FLOAT16 and "float16" not in row.types(letter) and not row.typed:
-            # Functions compute in the types that C++ AMP has them for.
-            kind = FLOAT32
-        kind = INT32 if kind == BOOL and letter != "B" else kind
-        if kind.name not in row.types(letter):
-            wanted = row.types(letter)
-            example = f"amp.{wanted[0]}({ctx.text(nodes[row.params.index(letter)])})"
-            *others, last = wanted
-            accepts = f"{', '.join(others)} or {last}" if others else last
-            ctx.fail("VKA315", node, name=row.name, accepts=accepts, given=kind, advice=example)
-        kinds[letter] = kind
-    args = tuple(convert.convert(ctx, n, kinds[p], part) for n, p, part in zip(numbers, row.params, nodes, strict=True))
-    result = SCALARS[row.result_name({letter: kind.name for letter, kind in kinds.items()})]
-    return Number(ir.Builtin(ctx.span(node), result, row.name, args))
-
-
-def _common_kind(members: list[Constant | Number], node: ast.Call, ctx: Context) -> Scalar:
-    """The type in which the arguments of one class meet."""
-    kind = convert.scalar_type(members[0])
-    found: Constant | Number = members[0]
-    for other in members[1:]:
-        kind = convert.common(found, other)
-        found = Number(ir.Const(ctx.span(node), kind, 0)) if kind != BOOL else other
-    return kind
 
 
 # -- functions of the language -------------------------------------------------------------------------------------

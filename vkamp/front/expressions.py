@@ -30,7 +30,7 @@ from vkamp.front.values import (
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Scalar, Struct
 
-__all__ = ["ThreadKind", "binary", "thread_index", "thread_value"]
+__all__ = ["ThreadKind", "binary", "compare_two", "thread_index", "thread_value"]
 
 #: Which of a thread's indices.
 ThreadKind = Literal["global", "local", "tile", "tile_origin"]
@@ -84,7 +84,10 @@ def _unassigned(ctx: Context, node: ast.Name, slot: Slot | None) -> NoReturn:
 
 @expression(ast.Tuple)
 def _tuple(ctx: Context, node: ast.Tuple) -> Value:
-    return TupleValue(tuple(ctx.operands(*node.elts)))
+    # That module is built on this one.
+    from vkamp.front.sequences import spread
+
+    return TupleValue(tuple(ctx.operands(*spread(ctx, node.elts))))
 
 
 # -- operators -----------------------------------------------------------------------------------------------------
@@ -467,12 +470,17 @@ _COMPARE_FOLD: dict[str, Callable[[Any, Any], bool]] = {
 
 @expression(ast.Compare)
 def _compare(ctx: Context, node: ast.Compare) -> Value:
+    if len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+        # That module is built on this one.
+        from vkamp.front.reductions import contains
+
+        return contains(ctx, node)
     for op in node.ops:
         if type(op) not in _COMPARE:
             _no_comparison(ctx, op, node)
     if len(node.ops) == 1:
         left, right = ctx.operands(node.left, node.comparators[0])
-        return _compare_two(ctx, node.ops[0], left, right, node, node.left, node.comparators[0])
+        return compare_two(ctx, node.ops[0], left, right, node, node.left, node.comparators[0])
     return _chain(ctx, node)
 
 
@@ -480,11 +488,7 @@ def _no_comparison(ctx: Context, op: ast.cmpop, node: ast.Compare) -> NoReturn:
     word = {ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}[type(op)]
     right = node.comparators[0]
     help_text = "compare with ==, !=, <, <=, > or >="
-    if isinstance(right, (ast.Tuple, ast.List, ast.Set)) and 0 < len(right.elts) <= 4 and len(node.ops) == 1:
-        equal, link = ("==", " or ") if word == "in" else ("!=", " and ")
-        left = ctx.text(node.left)
-        help_text = f"write `{link.join(f'{left} {equal} {ctx.text(item)}' for item in right.elts)}`"
-    elif isinstance(right, ast.Constant) and right.value is None:
+    if isinstance(right, ast.Constant) and right.value is None:
         help_text = "nothing in a kernel is None: hand over a bool as an amp.constant and test that"
     ctx.fail("VKA101", node, what=f"`{word}`", advice=help_text)
 
@@ -509,7 +513,7 @@ def _chain(ctx: Context, node: ast.Compare) -> Value:
         values.append(value)
         if k == 0:
             continue
-        test = _compare_two(ctx, node.ops[k - 1], values[k - 1], value, node, terms[k - 1], term)
+        test = compare_two(ctx, node.ops[k - 1], values[k - 1], value, node, terms[k - 1], term)
         link = convert.condition(ctx, test, node)
         result = link if result is None else ir.Logical(span, BOOL, "and", result, link)
     assert result is not None
@@ -519,7 +523,7 @@ def _chain(ctx: Context, node: ast.Compare) -> Value:
 _COMPARE_SYMBOL = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
-def _compare_two(
+def compare_two(
     ctx: Context,
     op: ast.cmpop,
     left: Value,
@@ -555,7 +559,16 @@ def _compare_two(
 
 
 def _compare_tuples(ctx: Context, name: str, left: Value, right: Value, node: ast.expr) -> Value:
-    """``==`` of indices and tuples: all components; ``!=`` is its negation.  Different ranks are an error."""
+    """``==`` of indices and tuples: all components; ``!=`` is its negation.  Tuples have an order, too.
+
+    Indices of different ranks are an error.
+    """
+    plain = all(isinstance(v, TupleValue) and v.kind == "tuple" for v in (left, right))
+    if plain and isinstance(left, TupleValue) and isinstance(right, TupleValue):
+        if name not in ("eq", "ne"):
+            return _order_tuples(ctx, name, left.items, right.items, node)
+        if len(left.items) != len(right.items):
+            return Constant(name == "ne")
     if name not in ("eq", "ne"):
         ctx.fail("VKA321", node)
     # A one-dimensional index compares with a number, as AMP's converts from one.
@@ -571,13 +584,32 @@ def _compare_tuples(ctx: Context, name: str, left: Value, right: Value, node: as
     span = ctx.span(node)
     for a, b in zip(left.items, right.items, strict=True):
         op: ast.cmpop = ast.Eq() if name == "eq" else ast.NotEq()
-        link = convert.condition(ctx, _compare_two(ctx, op, a, b, node, node, node), node)
+        link = convert.condition(ctx, compare_two(ctx, op, a, b, node, node, node), node)
         if result is None:
             result = link
         else:
             result = ir.Logical(span, BOOL, "and" if name == "eq" else "or", result, link)
     # Empty tuples are equal.
     return Constant(name == "eq") if result is None else _bool(result)
+
+
+def _order_tuples(ctx: Context, name: str, left: tuple[Value, ...], right: tuple[Value, ...], node: ast.expr) -> Value:
+    """As Python compares tuples: the first items that differ decide."""
+    if not left or not right:
+        return Constant(_COMPARE_FOLD[name](len(left), len(right)))
+    span = ctx.span(node)
+    strict: ast.cmpop = ast.Lt() if name in ("lt", "le") else ast.Gt()
+    decided = convert.condition(ctx, compare_two(ctx, strict, left[0], right[0], node, node, node), node)
+    equal = convert.condition(ctx, compare_two(ctx, ast.Eq(), left[0], right[0], node, node, node), node)
+    rest = convert.condition(ctx, _order_tuples(ctx, name, left[1:], right[1:], node), node)
+    open_: ir.Expr = ir.Logical(span, BOOL, "and", equal, rest)
+    if isinstance(rest, ir.Const):
+        open_ = equal if rest.value else rest
+    if isinstance(open_, ir.Const) and not open_.value:
+        return _bool(decided)
+    if all(isinstance(e, ir.Const) for e in (decided, equal, rest)):
+        return Constant(any(isinstance(e, ir.Const) and e.value for e in (decided, open_)))
+    return Number(ir.Logical(span, BOOL, "or", decided, open_))
 
 
 # -- index objects -------------------------------------------------------------------------------------------------

@@ -392,19 +392,17 @@ def _pass_scalar(ctx: Context, passing: _Passing, value: Value, node: ast.expr) 
 
 
 def _pass_tuple(ctx: Context, passing: _Passing, name: str, value: TupleValue, node: ast.expr) -> None:
-    kinds: list[Any] = []
-    for item in value.items:
+    passing.key.append((value.kind, len(value.items)))
+    inner = _Passing(passing.key, passing.args)
+    for k, item in enumerate(value.items):
         # A component known at compile time stays so: tile sizes are constants in the callee too.
         if isinstance(item, Constant):
-            kinds.append(item)
+            _specialise(inner, str(k), item)
         else:
-            kinds.append(_pass_scalar(ctx, passing, item, node))
-    passing.key.append((value.kind, *(_identity(k) if isinstance(k, Constant) else k for k in kinds)))
+            _pass(ctx, inner, str(k), item, node)
 
     def bind(callee: Context, param: str, span: Span) -> Value:
-        items = [
-            k if isinstance(k, Constant) else _parameter(callee, f"{param}_{i}", k, span) for i, k in enumerate(kinds)
-        ]
+        items = [declare(callee, f"{param}_{k}", span) for k, declare in inner.bind]
         return TupleValue(tuple(items), value.kind)
 
     passing.bind.append((name, bind))

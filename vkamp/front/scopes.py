@@ -6,11 +6,16 @@ import ast
 from collections.abc import Iterator
 from typing import TypeAlias
 
-__all__ = ["FunctionNode", "bound_names", "free_names", "name_nodes", "own_nodes", "parameters"]
+__all__ = [
+    "COMPREHENSIONS", "FunctionNode", "bound_names", "comprehension_names", "free_names", "name_nodes", "own_nodes",
+    "parameters",
+]  # fmt: skip
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_Comprehension: TypeAlias = ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp
+COMPREHENSIONS = (ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
 
 
 def parameters(node: FunctionNode) -> list[ast.arg]:
@@ -37,8 +42,25 @@ def own_nodes(root: ast.AST) -> Iterator[ast.AST]:
         below: list[ast.AST] = []
         for node in level:
             yield node
-            below.extend(_outside(node) if isinstance(node, _NESTED) else ast.iter_child_nodes(node))
+            if isinstance(node, COMPREHENSIONS):
+                below.append(node.generators[0].iter)
+            else:
+                below.extend(_outside(node) if isinstance(node, _NESTED) else ast.iter_child_nodes(node))
         level = below
+
+
+def comprehension_names(node: _Comprehension) -> frozenset[str]:
+    """The names that a comprehension binds, which are its own."""
+    targets = [item for clause in node.generators for item in ast.walk(clause.target)]
+    return frozenset(item.id for item in targets if isinstance(item, ast.Name))
+
+
+def _inside(node: _Comprehension) -> Iterator[ast.AST]:
+    """What a comprehension evaluates in its own scope: all but what its first clause goes over."""
+    results = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+    iters = [clause.iter for clause in node.generators[1:]]
+    for part in (*results, *iters, *(test for clause in node.generators for test in clause.ifs)):
+        yield from own_nodes(part)
 
 
 def bound_names(node: FunctionNode) -> frozenset[str]:
@@ -62,8 +84,15 @@ def name_nodes(node: FunctionNode) -> Iterator[ast.Name]:
     """Every use of a name that a function takes from around it, also in functions that stand in it."""
     bound = bound_names(node)
     for statement in _body(node):
-        for item in own_nodes(statement):
-            if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load) and item.id not in bound:
-                yield item
-            elif isinstance(item, _NESTED):
-                yield from (n for n in name_nodes(item) if n.id not in bound)
+        yield from _free(own_nodes(statement), bound)
+
+
+def _free(nodes: Iterator[ast.AST], bound: frozenset[str]) -> Iterator[ast.Name]:
+    """The names among some nodes, and in the scopes that begin there, that are none of ``bound``."""
+    for item in nodes:
+        if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load) and item.id not in bound:
+            yield item
+        elif isinstance(item, _NESTED):
+            yield from (n for n in name_nodes(item) if n.id not in bound)
+        elif isinstance(item, COMPREHENSIONS):
+            yield from _free(_inside(item), bound | comprehension_names(item))

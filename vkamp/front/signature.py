@@ -186,12 +186,23 @@ def _counters_of_code(key: CodeKey) -> frozenset[str]:
 
     def visit(node: ast.AST, inside: frozenset[str]) -> None:
         """Notes for each name whether every use lies in a loop over it."""
-        if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+        names = _loop_names(node.target) if isinstance(node, ast.For) else None
+        if isinstance(node, ast.For) and names is not None:
             # A loop in a loop over the same name changes what the outer body reads after it.
-            stored[node.target.id] = stored.get(node.target.id, True) and node.target.id not in inside
+            for name in names:
+                stored[name] = stored.get(name, True) and name not in inside
             visit(node.iter, inside)
-            for statement in (*node.body, *node.orelse):
-                visit(statement, inside | {node.target.id})
+            for statement in node.body:
+                visit(statement, inside | names)
+            for statement in node.orelse:
+                visit(statement, inside)
+            return
+        if isinstance(node, scopes.COMPREHENSIONS):
+            inside |= scopes.comprehension_names(node)
+            for part in ast.walk(node):
+                # The names that it binds are its own.
+                if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
+                    visit(part, inside)
             return
         if isinstance(node, ast.Name) and (isinstance(node.ctx, ast.Store) or node.id not in inside):
             stored[node.id] = False
@@ -201,6 +212,14 @@ def _counters_of_code(key: CodeKey) -> frozenset[str]:
     for statement in source_of_code(key.code).node.body:
         visit(statement, frozenset())
     return frozenset(name for name, kept in stored.items() if kept)
+
+
+def _loop_names(target: ast.expr) -> frozenset[str] | None:
+    """The names of a loop's target; ``None`` if it assigns anything but names."""
+    if isinstance(target, ast.Name):
+        return frozenset((target.id,))
+    parts = [_loop_names(part) for part in target.elts] if isinstance(target, (ast.Tuple, ast.List)) else [None]
+    return None if None in parts else frozenset().union(*(part for part in parts if part is not None))
 
 
 def loop_counters(function: FunctionType) -> frozenset[str]:

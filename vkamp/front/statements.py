@@ -8,17 +8,16 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from vkamp.errors import Copy, Note
-from vkamp.front import advice, convert
-from vkamp.front.assignments import ann_assign, assign, aug_assign, changes_kind, define
+from vkamp.front import convert
+from vkamp.front.assignments import ann_assign, assign, aug_assign, changes_kind, define, settle, store
 from vkamp.front.calls import marked_name, wrong_count
 from vkamp.front.context import Context, Slot
 from vkamp.front.expressions import thread_index
 from vkamp.front.functions import flatten, set_body_lowering
 from vkamp.front.matching import as_branches
+from vkamp.front.sequences import Sequence, items_of, listed, range_type, try_sequence
 from vkamp.front.values import (
-    ArrayRef,
     BoundFunction,
-    BufferRef,
     Closure,
     Constant,
     Element,
@@ -27,7 +26,7 @@ from vkamp.front.values import (
     Object,
     ThreadRef,
     TupleValue,
-    ViewRef,
+    Value,
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, INT32, Scalar, int_range
@@ -199,49 +198,144 @@ def _while(ctx: Context, node: ast.While) -> None:
 def _for(ctx: Context, node: ast.For) -> None:
     if node.orelse:
         ctx.fail("VKA105", node.orelse[0], name="for")
-    if not isinstance(node.target, ast.Name):
-        if (
-            isinstance(node.iter, ast.Call)
-            and isinstance(node.iter.func, ast.Name)
-            and node.iter.func.id in advice.LOOPS
-        ):
-            _no_range(ctx, node.iter)
-        ctx.fail("VKA111", node.target)
     call = node.iter
-    if not isinstance(call, ast.Call):
-        _no_range(ctx, call)
-    callee = ctx.expr(call.func)
-    unrolled = marked_name(callee) == "static_range"
-    if not unrolled and not (isinstance(callee, Object) and callee.value is builtins.range):
-        _no_range(ctx, call)
+    kind = _kind_of_range(ctx, call) if isinstance(call, ast.Call) and isinstance(node.target, ast.Name) else None
+    if kind is None:
+        _sequence_for(ctx, node)
+        return
+    assert isinstance(call, ast.Call) and isinstance(node.target, ast.Name)
     for arg in call.args:
         if isinstance(arg, ast.Starred):
             ctx.refuse(arg)
     if call.keywords or not 1 <= len(call.args) <= 3:
         wrong_count(ctx, call, ctx.text(call.func), "1 to 3", f"{ctx.text(call.func)}(n)")
-    if unrolled:
+    if kind == "static_range":
         _static_for(ctx, node, node.target, call)
     else:
         _range_for(ctx, node, node.target, call)
 
 
-def _no_range(ctx: Context, node: ast.expr) -> NoReturn:
-    """Raises the error for a loop over something else."""
-    help_text = "write `for i in range(n):` and use `i` as a subscript"
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        help_text = advice.LOOPS.get(node.func.id, help_text)
-    elif isinstance(node, ast.Name):
-        value = ctx.expr(node)
-        if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
-            help_text = f"write `for i in range({node.id}.extent[0]):` and use `{node.id}[i]`"
-        elif isinstance(value, TupleValue):
-            help_text = f"write `for k in amp.static_range({len(value.items)}):` and use `{node.id}[k]`"
-    elif isinstance(node, (ast.Tuple, ast.List)):
-        count = len(node.elts)
-        help_text = (
-            f"name the tuple, `values = (...)`, and write `for k in amp.static_range({count}):` with `values[k]`"
-        )
-    ctx.fail("VKA104", node, advice=help_text)
+def _kind_of_range(ctx: Context, call: ast.Call) -> str | None:
+    """Whether a call is one of a range, and of which."""
+    if any(isinstance(part, ast.Call) for part in ast.walk(call.func)):
+        return None
+    callee = ctx.expr(call.func)
+    if marked_name(callee) == "static_range":
+        return "static_range"
+    return "range" if isinstance(callee, Object) and callee.value is builtins.range else None
+
+
+# -- loops over sequences ------------------------------------------------------------------------------------------
+
+
+def _sequence_for(ctx: Context, node: ast.For) -> None:
+    """``for x in values``: a listed sequence is unrolled, unless the loop is left early; others have a counter."""
+    sequence = _for_sequence(ctx, node)
+    names = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
+    own = all(name in ctx.counters for name in names) and len(set(names)) == len(names)
+    if sequence.listed and not _is_left(node.body):
+        _unrolled_for(ctx, node, sequence, own)
+        return
+    if sequence.count == 0:
+        return
+    span = ctx.span(node)
+    start, step = ir.Const(span, INT32, 0), ir.Const(span, INT32, 1)
+    variable = ctx.new_variable(f"{names[0] if names else 'item'}_at", INT32, span)
+    counter = Number(ir.Load(span, INT32, ir.Local(span, INT32, variable)))
+    entry = ctx.assigned
+    ctx.loops.append([])
+    ctx.counted.append(True)
+    ctx.assigned = None if entry is None else set(entry)
+    ctx.depth += 1
+    with ctx.nested() as block:
+        _bind_item(ctx, node, sequence.item(counter), own)
+        lower_statements(ctx, node.body)
+    ctx.depth -= 1
+    end = ctx.assigned
+    ctx.counted.pop()
+    exits = ctx.loops.pop()
+    assert exits is not None
+    ctx.assigned = _join(end, *exits) if sequence.count else entry
+    ctx.emit(ir.For(span, variable, start, sequence.length, step, tuple(block)))
+
+
+def _for_sequence(ctx: Context, node: ast.For) -> Sequence:
+    """What the loop goes over, evaluated once: the items of a tuple do not change with the variables in it."""
+    sequence = try_sequence(ctx, node.iter)
+    if sequence is None:
+        _no_sequence(ctx, node.iter)
+    if not sequence.listed:
+        return sequence
+    assert sequence.count is not None
+    if sequence.count > _UNROLL_LIMIT:
+        ctx.fail("VKA113", node.iter, count=sequence.count, limit=_UNROLL_LIMIT)
+    items = TupleValue(tuple(settle(ctx, sequence.item(Constant(k))) for k in range(sequence.count)))
+    return listed(ctx, items.items, node.iter)
+
+
+def _no_sequence(ctx: Context, node: ast.expr) -> NoReturn:
+    """Raises the error for a loop over something that has no items."""
+    help_text = "write `for i in range(n):`, or go over a tuple, an array or a container"
+    value = ctx.expr(node)
+    if isinstance(value, (Constant, Number)) or (isinstance(value, Element) and ctx.fields_of(value) == ()):
+        help_text = f"write `for i in range({ctx.text(node)}):`"
+    ctx.fail("VKA104", node, text=ctx.text(node), advice=help_text)
+
+
+def _unrolled_for(ctx: Context, node: ast.For, sequence: Sequence, own: bool) -> None:
+    assert sequence.count is not None
+    ctx.loops.append(None)
+    ctx.counted.append(False)
+    for k in range(sequence.count):
+        item = sequence.item(Constant(k))
+        if own:
+            _name_item(ctx, node.target, item)
+        else:
+            _bind_item(ctx, node, item, own)
+        ctx.depth += 1
+        lower_statements(ctx, node.body)
+        ctx.depth -= 1
+    ctx.counted.pop()
+    ctx.loops.pop()
+
+
+def _name_item(ctx: Context, target: ast.expr, item: Value) -> None:
+    """The names of a loop's own stand for the item itself, which may be known at compile time."""
+    if isinstance(target, ast.Name):
+        ctx.slots[target.id] = Slot(item, ctx.span(target), "unrolled")
+        if ctx.assigned is not None:
+            ctx.assigned.add(target.id)
+        return
+    assert isinstance(target, (ast.Tuple, ast.List))
+    for part, value in zip(target.elts, items_of(ctx, item, target, target), strict=True):
+        _name_item(ctx, part, value)
+
+
+def _bind_item(ctx: Context, node: ast.For, item: Value, own: bool) -> None:
+    """Assigns an item to the loop's target; names that are the loop's own are variables of this loop alone."""
+    if own:
+        for part in ast.walk(node.target):
+            if isinstance(part, ast.Name):
+                ctx.slots.pop(part.id, None)
+    store(ctx, node.target, item, node.iter, node)
+
+
+def _is_left(body: list[ast.stmt]) -> bool:
+    """Whether a loop's body has a `break` or `continue` of its own."""
+    for statement in body:
+        if isinstance(statement, (ast.Break, ast.Continue)):
+            return True
+        if isinstance(statement, (ast.For, ast.While)):
+            if _is_left(statement.orelse):
+                return True
+            continue
+        if isinstance(statement, ast.FunctionDef):
+            continue
+        blocks = [getattr(statement, name, []) for name in ("body", "orelse")]
+        blocks += [case.body for case in getattr(statement, "cases", ())]
+        if any(map(_is_left, blocks)):
+            return True
+    return False
 
 
 def _static_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) -> None:
@@ -279,7 +373,7 @@ def _static_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) -
 def _range_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) -> None:
     values = ctx.operands(*call.args)
     numbers = [convert.number(ctx, v, n) for v, n in zip(values, call.args, strict=True)]
-    kind = _range_type(ctx, numbers, call)
+    kind = range_type(ctx, numbers, call)
     exprs = [convert.convert(ctx, n, kind, part) for n, part in zip(numbers, call.args, strict=True)]
     span = ctx.span(node)
     zero, one = ir.Const(span, kind, 0), ir.Const(span, kind, 1)
@@ -299,19 +393,6 @@ def _range_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) ->
     assert exits is not None
     ctx.assigned = _join(end, *exits) if _surely_runs(start, stop, step) else entry
     ctx.emit(ir.For(span, variable, start, stop, step, body))
-
-
-def _range_type(ctx: Context, numbers: list[Constant | Number], call: ast.Call) -> Scalar:
-    found: Constant | Number = numbers[0]
-    for other in numbers[1:]:
-        found = Number(ir.Const(ctx.span(call), convert.common(found, other), 0))
-    kind = convert.scalar_type(found)
-    kind = INT32 if kind == BOOL else kind
-    for n, part in zip(numbers, call.args, strict=True):
-        if not kind.is_integer:
-            given = advice.with_article(convert.scalar_type(n))
-            ctx.fail("VKA114", part, text=ctx.text(part), given=given, advice=convert.whole_number(ctx, n, part))
-    return kind
 
 
 def _loop_variable(ctx: Context, target: ast.Name, kind: Scalar) -> ir.Variable:

@@ -28,9 +28,9 @@ from vkamp.front.values import (
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.fences import FENCES
-from vkamp.ir.types import BOOL, Array, Scalar, Struct, Vector
+from vkamp.ir.types import BOOL, INT32, Array, Scalar, Struct, Vector
 
-__all__ = ["element_of"]
+__all__ = ["choose_item", "element_of", "memory_item"]
 
 
 # -- subscripts ----------------------------------------------------------------------------------------------------
@@ -38,6 +38,8 @@ __all__ = ["element_of"]
 
 @expression(ast.Subscript)
 def _subscript(ctx: Context, node: ast.Subscript) -> Value:
+    if isinstance(node.slice, ast.Slice):
+        return _slice(ctx, thread_value(ctx, ctx.expr(node.value), node), node, node.slice)
     owner, key = ctx.operands(node.value, node.slice)
     owner = thread_value(ctx, owner, node)
     if isinstance(owner, TupleValue):
@@ -52,13 +54,10 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Value:
         indices = _indices(ctx, key, node)
         if len(indices) > owner.rank or (len(indices) < owner.rank and len(indices) != 1):
             _rank_mismatch(ctx, node, owner, len(indices))
-        prefix = (*owner.prefix, *indices)
         for dim, index in enumerate(indices):
             if isinstance(index, ir.Const) and not 0 <= index.value < 1 << 31:
                 _outside(ctx, node, dim, int(index.value))
-        if len(prefix) < owner.param.rank:
-            return BufferRef(owner.param, prefix)
-        return Element(ir.BufferElement(ctx.span(node), owner.param.element, owner.param.name, prefix))
+        return memory_item(owner, indices, ctx.span(node))
     if isinstance(owner, ArrayRef):
         return _array_item(ctx, owner, key, node)
     if isinstance(owner, ViewRef):
@@ -69,6 +68,19 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Value:
     if convert.vector(ctx, owner, node.value) is not None:
         help_text = f"name a component: `{ctx.text(node.value)}.x`"
     ctx.fail("VKA323", node, text=ctx.text(node.value), what=ctx.describe(owner), advice=help_text)
+
+
+def _slice(ctx: Context, owner: Value, node: ast.Subscript, part: ast.Slice) -> Value:
+    """``values[1:]`` of a tuple, between constants."""
+    if not isinstance(owner, TupleValue):
+        ctx.refuse(part)
+    bounds = [
+        None if n is None else convert.constant_int(ctx, ctx.expr(n), n, "a bound of a tuple's slice")
+        for n in (part.lower, part.upper, part.step)
+    ]
+    if bounds[2] == 0:
+        ctx.fail("VKA112", part)
+    return TupleValue(owner.items[slice(*bounds)])
 
 
 def _outside(ctx: Context, node: ast.Subscript, dim: int, index: int) -> NoReturn:
@@ -93,14 +105,19 @@ def _array_item(ctx: Context, owner: ArrayRef, key: Value, node: ast.Subscript) 
     indices = _indices(ctx, key, node)
     if len(indices) > owner.rank or (len(indices) < owner.rank and len(indices) != 1):
         _rank_mismatch(ctx, node, owner, len(indices))
-    prefix = (*owner.prefix, *indices)
-    for dim, (index, size) in enumerate(zip(prefix, kind.shape, strict=False)):
+    indices = tuple(map(_from_the_end, indices, kind.shape[len(owner.prefix) :]))
+    for dim, (index, size) in enumerate(zip((*owner.prefix, *indices), kind.shape, strict=False)):
         if isinstance(index, ir.Const) and not 0 <= index.value < size:
-            help_text = "subscripts run from 0, and negative ones do not wrap"
+            help_text = f"subscripts run from 0 to {size - 1}, and constant ones from -{size} count from the end"
             ctx.fail("VKA324", node, index=index.value, place=f"dimension {dim} of size {size}", advice=help_text)
-    if len(prefix) < len(kind.shape):
-        return ArrayRef(owner.place, prefix)
-    return element_of(ir.ArrayElement(ctx.span(node), kind.element, owner.place, prefix))
+    return memory_item(owner, indices, ctx.span(node))
+
+
+def _from_the_end(index: ir.Expr, size: int) -> ir.Expr:
+    """A constant subscript of an array; a negative one counts from the end, as in Python."""
+    if isinstance(index, ir.Const) and -size <= index.value < 0:
+        return ir.Const(index.span, INT32, int(index.value) + size)
+    return index
 
 
 def _view_item(ctx: Context, owner: ViewRef, key: Value, node: ast.Subscript) -> Value:
@@ -114,9 +131,25 @@ def _view_item(ctx: Context, owner: ViewRef, key: Value, node: ast.Subscript) ->
             place = f"dimension {dim} of `{ctx.text(node.value)}`"
             help_text = "subscripts run from 0, and negative ones do not wrap"
             ctx.fail("VKA324", node, index=index.value, place=place, advice=help_text)
-    if len(indices) < owner.rank:
-        return views.projection(owner, indices[0])
-    return Element(views.view_element(owner, indices, ctx.span(node)))
+    return memory_item(owner, indices, ctx.span(node))
+
+
+def memory_item(owner: views.Memory, indices: tuple[ir.Expr, ...], span: Span) -> Value:
+    """What lies at some subscripts: an element, or what is left where there are fewer of them than dimensions."""
+    if isinstance(owner, ViewRef):
+        if len(indices) < owner.rank:
+            return views.projection(owner, indices[0])
+        return Element(views.view_element(owner, indices, span))
+    prefix = (*owner.prefix, *indices)
+    if isinstance(owner, BufferRef):
+        if len(prefix) < owner.param.rank:
+            return BufferRef(owner.param, prefix)
+        return Element(ir.BufferElement(span, owner.param.element, owner.param.name, prefix))
+    kind = owner.place.type
+    assert isinstance(kind, Array)
+    if len(prefix) < len(kind.shape):
+        return ArrayRef(owner.place, prefix)
+    return element_of(ir.ArrayElement(span, kind.element, owner.place, prefix))
 
 
 def element_of(place: ir.Place) -> Value:
@@ -135,7 +168,8 @@ def _indices(ctx: Context, key: Value, node: ast.Subscript) -> tuple[ir.Expr, ..
     """The subscript as integers: numbers, a tuple of numbers, an index object."""
     key = thread_value(ctx, key, node)
     items = key.items if isinstance(key, TupleValue) else (key,)
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice] * len(items)
+    elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
+    parts = elements if len(elements) == len(items) else [node.slice] * len(items)
     return tuple(convert.index_expr(ctx, item, part) for item, part in zip(items, parts, strict=True))
 
 
@@ -147,21 +181,32 @@ def _tuple_item(ctx: Context, owner: TupleValue, key: Value, node: ast.Subscript
     if isinstance(found, Number) and isinstance(found.expr, ir.Const):
         found = Constant(found.expr.value)
     if isinstance(found, Constant):
-        if not isinstance(found.value, int) or not 0 <= found.value < size:
+        if not isinstance(found.value, int) or not (-size if owner.kind == "tuple" else 0) <= found.value < size:
             s = "" if size == 1 else "s"
             ctx.fail("VKA325", node, text=ctx.text(node.value), index=found.value, size=size, s=s)
         return owner.items[found.value]
-    return _select_element(ctx, owner, found.expr, node)
+    return choose_item(ctx, owner, found.expr, node)
 
 
-def _select_element(ctx: Context, owner: TupleValue, index: ir.Expr, node: ast.Subscript) -> Value:
-    """A component chosen at run time."""
+def choose_item(ctx: Context, owner: TupleValue, index: ir.Expr, node: ast.expr) -> Value:
+    """An item chosen at run time: all are numbers or vectors of one type, or tuples of such."""
     index = ctx.stable(index, "component") if _contains_more_than_local(index) else index
     assert isinstance(index.type, Scalar)
-    items = [convert.natural(ctx, convert.number(ctx, i, node), node) for i in owner.items]
-    if any(i.type != items[0].type for i in items):
-        convert.no_constant(ctx, Number(index), node.slice, "the subscript of a tuple of unlike items", "a value")
-    return Number(_choice(ctx.span(node), index, items, 0))
+    items = owner.items
+    if items and all(isinstance(i, TupleValue) and len(i.items) == _count(items[0]) for i in items):
+        columns = zip(*(i.items for i in items if isinstance(i, TupleValue)), strict=True)
+        return TupleValue(tuple(choose_item(ctx, TupleValue(tuple(column)), index, node) for column in columns))
+    if all(isinstance(i, Constant) for i in items) and any(isinstance(getattr(i, "value", 0), float) for i in items):
+        items = tuple(Constant(float(i.value)) for i in items if isinstance(i, Constant))
+    exprs = [convert.vector(ctx, i, node) or convert.natural(ctx, convert.number(ctx, i, node), node) for i in items]
+    if any(e.type != exprs[0].type for e in exprs):
+        part = node.slice if isinstance(node, ast.Subscript) else node
+        convert.no_constant(ctx, Number(index), part, "the subscript of a tuple of unlike items", "a value")
+    return Number(_choice(ctx.span(node), index, exprs, 0))
+
+
+def _count(value: Value) -> int:
+    return len(value.items) if isinstance(value, TupleValue) else 0
 
 
 #: Longer chains of choices are made as a tree: lavapipe loses those that are nested more than 80 deep.

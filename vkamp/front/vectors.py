@@ -18,7 +18,7 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, VECTOR_LETTERS, VECTORS, Vector
 from vkamp.lang.vectors import ShortVector, letters_of
 
-__all__ = ["attribute", "binary", "choice", "compare", "construct", "type_of_class", "unary"]
+__all__ = ["attribute", "binary", "choice", "compare", "component", "construct", "type_of_class", "unary"]
 
 _OPERATORS: dict[type[ast.operator], tuple[str, Any]] = {
     ast.Add: ("+", "add"), ast.Sub: ("-", "sub"), ast.Mult: ("*", "mul"), ast.Div: ("/", "div"),
@@ -70,6 +70,13 @@ def _parts_of(span: Span, kind: Vector, whole: ir.Construct, letters: str) -> Va
     if len(parts) > 1:
         parts = tuple(parts[VECTOR_LETTERS.index(letter)] for letter in letters)
     return Number(parts[0] if len(letters) == 1 else ir.Construct(span, kind.part(letters), parts))
+
+
+def component(ctx: Context, vector: Number, letter: str, node: ast.expr) -> Value:
+    """One component of a vector's value."""
+    kind = vector.expr.type
+    assert isinstance(kind, Vector)
+    return attribute(ctx, vector, kind, letter, ast.copy_location(ast.Attribute(node, letter, ast.Load()), node))
 
 
 # -- construction --------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ C++ AMP's model: docs/conformance.md, section 14.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, ClassVar, NoReturn
 
@@ -167,6 +167,12 @@ class ShortVector:
             for position, value in zip(where, values, strict=True):
                 self._store(VECTOR_LETTERS[position], value)
         self._values[where] = values
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(list(self._values))
 
     # -- operators ---------------------------------------------------------------------------------
 

@@ -7,7 +7,8 @@ FLOATS = amp.array_view(np.zeros(12, np.float32))
 
 @amp.kernel
 def row_sum(idx, a):
-    a[idx] = sum(a[i] for i in range(4))
+    parts = (a[i] for i in range(4))
+    a[idx] = parts
 
 
 row_sum.inspect(FLOATS.extent, FLOATS)

@@ -7,8 +7,8 @@ FLOATS = amp.array_view(np.zeros(12, np.float32))
 
 @amp.kernel
 def member(idx, a):
-    if idx[0] in {1, 2, 3}:
-        a[idx] = 1.0
+    some = {1, 2, 3}
+    a[idx] = len(some)
 
 
 member.inspect(FLOATS.extent, FLOATS)

@@ -12,8 +12,7 @@ def add(x, y):
 
 @amp.kernel
 def spread(idx, a):
-    pair = (1.0, 2.0)
-    a[idx] = add(*pair)
+    a[idx] = add(*a)
 
 
 spread.inspect(FLOATS.extent, FLOATS)

@@ -7,7 +7,7 @@ FLOATS = amp.array_view(np.zeros(12, np.float32))
 
 @amp.kernel
 def split(idx, a):
-    first, *rest = (1.0, 2.0, 3.0)
+    first, *rest = a
     a[idx] = first
 
 

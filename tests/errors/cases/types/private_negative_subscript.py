@@ -9,7 +9,7 @@ FLOATS = amp.array_view(np.zeros(12, np.float32))
 def local(idx, a):
     tmp = amp.private(4, amp.float32)
     tmp[0] = 1.0
-    a[idx] = tmp[-1]
+    a[idx] = tmp[-5]
 
 
 local.inspect(FLOATS.extent, FLOATS)

@@ -7,7 +7,7 @@ FLOATS = amp.array_view(np.zeros(12, np.float32))
 
 @amp.kernel
 def mixed(idx, a, n):
-    pair = (1, 2.0)
+    pair = (idx[0], 2.0)
     a[idx] = pair[n]
 
 

@@ -7,7 +7,7 @@ FLOATS = amp.array_view(np.zeros(12, np.float32))
 
 @amp.kernel
 def both(idx, a, b):
-    pair = (a, b)
+    pair = (a, idx[0])
     pair[0][idx] = 0.0
 
 

@@ -6,11 +6,9 @@ FLOATS = amp.array_view(np.zeros(12, np.float32))
 
 
 @amp.kernel
-def total(idx, out):
-    sum_ = 0.0
-    for w in (0.25, 0.5, 0.25):
-        sum_ += w
-    out[idx] = sum_
+def total(idx, a):
+    for x in (a[i] * a[k] for i in range(2) for k in range(i)):
+        a[idx] += x
 
 
 total.inspect(FLOATS.extent, FLOATS)

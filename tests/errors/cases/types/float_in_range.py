@@ -6,9 +6,9 @@ FLOATS = amp.array_view(np.zeros(12, np.float32))
 
 
 @amp.kernel
-def before(idx, a):
-    if (1, 2) < (idx[0], 3):
+def small(idx, a):
+    if a[idx] in range(10):
         a[idx] = 0.0
 
 
-before.inspect(FLOATS.extent, FLOATS)
+small.inspect(FLOATS.extent, FLOATS)

@@ -6,9 +6,11 @@ FLOATS = amp.array_view(np.zeros(12, np.float32))
 
 
 @amp.kernel
-def total(idx, a, b):
-    for x in zip(a, b):
-        a[idx] += 1.0
+def total(idx, a, out):
+    sum_ = 0.0
+    for k in idx[0]:
+        sum_ += k
+    out[idx] = sum_
 
 
 total.inspect(FLOATS.extent, FLOATS, FLOATS)

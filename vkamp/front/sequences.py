@@ -1,0 +1,514 @@
+"""Sequences: what a ``for`` goes over.
+
+A tuple's items are known one by one; a range, an array, a container and a view have a length, and an item for each
+number below it.  ``enumerate``, ``zip``, ``reversed``, ``map`` and generator expressions make sequences of others.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from vkamp.errors import Span
+from vkamp.front import advice, convert, vectors, views
+from vkamp.front.context import Context, Slot
+from vkamp.front.expressions import binary, thread_value
+from vkamp.front.scopes import COMPREHENSIONS
+from vkamp.front.subscripts import choose_item, memory_item
+from vkamp.front.values import ArrayRef, BufferRef, Constant, Number, Object, TupleValue, Value, ViewRef
+from vkamp.ir import nodes as ir
+from vkamp.ir.types import BOOL, INT32, Scalar, Vector
+from vkamp.lang.device import static_range
+
+__all__ = [
+    "Sequence", "each", "items_of", "listed", "range_type", "run", "sequence_of", "spread", "thunks", "try_sequence",
+]  # fmt: skip
+
+#: Items of a sequence that are written one by one, not by a loop.
+_SHORT = 8
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """``length`` (int32) items; ``item`` gives the one at a Constant or a Number.
+
+    ``listed``: the items are known one by one, and may be of different kinds; the length is a constant then.
+    ``bounds``: of a range, its start, stop and step.
+    """
+
+    length: ir.Expr
+    item: Callable[[Value], Value]
+    listed: bool = False
+    bounds: tuple[ir.Expr, ir.Expr, ir.Expr] | None = None
+
+    @property
+    def count(self) -> int | None:
+        """The length, if it is known at compile time."""
+        return int(self.length.value) if isinstance(self.length, ir.Const) else None
+
+
+# -- what is a sequence --------------------------------------------------------------------------------------------
+
+
+def try_sequence(ctx: Context, node: ast.expr) -> Sequence | None:
+    """The sequence that an expression stands for; ``None`` if its value is no sequence."""
+    if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+        return listed(ctx, tuple(ctx.operands(*spread(ctx, node.elts))), node)
+    if isinstance(node, (ast.GeneratorExp, ast.ListComp)):
+        return _of_comprehension(ctx, node)
+    if isinstance(node, ast.Call):
+        maker = _maker(ctx, node)
+        if maker is not None:
+            return maker(ctx, node)
+    return _of_value(ctx, ctx.expr(node), node)
+
+
+def sequence_of(ctx: Context, node: ast.expr) -> Sequence:
+    """The sequence that an expression stands for; anything else is refused."""
+    found = try_sequence(ctx, node)
+    if found is None:
+        ctx.fail("VKA104", node, text=ctx.text(node), advice="write `for i in range(n):`, or go over an array or tuple")
+    return found
+
+
+def _maker(ctx: Context, node: ast.Call) -> Callable[[Context, ast.Call], Sequence] | None:
+    if not isinstance(node.func, (ast.Name, ast.Attribute)):
+        return None
+    if isinstance(node.func, ast.Name) and node.func.id in ctx.local_names and node.func.id not in ctx.slots:
+        return None
+    if any(isinstance(part, ast.Call) for part in ast.walk(node.func)):
+        return None
+    callee = ctx.expr(node.func)
+    return _MAKERS.get(id(callee.value)) if isinstance(callee, Object) else None
+
+
+def _number(ctx: Context, count: int, node: ast.AST) -> ir.Expr:
+    return ir.Const(ctx.span(node), INT32, count)
+
+
+def listed(ctx: Context, items: tuple[Value, ...], node: ast.expr) -> Sequence:
+    """The items of a tuple; one is chosen at run time as far as they are numbers of one type."""
+
+    def item(at: Value) -> Value:
+        if isinstance(at, Constant):
+            return items[int(at.value)]
+        return choose_item(ctx, TupleValue(items), convert.natural(ctx, convert.number(ctx, at, node), node), node)
+
+    return Sequence(_number(ctx, len(items), node), item, listed=True)
+
+
+def _of_value(ctx: Context, value: Value, node: ast.expr) -> Sequence | None:
+    value = thread_value(ctx, value, node)
+    if isinstance(value, TupleValue):
+        return listed(ctx, value.items, node)
+    if isinstance(value, (BufferRef, ArrayRef, ViewRef)) and value.rank:
+        return _of_memory(ctx, value, node)
+    vector = convert.vector(ctx, value, node)
+    if vector is not None:
+        assert isinstance(vector.type, Vector)
+        whole = Number(ctx.stable(vector, "vector"))
+        return listed(ctx, tuple(vectors.component(ctx, whole, n, node) for n in vector.type.letters), node)
+    return None
+
+
+def _of_memory(ctx: Context, value: views.Memory, node: ast.expr) -> Sequence:
+    span = ctx.span(node)
+    value = views.stable_view(ctx, value, "at")
+
+    def item(at: Value) -> Value:
+        index = convert.natural(ctx, convert.number(ctx, at, node), node)
+        return memory_item(value, (index,), span)
+
+    return Sequence(views.size_of(value, span)[0], item)
+
+
+def _of_comprehension(ctx: Context, node: ast.GeneratorExp | ast.ListComp) -> Sequence:
+    """One clause without conditions: each item of its sequence gives one."""
+    clause = node.generators[0]
+    if len(node.generators) > 1 or clause.ifs:
+        ctx.fail("VKA121", node, text=ctx.text(node))
+    inner = sequence_of(ctx, clause.iter)
+
+    def item(at: Value) -> Value:
+        with bound(ctx, clause.target, inner.item(at)):
+            return ctx.expr(node.elt)
+
+    return Sequence(inner.length, item, inner.listed)
+
+
+# -- ranges --------------------------------------------------------------------------------------------------------
+
+
+def range_type(ctx: Context, numbers: list[Constant | Number], call: ast.Call) -> Scalar:
+    """The type in which the arguments of a range meet."""
+    found: Constant | Number = numbers[0]
+    for other in numbers[1:]:
+        found = Number(ir.Const(ctx.span(call), convert.common(found, other), 0))
+    kind = convert.scalar_type(found)
+    kind = INT32 if kind == BOOL else kind
+    for n, part in zip(numbers, call.args, strict=True):
+        if not kind.is_integer:
+            given = advice.with_article(convert.scalar_type(n))
+            ctx.fail("VKA114", part, text=ctx.text(part), given=given, advice=convert.whole_number(ctx, n, part))
+    return kind
+
+
+def _arguments(ctx: Context, node: ast.Call, least: int, most: int, usage: str) -> list[ast.expr]:
+    """The arguments by position, of which there are some."""
+    for arg in node.args:
+        if isinstance(arg, ast.Starred):
+            ctx.refuse(arg)
+    if node.keywords:
+        ctx.fail("VKA220", node, text=ctx.text(node.func))
+    if not least <= len(node.args) <= most:
+        given = len(node.args)
+        number = str(least) if least == most else f"{least} or more" if most > 9 else f"{least} to {most}"
+        s, are = "" if number == "1" else "s", "is" if given == 1 else "are"
+        name = ctx.text(node.func)
+        ctx.fail("VKA207", node, name=name, expected=number, given=given, s=s, are=are, advice=f"write `{usage}`")
+    return node.args
+
+
+def _static_range(ctx: Context, node: ast.Call) -> Sequence:
+    args = _arguments(ctx, node, 1, 3, f"{ctx.text(node.func)}(n)")
+    what = "a bound of static_range"
+    bounds = [convert.constant_int(ctx, v, n, what) for v, n in zip(ctx.operands(*args), args, strict=True)]
+    if len(bounds) == 3 and bounds[2] == 0:
+        ctx.fail("VKA112", args[2])
+    return listed(ctx, tuple(Constant(k) for k in range(*bounds)), node)
+
+
+def _range(ctx: Context, node: ast.Call) -> Sequence:
+    args = _arguments(ctx, node, 1, 3, "range(n)")
+    span = ctx.span(node)
+    numbers = [convert.number(ctx, v, n) for v, n in zip(ctx.operands(*args), args, strict=True)]
+    kind = range_type(ctx, numbers, node)
+    exprs = [ctx.stable(convert.convert(ctx, n, kind, part), "bound") for n, part in zip(numbers, args, strict=True)]
+    start = exprs[0] if len(exprs) > 1 else ir.Const(span, kind, 0)
+    stop = exprs[1] if len(exprs) > 1 else exprs[0]
+    step = exprs[2] if len(exprs) > 2 else ir.Const(span, kind, 1)
+    if not isinstance(step, ir.Const):
+        convert.no_constant(ctx, Number(step), args[2], "the step of this range", "a whole number")
+    if step.value == 0:
+        ctx.fail("VKA112", args[2])
+    if isinstance(start, ir.Const) and isinstance(stop, ir.Const):
+        steps = range(int(start.value), int(stop.value), int(step.value))
+        weak = all(isinstance(n, Constant) for n in numbers)
+        length: ir.Expr = _number(ctx, len(steps), node)
+    else:
+        steps, weak = None, False
+        length = _range_length(span, kind, start, stop, int(step.value))
+
+    def item(at: Value) -> Value:
+        if isinstance(at, Constant) and steps is not None:
+            value = steps[int(at.value)]
+            return Constant(value) if weak else Number(ir.Const(span, kind, value))
+        number = convert.convert(ctx, convert.number(ctx, at, node), kind, node)
+        moved = convert.integer_operation(span, kind, "mul", number, step)
+        return Number(convert.integer_operation(span, kind, "add", start, moved))
+
+    return Sequence(length, item, bounds=(start, stop, step))
+
+
+def _range_length(span: Span, kind: Scalar, start: ir.Expr, stop: ir.Expr, step: int) -> ir.Expr:
+    """The number of items, at least 0."""
+    low, high = (start, stop) if step > 0 else (stop, start)
+    zero = ir.Const(span, kind, 0)
+    width = convert.integer_operation(span, kind, "sub", high, low)
+    if abs(step) != 1:
+        rounded = convert.integer_operation(span, kind, "add", width, ir.Const(span, kind, abs(step) - 1))
+        width = convert.integer_operation(span, kind, "tdiv", rounded, ir.Const(span, kind, abs(step)))
+    some = ir.Select(span, kind, ir.Compare(span, BOOL, "gt", high, low), width, zero)
+    return convert.narrowed(some) if kind.bits == 64 else convert.cast(some, INT32, span)
+
+
+# -- sequences of others -------------------------------------------------------------------------------------------
+
+
+def _enumerate(ctx: Context, node: ast.Call) -> Sequence:
+    keywords = [k for k in node.keywords if k.arg == "start"]
+    plain = ast.copy_location(ast.Call(node.func, [*node.args, *(k.value for k in keywords)], []), node)
+    if len(keywords) < len(node.keywords):
+        plain.keywords = node.keywords
+    args = _arguments(ctx, plain, 1, 2, "enumerate(x)")
+    inner = sequence_of(ctx, args[0])
+    start: Value = Constant(0)
+    if len(args) == 2:
+        start = Number(ctx.stable(convert.index_expr(ctx, ctx.expr(args[1]), args[1]), "start"))
+        start = Constant(start.expr.value) if isinstance(start.expr, ir.Const) else start
+
+    def item(at: Value) -> Value:
+        number = at if start == Constant(0) else binary(ctx, ast.Add(), start, at, node, node, node)
+        return TupleValue((number, inner.item(at)))
+
+    return Sequence(inner.length, item, inner.listed)
+
+
+def _zip(ctx: Context, node: ast.Call) -> Sequence:
+    args = _arguments(ctx, node, 1, 1000, "zip(x, y)")
+    parts = [sequence_of(ctx, arg) for arg in args]
+    length = _shortest(ctx, parts, node)
+    listed = any(p.listed for p in parts) and isinstance(length, ir.Const)
+    return Sequence(length, lambda at: TupleValue(tuple(p.item(at) for p in parts)), listed)
+
+
+def _shortest(ctx: Context, parts: list[Sequence], node: ast.expr) -> ir.Expr:
+    known = [p.count for p in parts if p.count is not None]
+    result = _number(ctx, min(known), node) if known else None
+    for part in parts:
+        if part.count is None:
+            length = part.length
+            result = length if result is None else ir.Builtin(length.span, INT32, "min", (result, length))
+    assert result is not None
+    return result
+
+
+def _reversed(ctx: Context, node: ast.Call) -> Sequence:
+    (arg,) = _arguments(ctx, node, 1, 1, "reversed(x)")
+    inner = sequence_of(ctx, arg)
+    span = ctx.span(node)
+    last = convert.integer_operation(span, INT32, "sub", inner.length, ir.Const(span, INT32, 1))
+    end = Constant(int(last.value)) if isinstance(last, ir.Const) else Number(ctx.stable(last, "last"))
+
+    def item(at: Value) -> Value:
+        return inner.item(binary(ctx, ast.Sub(), end, at, node, node, node))
+
+    return Sequence(inner.length, item, inner.listed)
+
+
+def _map(ctx: Context, node: ast.Call) -> Sequence:
+    function, *args = _arguments(ctx, node, 2, 1000, "map(f, x)")
+    parts = [sequence_of(ctx, arg) for arg in args]
+    length = _shortest(ctx, parts, node)
+    # Names that no program has stand for the items.
+    names = [f"item {k}" for k in range(len(args))]
+    targets = [ast.copy_location(ast.Name(name, ast.Load()), arg) for name, arg in zip(names, args, strict=True)]
+    call = ast.copy_location(ast.Call(function, list(targets), []), node)
+
+    def item(at: Value) -> Value:
+        items = TupleValue(tuple(part.item(at) for part in parts))
+        with bound(ctx, ast.copy_location(ast.Tuple(list(targets), ast.Store()), node), items):
+            return ctx.expr(call)
+
+    return Sequence(length, item, any(p.listed for p in parts) and isinstance(length, ir.Const))
+
+
+def _copied(ctx: Context, node: ast.Call) -> Sequence:
+    """``tuple(x)`` and ``list(x)`` as sequences."""
+    (arg,) = _arguments(ctx, node, 1, 1, f"{ctx.text(node.func)}(x)")
+    return sequence_of(ctx, arg)
+
+
+_MAKERS: dict[int, Callable[[Context, ast.Call], Sequence]] = {
+    id(builtins.range): _range,
+    id(static_range): _static_range,
+    id(builtins.enumerate): _enumerate,
+    id(builtins.zip): _zip,
+    id(builtins.reversed): _reversed,
+    id(builtins.map): _map,
+    id(builtins.tuple): _copied,
+    id(builtins.list): _copied,
+}
+
+
+# -- going over them -----------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def bound(ctx: Context, target: ast.expr, value: Value) -> Iterator[None]:
+    """The names of a comprehension's target stand for an item, inside of it alone."""
+    slots, assigned = dict(ctx.slots), ctx.assigned
+    ctx.assigned = None if assigned is None else set(assigned)
+    _bind(ctx, target, value)
+    try:
+        yield
+    finally:
+        # What the expression itself has declared stays.
+        for name in _names(target):
+            if name in slots:
+                ctx.slots[name] = slots[name]
+            else:
+                ctx.slots.pop(name, None)
+        ctx.assigned = assigned
+
+
+def _names(target: ast.expr) -> list[str]:
+    return [n.id for n in ast.walk(target) if isinstance(n, ast.Name)]
+
+
+def _bind(ctx: Context, target: ast.expr, value: Value) -> None:
+    if isinstance(target, ast.Name):
+        if not isinstance(value, (Constant, TupleValue)):
+            value = _once(ctx, value, target.id)
+        ctx.slots[target.id] = Slot(value, ctx.span(target), "alias")
+        if ctx.assigned is not None:
+            ctx.assigned.add(target.id)
+        return
+    if not isinstance(target, (ast.Tuple, ast.List)):
+        ctx.refuse(target)
+    items = items_of(ctx, value, target, target)
+    for part, item in zip(target.elts, items, strict=True):
+        _bind(ctx, part, item)
+
+
+def _once(ctx: Context, value: Value, name: str) -> Value:
+    """A number in memory is read once for each item."""
+    if isinstance(value, Number):
+        simple = isinstance(value.expr, ir.Load) and isinstance(value.expr.place, ir.Local)
+        return value if simple else Number(ctx.stable(value.expr, name), value.weak, value.double)
+    place = getattr(value, "place", None)
+    if isinstance(place, ir.Place) and isinstance(place.type, (Scalar, Vector)):
+        return Number(ctx.temporary(name, ir.Load(place.span, place.type, place)))
+    return value
+
+
+def items_of(ctx: Context, value: Value, target: ast.Tuple | ast.List, node: ast.expr) -> tuple[Value, ...]:
+    """The items of ``value``, which ``node`` stands for, for the targets: a starred one takes a tuple of the rest."""
+    sequence = _of_value(ctx, value, node)
+    if sequence is None or sequence.count is None or sequence.count > _MOST_ITEMS:
+        ctx.fail("VKA328", node, text=ctx.text(node), what=ctx.describe(value))
+    values, targets = sequence.count, len(target.elts)
+    stars = [k for k, part in enumerate(target.elts) if isinstance(part, ast.Starred)]
+    if values != targets if not stars else values < targets - 1:
+        s, t = "" if values == 1 else "s", "" if targets == 1 else "s"
+        ctx.fail("VKA329", target, targets=targets, values=values, s=s, t=t)
+    items = [sequence.item(Constant(k)) for k in range(values)]
+    if stars:
+        first, after = stars[0], targets - stars[0] - 1
+        last = values - after
+        items = [*items[:first], TupleValue(tuple(items[first:last])), *items[last:]]
+    return tuple(items)
+
+
+#: Items of a sequence that is taken apart.
+_MOST_ITEMS = 64
+
+
+def spread(ctx: Context, nodes: list[ast.expr]) -> list[ast.expr]:
+    """Arguments or items with ``*values`` as a name for each of the values."""
+    if not any(isinstance(node, ast.Starred) for node in nodes):
+        return nodes
+    out: list[ast.expr] = []
+    for node in nodes:
+        if not isinstance(node, ast.Starred):
+            out.append(node)
+            continue
+        before = len(ctx.block)
+        sequence = try_sequence(ctx, node.value)
+        count = None if sequence is None else sequence.count
+        if sequence is None or count is None or count > _MOST_ITEMS or (out and ctx.has_effects(before)):
+            ctx.refuse(node)
+        for k in range(count):
+            # The text of an item is no name that a program can have.
+            name = f"{ctx.text(node.value)}[{k}]"
+            ctx.slots[name] = Slot(sequence.item(Constant(k)), ctx.span(node), "alias")
+            if ctx.assigned is not None:
+                ctx.assigned.add(name)
+            out.append(ast.copy_location(ast.Name(name, ast.Load()), node))
+    return out
+
+
+def thunks(ctx: Context, node: ast.expr) -> list[Callable[[], Value]] | Sequence | None:
+    """The items of a sequence that is short or listed, to be evaluated one by one; else the sequence.
+
+    ``None``: a comprehension of several clauses or with conditions.
+    """
+    if isinstance(node, (ast.GeneratorExp, ast.ListComp)) and (len(node.generators) > 1 or node.generators[0].ifs):
+        return None
+    sequence = sequence_of(ctx, node)
+    count = sequence.count
+    if count is None or (count > _SHORT and not sequence.listed):
+        return sequence
+    return [lambda k=k: sequence.item(Constant(k)) for k in range(count)]  # type: ignore[misc]
+
+
+def each(
+    ctx: Context, node: ast.expr, body: Callable[[Value], None], decided: Callable[[], ir.Expr] | None = None
+) -> None:
+    """Emits ``body`` for every item of a sequence, or result of a comprehension, until ``decided``."""
+    if isinstance(node, COMPREHENSIONS) and isinstance(node, (ast.GeneratorExp, ast.ListComp)):
+        _clause(ctx, node, 0, body, decided)
+    else:
+        run(ctx, sequence_of(ctx, node), node, body, decided=decided)
+
+
+def _clause(
+    ctx: Context,
+    node: ast.GeneratorExp | ast.ListComp,
+    depth: int,
+    body: Callable[[Value], None],
+    decided: Callable[[], ir.Expr] | None,
+) -> None:
+    if depth == len(node.generators):
+        body(ctx.expr(node.elt))
+        return
+    clause = node.generators[depth]
+    if clause.is_async:
+        ctx.refuse(node)
+
+    def inner(item: Value) -> None:
+        with bound(ctx, clause.target, item):
+            _filtered(ctx, clause.ifs, lambda: _clause(ctx, node, depth + 1, body, decided))
+
+    name = clause.target.id if isinstance(clause.target, ast.Name) else ""
+    run(ctx, sequence_of(ctx, clause.iter), clause.iter, inner, name, decided)
+
+
+def _filtered(ctx: Context, tests: list[ast.expr], body: Callable[[], None]) -> None:
+    if not tests:
+        body()
+        return
+    test = convert.condition(ctx, ctx.expr(tests[0]), tests[0])
+    if isinstance(test, ir.Const):
+        if test.value:
+            _filtered(ctx, tests[1:], body)
+        return
+    with ctx.nested() as block:
+        _filtered(ctx, tests[1:], body)
+    if block:
+        ctx.emit(ir.If(ctx.span(tests[0]), test, tuple(block), ()))
+
+
+def run(
+    ctx: Context,
+    sequence: Sequence,
+    node: ast.expr,
+    body: Callable[[Value], None],
+    name: str = "",
+    decided: Callable[[], ir.Expr] | None = None,
+    first: int = 0,
+) -> None:
+    """Emits ``body`` for the items from ``first`` on, until ``decided``: listed ones one by one, others in a loop."""
+    span = ctx.span(node)
+    if sequence.listed:
+        assert sequence.count is not None
+        for k in range(first, sequence.count):
+            _guarded(ctx, lambda k=k: body(sequence.item(Constant(k))), decided if k > first else None, span)  # type: ignore[misc]
+        return
+    start, stop, step = sequence.bounds or (_number(ctx, 0, node), sequence.length, _number(ctx, 1, node))
+    if first:
+        start = convert.integer_operation(span, start.type, "add", start, step)  # type: ignore[arg-type]
+    variable = ctx.new_variable(name if name and sequence.bounds else f"{name or 'item'}_at", start.type, span)
+    counter = Number(ir.Load(span, start.type, ir.Local(span, start.type, variable)))
+    assigned = ctx.assigned
+    ctx.assigned = None if assigned is None else set(assigned)
+    ctx.depth += 1
+    with ctx.nested() as block:
+        body(counter if sequence.bounds else sequence.item(counter))
+        if decided is not None:
+            ctx.emit(ir.If(span, decided(), (ir.Break(span),), ()))
+    ctx.depth -= 1
+    ctx.assigned = assigned
+    ctx.emit(ir.For(span, variable, start, stop, step, tuple(block)))
+
+
+def _guarded(ctx: Context, body: Callable[[], None], decided: Callable[[], ir.Expr] | None, span: Span) -> None:
+    if decided is None:
+        body()
+        return
+    with ctx.nested() as block:
+        body()
+    ctx.emit(ir.If(span, ir.Unary(span, BOOL, "not", decided()), tuple(block), ()))

@@ -1,0 +1,49 @@
+"""Calls of rows of the table of builtins."""
+
+from __future__ import annotations
+
+import ast
+
+from vkamp.front import convert
+from vkamp.front.context import Context
+from vkamp.front.values import Constant, Number, Value
+from vkamp.ir import nodes as ir
+from vkamp.ir.builtins import BuiltinRow
+from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, SCALARS, Scalar
+
+__all__ = ["apply_row"]
+
+
+def apply_row(ctx: Context, row: BuiltinRow, values: list[Value], nodes: list[ast.expr], node: ast.Call) -> Value:
+    """A row with its arguments in the common type of their class."""
+    numbers = [convert.number(ctx, v, n) for v, n in zip(values, nodes, strict=True)]
+    kinds: dict[str, Scalar] = {}
+    for letter in set(row.params):
+        members = [n for n, p in zip(numbers, row.params, strict=True) if p == letter]
+        kind = _common_kind(members, node, ctx)
+        if letter == "F":
+            kind = FLOAT64 if kind == FLOAT64 else FLOAT32
+        elif kind == FLOAT16 and "float16" not in row.types(letter) and not row.typed:
+            # Functions compute in the types that C++ AMP has them for.
+            kind = FLOAT32
+        kind = INT32 if kind == BOOL and letter != "B" else kind
+        if kind.name not in row.types(letter):
+            wanted = row.types(letter)
+            example = f"amp.{wanted[0]}({ctx.text(nodes[row.params.index(letter)])})"
+            *others, last = wanted
+            accepts = f"{', '.join(others)} or {last}" if others else last
+            ctx.fail("VKA315", node, name=row.name, accepts=accepts, given=kind, advice=example)
+        kinds[letter] = kind
+    args = tuple(convert.convert(ctx, n, kinds[p], part) for n, p, part in zip(numbers, row.params, nodes, strict=True))
+    result = SCALARS[row.result_name({letter: kind.name for letter, kind in kinds.items()})]
+    return Number(ir.Builtin(ctx.span(node), result, row.name, args))
+
+
+def _common_kind(members: list[Constant | Number], node: ast.Call, ctx: Context) -> Scalar:
+    """The type in which the arguments of one class meet."""
+    kind = convert.scalar_type(members[0])
+    found: Constant | Number = members[0]
+    for other in members[1:]:
+        kind = convert.common(found, other)
+        found = Number(ir.Const(ctx.span(node), kind, 0)) if kind != BOOL else other
+    return kind
