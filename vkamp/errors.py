@@ -352,6 +352,9 @@ MESSAGES: dict[str, Message] = {
     "VKA126": Message(
         _C, "`{text}` is {given}, and a range holds whole numbers", "compare with its ends: `low <= x < high`"
     ),
+    "VKA127": Message(
+        _C, "`strict=True`, and the lengths are {one} and {other}", "leave `strict` out to stop with the shortest"
+    ),
     # -- 2xx: names and calls
     "VKA201": Message(_C, "the name `{name}` is not defined", "{advice}"),
     "VKA202": Message(

@@ -50,13 +50,13 @@ def over_arrays(n: amp.int32):
         if v == 8:
             break
         total += i * v
-    for v, w in zip(values, (1, 2, 3)):
+    for v, w in zip(values, (1, 2, 3), strict=False):
         total += v * w
     for v in reversed(values):
         total = total * 3 + v
     for i in reversed(range(2, 11, 3)):
         total = total * 2 + i
-    for a, i in zip(values, range(10, 0, -2)):
+    for a, i in zip(values, range(10, 0, -2), strict=True):
         total += a * i
     for f in map(abs, values):
         total += f
@@ -107,7 +107,7 @@ def tuples(n: amp.int32):
     a, b, c = squares
     first, *rest = t
     (p, q), r = (t[0], t[-1]), t[1]
-    pairs = tuple(zip(t, squares))
+    pairs = tuple(zip(t, squares, strict=True))
     total = a + 2 * b + 3 * c + first + rest[0] * rest[1] + p * q - r
     total += len(t) + len(pairs) + pairs[1][0] * pairs[-1][1]
     total += sum(t[1:]) + sum(t[::-1][:2])
@@ -194,7 +194,7 @@ def of_containers(i, matrix, out):
     out[4, k] = 5 in matrix[k]
     out[5, k] = sum(v for v in matrix[k].section(1, 2)) + sum(row[0] for row in matrix)
     count = 0
-    for j, (v, w) in enumerate(zip(matrix[k], reversed(matrix[k]))):
+    for j, (v, w) in enumerate(zip(matrix[k], reversed(matrix[k]), strict=True)):
         count += j * (v - w)
     out[6, k] = count
     out[7, k] = min(abs(v - 3) for v in matrix[k])
@@ -210,7 +210,7 @@ def test_of_containers(accelerator_view):
         positive = int(matrix[matrix >= 0].sum())
         expected = [
             row.sum(), row.max(), positive * k, (matrix == 7).any(), 5 in row, row[1:3].sum() + matrix[:, 0].sum(),
-            sum(j * (v - w) for j, (v, w) in enumerate(zip(row, reversed(row)))), np.abs(row - 3).min(),
+            sum(j * (v - w) for j, (v, w) in enumerate(zip(row, reversed(row), strict=True))), np.abs(row - 3).min(),
         ]  # fmt: skip
         same(result[:, k], np.array(expected, I32), f"row {k}")
 

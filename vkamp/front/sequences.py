@@ -248,11 +248,26 @@ def _enumerate(ctx: Context, node: ast.Call) -> Sequence:
 
 
 def _zip(ctx: Context, node: ast.Call) -> Sequence:
-    args = _arguments(ctx, node, 1, 1000, "zip(x, y)")
+    strict = [k.value for k in node.keywords if k.arg == "strict"]
+    plain = ast.copy_location(ast.Call(node.func, node.args, [k for k in node.keywords if k.arg != "strict"]), node)
+    args = _arguments(ctx, plain, 1, 1000, "zip(x, y)")
     parts = [sequence_of(ctx, arg) for arg in args]
     length = _shortest(ctx, parts, node)
+    if strict and ctx.expr(strict[0]) == Constant(True):
+        _alike(ctx, parts, node)
     listed = any(p.listed for p in parts) and isinstance(length, ir.Const)
     return Sequence(length, lambda at: TupleValue(tuple(p.item(at) for p in parts)), listed)
+
+
+def _alike(ctx: Context, parts: list[Sequence], node: ast.Call) -> None:
+    """``strict=True``: lengths that are known are compared here, others by check mode and the reference accelerator."""
+    for part in parts[1:]:
+        if part.count is not None and parts[0].count is not None:
+            if part.count != parts[0].count:
+                ctx.fail("VKA127", node, one=parts[0].count, other=part.count)
+            continue
+        test = ir.Compare(part.length.span, BOOL, "eq", parts[0].length, part.length)
+        ctx.emit(ir.Assert(part.length.span, test, f"{ctx.text(node)}: the lengths differ"))
 
 
 def _shortest(ctx: Context, parts: list[Sequence], node: ast.expr) -> ir.Expr:
