@@ -15,12 +15,17 @@ __all__ = [
     "Executable",
     "Lowering",
     "PushWord",
+    "Quirk",
     "Shader",
     "Target",
 ]
 
 
 Lowering = Literal["threads", "auto", "loops"]
+#: Names of the faults of drivers that shaders are printed around (``vkamp.run.workarounds``).
+Quirk = Literal[
+    "ends_loops", "fences_wait", "float_round_trips", "partial_subgroups", "unsigned_to_float", "widened_comparisons"
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ class Target:
     invocation, or loops over them are run by at most ``lanes`` invocations, which are one subgroup; ``auto``: loops
     where they gain something.  ``most_turns``: the iterations after which the driver ends a shader's loops.
     ``types``: what the device has of the types of 8 and 16 bits, by the names of its features.
-    ``fences_wait``: the driver makes a ``barrier()`` of a memory barrier.
+    ``quirks``: the faults of the driver that its shaders are printed around, as ``vkamp.run.workarounds`` names them.
     ``most_unrolled``: the statements that unrolled loops may come to, where the driver takes long for more, and leaves
     loops as they are around others that it can't unroll; ``None``: it unrolls what it is asked to.
     ``aligned``: for loops, the containers whose last dimension is a multiple of four elements; ``sizes``: with
@@ -48,7 +53,7 @@ class Target:
     lanes: int = 1
     most_turns: int | None = None
     types: frozenset[str] = frozenset()
-    fences_wait: bool = False
+    quirks: frozenset[Quirk] = frozenset()
     most_unrolled: int | None = None
     aligned: frozenset[str] = frozenset()
     sizes: tuple[tuple[str, int, int], ...] = ()

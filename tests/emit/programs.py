@@ -665,7 +665,7 @@ PROGRAMS = {
     ),
     "fences": Program(fences, 1, (8,), buffers(a=(INT32, 1))),
     "fences_narrow": Program(
-        fences, 1, (8,), buffers(a=(INT32, 1)), target=Target(fences_wait=True)
+        fences, 1, (8,), buffers(a=(INT32, 1)), target=Target(quirks=frozenset({"fences_wait"}))
     ),
     "mathematics": Program(
         mathematics, 1, None, buffers(x=(FLOAT32, 1, READONLY), y=(FLOAT32, 2))

@@ -25,6 +25,7 @@ from vkamp.lang.storage import Storage
 from vkamp.pipeline import checked
 from vkamp.pipeline.compiler import executable
 from vkamp.progress import activity
+from vkamp.run.workarounds import quirks_of
 
 if TYPE_CHECKING:
     from vkamp.dispatch.launch import Prepared
@@ -164,8 +165,8 @@ class _Check:
         known = self.prepared.entry.checked_executables
         if key not in known:
             # What is checked are the threads as the program has them.
-            waits = self.prepared.view._queue.info.fences_wait
-            target = dataclasses.replace(self.prepared.target, lowering="threads", fences_wait=waits)
+            quirks = quirks_of(self.prepared.view._queue.info)
+            target = dataclasses.replace(self.prepared.target, lowering="threads", quirks=quirks)
             known[key] = executable(compiled.kernel, target)
         return known[key]
 

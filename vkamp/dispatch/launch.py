@@ -32,6 +32,7 @@ from vkamp.lang.region import Footprint
 from vkamp.progress import activity
 from vkamp.run.accelerators import accelerator_view
 from vkamp.run.engine import SUBGROUP_OPERATIONS, Buffer, Dispatch, Launch, Limits
+from vkamp.run.workarounds import max_iterations, max_unrolled, quirks_of
 
 if TYPE_CHECKING:
     from vkamp.dispatch.edits import Chosen
@@ -60,8 +61,6 @@ __all__ = [
 
 #: Compiled kernels kept; the oldest goes first.
 _KEEP = 1024
-#: After so many iterations, of all loops of an invocation together, Mesa's CPU driver ends every loop.
-_MESA_TURNS = 65535
 
 
 @dataclass
@@ -253,9 +252,8 @@ def plain_target(domain: Domain, limits: Limits, view: accelerator_view) -> Targ
         limits.push_bytes // 4,
         limits.tile_threads,
         reference=view.accelerator.device_path == "reference",
-        # Without tiles there are none: so the drivers of CPUs can share a program.
-        fences_wait=domain.tile is not None and view._queue.info.fences_wait,
-        most_unrolled=view._queue.info.most_unrolled,
+        quirks=quirks_of(view._queue.info),
+        most_unrolled=max_unrolled(view._queue.info),
     )
 
 
@@ -279,7 +277,7 @@ def _with_lowering(
         return form
     # Elsewhere a workgroup of one subgroup is not certain, and loops of one lane need none.
     lanes = device.limits.subgroup_size if device.kind == "cpu" else 1
-    most_turns = _MESA_TURNS if "llvmpipe" in device.name else None
+    most_turns = max_iterations(device)
     containers = arguments.containers
     aligned = frozenset(n for n, c in containers.items() if c.rank > 1 and c.extent[c.rank - 1] % 4 == 0)
     sizes: tuple[tuple[str, int, int], ...] = ()

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from vkamp.artifacts import PushWord
+from vkamp.artifacts import PushWord, Quirk
 from vkamp.emit.helpers import COUNT_NAME, GLSL_TYPES, Helpers
 from vkamp.emit.literals import literal
 from vkamp.emit.places import Bits
@@ -53,7 +53,7 @@ from vkamp.ir.nodes import (
 )
 from vkamp.ir.ranges import Ranges
 from vkamp.ir.subgroups import INDICES
-from vkamp.ir.types import FLOAT16, INT32, SMALL, UINT32, VECTOR_LETTERS, Scalar, Struct, Type, Vector, int_range
+from vkamp.ir.types import FLOAT16, FLOAT32, INT32, SMALL, UINT32, VECTOR_LETTERS, Scalar, Struct, Type, Vector, int_range
 from vkamp.ir.uses import uses_subgroups
 
 __all__ = ["Expressions", "Globals", "Text", "WordValue", "has_float_arithmetic", "is_packed"]
@@ -127,6 +127,8 @@ class Globals:
     #: Functions for atomics of floats, by the row's name and the memory's.
     loop_names: dict[tuple[str, str], str] = field(default_factory=dict)
     helpers: Helpers = field(default_factory=Helpers)
+    #: The faults of the driver to print around.
+    quirks: frozenset[Quirk] = frozenset()
     words: set[PushWord] = field(default_factory=set)
 
     @cached_property
@@ -550,7 +552,7 @@ class Expressions:
         if expr.type == expr.operand.type:
             return self._text(expr.operand)
         if isinstance(expr.type, Vector):
-            return Text(f"{GLSL_TYPES[expr.type.name]}({self._text(expr.operand).glsl})")
+            return self._conversion(self._text(expr.operand), expr.operand.type, expr.type)
         assert isinstance(expr.type, Scalar) and isinstance(expr.operand.type, Scalar)
         if expr.type.kind == "bool":
             zero = Const(expr.span, expr.operand.type, 0)
@@ -559,9 +561,22 @@ class Expressions:
             return self._const(Const(expr.span, expr.type, _converted(expr.operand, expr.type)))
         if expr.type.bits < 32:
             return self._narrowed(expr, expr.type, expr.operand)
-        text = self._text(expr.operand)
-        value = GLSL_TYPES[expr.type.name]
-        return text if self._value_type(expr.operand.type) == value else Text(f"{value}({text.glsl})")
+        return self._conversion(self._text(expr.operand), expr.operand.type, expr.type)
+
+    def _conversion(self, value: Text, source: Type, target: Scalar | Vector) -> Text:
+        """A value converted to a type that is no small one, by a function where the driver gets it wrong."""
+        assert isinstance(source, (Scalar, Vector))
+        given = self._value_type(source) if isinstance(source, Scalar) else GLSL_TYPES[source.name]
+        if source == FLOAT16 and isinstance(target, Scalar) and target.is_integer:
+            # Exact, and then a conversion like others.
+            value, source, given = Text(value.glsl if given == "float" else f"float({value.glsl})"), FLOAT32, "float"
+        elif given == "int":
+            source = INT32
+        name = self._shared.helpers.conversion(self._shared.quirks, source, target)
+        if name:
+            return Text(f"{name}({value.glsl})")
+        wanted = GLSL_TYPES[target.name]
+        return value if given == wanted else Text(f"{wanted}({value.glsl})")
 
     def _value_type(self, kind: Scalar) -> str:
         return self._shared.forms.value(kind) or GLSL_TYPES[kind.name]
@@ -584,9 +599,9 @@ class Expressions:
             return Text(f"{self._shared.helpers.use('to_half')}({inner})")
         if kind == FLOAT16 and given in ("float", "double"):
             return self._half(expr, text.glsl if given == "float" else f"float({text.glsl})")
-        converted = text if given == wanted else Text(f"{wanted}({text.glsl})")
         if kind == FLOAT16:
-            return converted
+            return text if given == wanted else Text(f"{wanted}({text.glsl})")
+        converted = self._conversion(text, operand.type, INT32)
         if kind.kind == "int":
             return Text(f"bitfieldExtract({converted.glsl}, 0, {kind.bits})")
         return _joined("&", _AND, converted, Text(hex(int_range(kind)[1])))
@@ -620,6 +635,9 @@ class Expressions:
         row = BUILTINS[expr.name]
         kind = expr.args[0].type
         assert isinstance(kind, Scalar)
+        if expr.name == "abs" and isinstance(expr.args[0], Const) and expr.args[0].value == 0:
+            # glslang takes abs(-0.0) for -0.0.
+            return self._const(Const(expr.span, kind, 0))
         text = self._shared.helpers.call(row, kind, [self._text(a).glsl for a in expr.args])
         return Text(text, _UNARY if text.startswith("!") else _POSTFIX)
 

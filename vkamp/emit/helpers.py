@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
+from vkamp.artifacts import Quirk
+from vkamp.emit.conversions import CONVERSION_TEXTS, conversion
 from vkamp.emit.small import HALF_TEXTS
 from vkamp.ir.builtins import BUILTINS, BuiltinRow
 from vkamp.ir.glsl_library import function_names, functions, needed_by
@@ -198,6 +201,7 @@ _TEXTS = {
     "floor_mod float32": _FLOAT_FLOOR_MOD,
     **{f"exact_{n}": _EXACT.format(name=n, operator=o, kind="float") for n, o in _OPERATORS.items()},
     **_vector_texts(),
+    **CONVERSION_TEXTS,
 }
 
 _NUMBER_OF_ARG = re.compile(r"\{(\d)\}")
@@ -277,6 +281,12 @@ class Helpers:
         """The function between a vector and the array of its components that memory holds; ``to`` is to a vector."""
         self._used.add(f"{direction} {kind.name}")
         return f"{direction}_{GLSL_TYPES[kind.name]}"
+
+    def conversion(self, quirks: Collection[Quirk], source: Scalar | Vector, target: Scalar | Vector) -> str:
+        """The function for a conversion that a driver with these faults gets wrong; empty for the others."""
+        name, keys = conversion(quirks, source, target)
+        self._used |= set(keys)
+        return name
 
     def add(self, name: str, text: str) -> None:
         """Adds a function that only this shader has."""

@@ -113,6 +113,7 @@ class _Shader:
             accessors,
             memory_unit(self.kernel),
             loops,
+            quirks=self.target.quirks,
         )
 
     def _accessors(self, buffer_names: dict[tuple[str, Type], str]) -> dict[tuple[str, Type, str], str]:

@@ -114,7 +114,7 @@ def holds_float(kind: Type) -> bool:
 
 def fence_glsl(fence: Fence, target: Target) -> tuple[str, ...]:
     """The statements of a fence."""
-    return fence.narrow if fence.narrow and target.fences_wait else fence.glsl
+    return fence.narrow if fence.narrow and "fences_wait" in target.quirks else fence.glsl
 
 
 def python_line(span: Span) -> str:

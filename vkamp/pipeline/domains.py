@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from vkamp.artifacts import Target
+from vkamp.artifacts import Quirk, Target
 from vkamp.errors import InvalidComputeDomainError
 
 __all__ = ["choose_target", "grid", "tile_counts"]
@@ -53,14 +53,14 @@ def choose_target(
     tile_threads: int,
     *,
     reference: bool = False,
-    fences_wait: bool = False,
+    quirks: frozenset[Quirk] = frozenset(),
     most_unrolled: int | None = None,
 ) -> Target:
     """The target to print a kernel for.
 
     ``domain``: the domain's extent (positive; a multiple of ``tile``).  The device's limits: ``max_groups``, tiles in
     x, y, z; ``push_words``, 32-bit words of push constants; ``tile_threads``, threads of a tile.  ``reference``: it is
-    the reference accelerator.  ``fences_wait`` and ``most_unrolled`` are the driver's, as in :class:`Target`.
+    the reference accelerator.  ``quirks`` and ``most_unrolled`` are the driver's, as in :class:`Target`.
     Launches of one kernel that differ only in size mostly share a target.
     """
     group = Target().group if tile is not None else _group(rank, domain, tile_threads)
@@ -68,7 +68,7 @@ def choose_target(
     folded = any(c > most for c, most in zip(counts, max_groups, strict=True))
     if folded and tile is None:
         group = math.prod(group), 1, 1
-    return Target(push_words, folded, group, reference, fences_wait=fences_wait, most_unrolled=most_unrolled)
+    return Target(push_words, folded, group, reference, quirks=quirks, most_unrolled=most_unrolled)
 
 
 def tile_counts(rank: int, tile: tuple[int, ...] | None, domain: tuple[int, ...], target: Target) -> tuple[int, ...]:

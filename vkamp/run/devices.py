@@ -22,6 +22,7 @@ from typing import Any
 from vkamp.errors import AmpError
 from vkamp.run.engine import SUBGROUP_OPERATIONS, DeviceInfo, DeviceKind, Heap, Limits, MemoryType, Step
 from vkamp.run.features import FeatureChain, chain, struct
+from vkamp.run.workarounds import has_quirk
 
 __all__ = [
     "as_kompute",
@@ -146,12 +147,10 @@ def steps() -> list[Step]:
         return list(_state.steps)
 
 
-def rank(info: DeviceInfo) -> tuple[int, int, int, int]:
-    """Sort key for the default device: kind, then the driver (SwiftShader before others on a CPU),
-    then memory.
+def rank(info: DeviceInfo) -> tuple[int, bool, int, int]:
+    """Sort key for the default device: kind, then the driver (those whose loops end too early last), then memory.
     """
-    exact_loops = 0 if info.kind != "cpu" or "swiftshader" in info.name.lower() else 1
-    return (_ORDER[info.kind], exact_loops, -info.memory_bytes, info.index)
+    return (_ORDER[info.kind], has_quirk(info, "ends_loops"), -info.memory_bytes, info.index)
 
 
 def _record(what: str, result: str, *, ok: bool = True, details: list[str] | None = None) -> None:

@@ -9,7 +9,6 @@ imports an engine or a driver.
 from __future__ import annotations
 
 import dataclasses
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -136,28 +135,6 @@ class DeviceInfo:
     def usable_features(self) -> frozenset[str]:
         """What a program may use there now: the device has it and the engine can enable it."""
         return self.features & self.engine_features
-
-    @property
-    def fences_wait(self) -> bool:
-        """Whether the driver makes a ``barrier()`` of every memory barrier that reaches beyond a subgroup.
-
-        lavapipe does (docs/cpu-devices.md); Mesa 24 has them apart.
-        """
-        if "llvmpipe" not in self.name:
-            return False
-        version = re.search(r"Mesa (\d+)", self.driver)
-        return version is None or int(version[1]) < 24
-
-    @property
-    def most_unrolled(self) -> int | None:
-        """The statements that loops may be unrolled to by the driver; ``None``: as many as a program has.
-
-        The CPU drivers leave loops around other loops as they are, and lavapipe counts their iterations then.
-        SwiftShader takes 0.3 s for so many statements, 3 s for eight times as many, and a tenth of that for the copies.
-        """
-        if self.kind != "cpu":
-            return None
-        return 1 << 14 if "llvmpipe" in self.name else 128
 
 
 @dataclass

@@ -1,0 +1,1 @@
+"""Tables of small programs that are run whole against numpy: operators on all types, barriers in tiles of all sizes."""

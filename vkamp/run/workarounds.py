@@ -1,0 +1,99 @@
+"""Faults of drivers that vkamp works around: one row each, asked for by name.
+
+``tests/run/test_workarounds.py`` has a program for every row, which is right with the workaround and wrong without it.
+Faults that kernels can still see are in :mod:`vkamp.testing.traps`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from vkamp.artifacts import Quirk
+from vkamp.run.engine import DeviceInfo
+
+__all__ = ["WORKAROUNDS", "Workaround", "has_quirk", "max_iterations", "max_unrolled", "quirks_of"]
+
+_LAVAPIPE, _SWIFTSHADER = "llvmpipe", "swiftshader"
+
+
+@dataclass(frozen=True)
+class Workaround:
+    """``name``: how the compiler asks for it. ``driver``: a part of the names of the devices that have the fault, in
+    lower case. ``fault``: what they do; ``remedy``: what vkamp does instead. ``mended``: the first major version of Mesa
+    without the fault.
+    """
+
+    name: Quirk
+    driver: str
+    fault: str
+    remedy: str
+    mended: int | None = None
+
+    def concerns(self, info: DeviceInfo) -> bool:
+        """Whether a device has the fault, as its name and its driver's version say."""
+        if self.driver not in info.name.lower():
+            return False
+        version = re.search(r"Mesa (\d+)", info.driver)
+        return self.mended is None or version is None or int(version[1]) < self.mended
+
+
+WORKAROUNDS = (
+    Workaround(
+        "fences_wait",
+        _LAVAPIPE,
+        "makes a barrier() of every memory barrier that reaches beyond a subgroup",
+        "fences that do not wait have a subgroup's scope",
+        mended=24,
+    ),
+    Workaround(
+        "ends_loops",
+        _LAVAPIPE,
+        "ends all loops of an invocation after 65,535 iterations in all",
+        "threads run as loops only where the iterations are known to be fewer",
+    ),
+    Workaround(
+        "unsigned_to_float",
+        _SWIFTSHADER,
+        "rounds a uint32 from 2^31 on wrongly when it becomes a float32",
+        "the conversion goes through int32",
+    ),
+    Workaround(
+        "widened_comparisons",
+        _LAVAPIPE,
+        "gets < and >= of an int32 that was widened to int64 and a constant wrong",
+        "the int64 is put together of two words",
+    ),
+    Workaround(
+        "float_round_trips",
+        _LAVAPIPE,
+        "takes int(float(n)) for n, and float(int(x)) for trunc(x), in precise shaders, too",
+        "conversions of floats to integers hide their operand and result from the compiler",
+    ),
+)
+
+
+def quirks_of(info: DeviceInfo) -> frozenset[Quirk]:
+    """The names of the faults that a device has."""
+    return frozenset(row.name for row in WORKAROUNDS if row.concerns(info))
+
+
+def has_quirk(info: DeviceInfo, name: Quirk) -> bool:
+    """Whether a device has the fault of this name."""
+    return name in quirks_of(info)
+
+
+def max_iterations(info: DeviceInfo) -> int | None:
+    """The iterations of all loops of an invocation after which the driver ends them; ``None``: it does not."""
+    return 65535 if has_quirk(info, "ends_loops") else None
+
+
+def max_unrolled(info: DeviceInfo) -> int | None:
+    """The statements that the driver may be asked to unroll loops to; ``None``: as many as a program has.
+
+    The CPU drivers leave loops around other loops as they are, and lavapipe counts their iterations then.
+    SwiftShader takes 0.3 s for so many statements, 3 s for eight times as many, and a tenth of that for the copies.
+    """
+    if info.kind != "cpu":
+        return None
+    return 1 << 14 if has_quirk(info, "ends_loops") else 128
