@@ -24,8 +24,14 @@ __all__ = [
 Lowering = Literal["threads", "auto", "loops"]
 #: Names of the faults of drivers that shaders are printed around (``vkamp.run.workarounds``).
 Quirk = Literal[
-    "ends_loops", "fences_wait", "float_round_trips", "partial_subgroups", "unsigned_to_float", "widened_comparisons"
-]  # fmt: skip
+    "absent_lanes",
+    "ends_loops",
+    "fences_wait",
+    "float_round_trips",
+    "unsigned_to_float",
+    "widened_comparisons",
+    "zero_constants",
+]
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,7 @@ class Target:
     where they gain something.  ``most_turns``: the iterations after which the driver ends a shader's loops.
     ``types``: what the device has of the types of 8 and 16 bits, by the names of its features.
     ``quirks``: the faults of the driver that its shaders are printed around, as ``vkamp.run.workarounds`` names them.
+    ``vector``: with the quirk ``absent_lanes``, the lanes that the driver runs threads of one row in, else 1.
     ``most_unrolled``: the statements that unrolled loops may come to, where the driver takes long for more, and leaves
     loops as they are around others that it can't unroll; ``None``: it unrolls what it is asked to.
     ``aligned``: for loops, the containers whose last dimension is a multiple of four elements; ``sizes``: with
@@ -54,6 +61,7 @@ class Target:
     most_turns: int | None = None
     types: frozenset[str] = frozenset()
     quirks: frozenset[Quirk] = frozenset()
+    vector: int = 1
     most_unrolled: int | None = None
     aligned: frozenset[str] = frozenset()
     sizes: tuple[tuple[str, int, int], ...] = ()

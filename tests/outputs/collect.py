@@ -72,7 +72,9 @@ def _targets(kernel: Kernel, containers: Mapping[str, Any]) -> dict[str, Target]
         "threads": Target(),
         "small": Target(push_words=4, folded=True, group=(32, 4, 1), most_unrolled=40),
         "loops": Target(lowering="loops", lanes=4, aligned=aligned),
-        "auto": Target(lowering="auto", lanes=8, most_turns=65535, quirks=frozenset({"fences_wait"}), aligned=aligned, sizes=sizes),
+        "auto": Target(
+            lowering="auto", lanes=8, most_turns=65535, quirks=frozenset({"fences_wait"}), aligned=aligned, sizes=sizes
+        ),
     }
 
 

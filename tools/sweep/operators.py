@@ -6,6 +6,7 @@ constant operands, each column one pair of values.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import linecache
 from collections.abc import Iterator
@@ -60,10 +61,9 @@ _OF_INTEGERS = (
 )  # fmt: skip
 _OF_FLOATS = (
     "x / y", "x // y", "x % y", "-(-x)", "x - x", "x / x", "x + y - y", "x - y + y", "x * y / y", "x + 0.0", "x - 0.0",
-    "0.0 - x", "x * 0.0", "0.0 * x", "x * 1.0", "x * -1.0", "x != x", "x == x", "-(x - y)", "abs(-x)", "x + -x", "x + y - x",
+    "0.0 - x", "x * 0.0", "0.0 * x", "x * 1.0", "x * -1.0", "x != x", "x == x", "-(x - y)", "abs(-x)", "x + -x",
+    "x + y - x",
 )  # fmt: skip
-
-_ZERO_PRODUCTS = ("x * 0.0", "0.0 * x")
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,18 @@ def needs(case: Case) -> set[str]:
 def _integers(kind: str) -> list[int]:
     info = np.iinfo(kind)
     marks = [0, 1, 2, 3, 5, 7, 31, 32, 63, 127, 128, 255, 256, 300, 32767, 32768, 65535, 65536, 123456789]
-    marks += [2**24 + 1, 2**25 + 3, 2**31 - 1, 2**31, 2**31 + 1, 4082210491, 2**32 - 1, 2**32, 2**53 + 1, 2**62 + 2**38 + 1]
+    marks += [
+        2**24 + 1,
+        2**25 + 3,
+        2**31 - 1,
+        2**31,
+        2**31 + 1,
+        4082210491,
+        2**32 - 1,
+        2**32,
+        2**53 + 1,
+        2**62 + 2**38 + 1,
+    ]
     marks += [info.max, info.max - 1, info.min, info.min + 1]
     both = [sign * mark for mark in marks for sign in (1, -1)]
     return [n for n in dict.fromkeys(both) if info.min <= n <= info.max]
@@ -156,7 +167,23 @@ def _integers(kind: str) -> list[int]:
 
 def _floats(kind: str) -> list[float]:
     info = np.finfo(kind)
-    marks = [0.0, 0.5, 1.0, 1.5, 2.5, 0.1, 3.0, 7.0, 255.0, 1000.7, 16777217.0, 2.0**31, 2.0**32, 1e9 + 7.0, 2.0**53 + 2]
+    marks = [
+        0.0,
+        0.5,
+        1.0,
+        1.5,
+        2.5,
+        0.1,
+        3.0,
+        7.0,
+        255.0,
+        1000.7,
+        16777217.0,
+        2.0**31,
+        2.0**32,
+        1e9 + 7.0,
+        2.0**53 + 2,
+    ]
     marks += [float(info.max), float(info.tiny), 1e-3, 12345.678, np.inf]
     with np.errstate(over="ignore"):
         both = [float(np.dtype(kind).type(sign * mark)) for mark in marks for sign in (1, -1)]
@@ -169,7 +196,26 @@ def values(kind: str) -> NDArray[Any]:
 
 
 _CONSTANTS = {
-    "int": (0, 1, -1, 2, 3, 5, 7, 8, -7, 127, 128, 255, 65535, 2147483647, -2147483648, 4294967296, 2**63 - 1, -(2**63)),
+    "int": (
+        0,
+        1,
+        -1,
+        2,
+        3,
+        5,
+        7,
+        8,
+        -7,
+        127,
+        128,
+        255,
+        65535,
+        2147483647,
+        -2147483648,
+        4294967296,
+        2**63 - 1,
+        -(2**63),
+    ),
     "uint": (0, 1, 2, 3, 5, 8, 31, 255, 65535, 2**31, 2**32 - 1, 2**32, 2**64 - 1),
     "float": (0.0, -0.0, 1.0, -1.0, 0.5, 3.0, -7.0, 0.1, 1000.7, 16777216.0, 1e9, float("inf"), float("nan")),
 }
@@ -213,10 +259,8 @@ def _operand(source: str, kind: str, name: str, column: NDArray[Any], count: int
             tuple(_constant(c, kind) for c in chosen), tuple(np.full(count, np.dtype(kind).type(c)) for c in chosen)
         )
     if source == "value":
-        chosen = values(kind)[:: 3 if len(values(kind)) > 12 else 1]
-        return _Operand(
-            (f"{name}v",), tuple(np.full(count, c, kind) for c in chosen), scalars=tuple(chosen)
-        )
+        some = values(kind)[::3]
+        return _Operand((f"{name}v",), tuple(np.full(count, c, kind) for c in some), scalars=tuple(some))
     small = column.astype(source)
     return _Operand((f"amp.{kind}({name}[i])",), (_converted(small, kind),), (small,))
 
@@ -231,7 +275,7 @@ def _constant(value: Any, kind: str) -> str:
 
 def _converted(array: NDArray[Any], kind: str) -> NDArray[Any]:
     with np.errstate(all="ignore"):
-        return array.astype(kind)
+        return np.asarray(array.astype(kind))
 
 
 def _in_numpy(text: str) -> str:
@@ -241,10 +285,10 @@ def _in_numpy(text: str) -> str:
 
 
 def _tdiv(x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    q = np.asarray(x // y)
     if x.dtype.kind == "u":
-        return x // y
-    q = x // y
-    return q + ((q < 0) & (q * y != x)).astype(x.dtype)
+        return q
+    return np.asarray(q + ((q < 0) & (q * y != x)).astype(x.dtype))
 
 
 def _oracle(case: Case, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
@@ -256,10 +300,8 @@ def _oracle(case: Case, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
         names[kind] = lambda v, kind=kind: _converted(v, kind)
     with np.errstate(all="ignore"):
         if case.text == "x / y" and case.kind in INTEGERS:
-            return x.astype(case.result) / y.astype(case.result)
+            return np.asarray(x.astype(case.result) / y.astype(case.result))
         found = eval(_in_numpy(case.text), names)
-        if case.kind in FLOATS and case.text in ("x * 0.0", "0.0 * x", "x + 0.0", "x - 0.0", "0.0 - x"):
-            assert found.dtype == x.dtype
         return np.asarray(found).astype(case.result)
 
 
@@ -271,8 +313,6 @@ def _defined(case: Case, x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.bool_]:
             good &= y != 0
         if "<<" in case.text or ">>" in case.text:
             good &= (y >= 0) & (y < np.dtype(case.kind).itemsize * 8)
-        if case.text == "x - y + y":
-            pass
     if "(x" in case.text and case.kind in FLOATS:
         # A float that an integer type can't hold has no conversion.
         for kind in (*INTEGERS, *SMALL):
@@ -291,7 +331,7 @@ def _defined(case: Case, x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.bool_]:
     return good
 
 
-def _source(case: Case, rows: list[tuple[str, str]]) -> str:
+def _source(case: Case, rows: tuple[tuple[str, str], ...]) -> str:
     text = case.text
     for kind in sorted((*TYPES, *SMALL), key=len, reverse=True):
         text = text.replace(f"{kind}(", f"amp.{kind.upper()}(") if f"{kind}(" in text else text
@@ -315,7 +355,8 @@ def _is_word(text: str, at: int) -> bool:
     return not (before.isalnum() or after.isalnum() or before == "_" or before == ".")
 
 
-def kernel_of(case: Case, rows: list[tuple[str, str]]) -> Any:
+@functools.lru_cache(maxsize=8)
+def kernel_of(case: Case, rows: tuple[tuple[str, str], ...]) -> Any:
     """The kernel of a case."""
     source = _source(case, rows)
     file = f"<sweep {case.name}>"
@@ -330,6 +371,7 @@ def kernel_of(case: Case, rows: list[tuple[str, str]]) -> Any:
 
 def _columns(case: Case) -> tuple[NDArray[Any], NDArray[Any]]:
     """The pairs of values: all of two operands in memory, each of one alone."""
+
     def of(source: str) -> NDArray[Any]:
         return values(case.kind if source in SOURCES or source == "none" else source)
 
@@ -347,42 +389,87 @@ def _differs(case: Case, found: NDArray[Any], right: NDArray[Any]) -> NDArray[np
     if right.dtype.kind != "f":
         return np.asarray(found != right)
     same = (found == right) & (np.signbit(found) == np.signbit(right)) | (np.isnan(found) & np.isnan(right))
+    if case.text.startswith(("min(", "max(")):
+        same |= (found == 0) & (right == 0)  # which of two zeros is left open
     if "/ " in case.text and "//" not in case.text:
         with np.errstate(all="ignore"):
             same |= np.abs(found.astype(np.longdouble) - right) <= 3 * np.abs(np.spacing(right)).astype(np.longdouble)
-    return ~same
+    return np.asarray(~same)
 
 
 def _is_denormal(array: NDArray[Any]) -> NDArray[np.bool_]:
     if array.dtype.kind != "f":
         return np.zeros(array.shape, bool)
-    return (array != 0) & (np.abs(array) < np.finfo(array.dtype).tiny)
+    return np.asarray((array != 0) & (np.abs(array) < np.finfo(array.dtype).tiny))
+
+
+def _chosen(case: Case, good: NDArray[np.bool_], strict: bool) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The rows and columns to run: all of them, or, where what is undefined is an error, those that are defined."""
+    rows, columns = np.arange(good.shape[0]), np.arange(good.shape[1])
+    if not strict:
+        return rows, columns
+    if "index" in (case.left, case.right):
+        return rows[good.all(axis=1)], columns
+    rows = rows[good.any(axis=1)]
+    return rows, columns[good[rows].all(axis=0)]
 
 
 def check(case: Case, view: amp.accelerator_view, *, denormals: bool = True) -> list[str]:
-    """Runs a case; what is wrong with it, some lines of it."""
+    """Runs a case; what is wrong with it, some lines of it.
+
+    ``denormals``: whether the device has these numbers.
+    """
     a, b = _columns(case)
-    count = len(a)
-    left = _operand(case.left, case.kind, "a", a, count)
-    right = _operand(case.right, case.kind, "b", b, count)
-    rows = [(x, y) for x in left.texts for y in right.texts]
-    kernel = kernel_of(case, rows)
+    left = _operand(case.left, case.kind, "a", a, len(a))
+    right = _operand(case.right, case.kind, "b", b, len(a))
+    strict = view.accelerator.device_path == "reference"
     wrong: list[str] = []
-    kind = np.dtype(case.kind).type if case.kind in TYPES else np.int32
     for xs, ys in itertools.product(left.scalars or (None,), right.scalars or (None,)):
-        given = [c.containers[0] if c.containers else np.zeros(count, np.int32) for c in (left, right)]
-        out = amp.array_view(np.zeros((len(rows), count), case.result))
-        arguments = [amp.array_view(v) for v in given]
-        scalars = [kind(0) if v is None else v for v in (xs, ys)]
-        amp.parallel_for_each(view, amp.extent(count), kernel, *arguments, out, *scalars)
-        found = np.asarray(out)
-        x_rows = left.values if xs is None else (np.full(count, xs, case.kind),)
-        y_rows = right.values if ys is None else (np.full(count, ys, case.kind),)
-        for number, (x, y) in enumerate(itertools.product(x_rows, y_rows)):
-            expected = _oracle(case, x, y)
-            bad = _differs(case, found[number], expected) & _defined(case, x, y)
-            if not denormals:
-                bad &= ~(_is_denormal(x) | _is_denormal(y) | _is_denormal(expected) | _is_denormal(found[number]))
-            for at in np.flatnonzero(bad)[:2]:
-                wrong.append(f"{case.name}: x = {x[at]!r}, y = {y[at]!r}: {found[number][at]!r}, not {expected[at]!r}")
+        x_rows = left.values if xs is None else (np.full(len(a), xs, case.kind),)
+        y_rows = right.values if ys is None else (np.full(len(a), ys, case.kind),)
+        pairs = list(itertools.product(x_rows, y_rows))
+        good = np.array([_defined(case, x, y) for x, y in pairs])
+        rows, columns = _chosen(case, good, strict)
+        if len(rows) and len(columns):
+            texts = list(itertools.product(left.texts, right.texts))
+            found = _run(case, view, [texts[k] for k in rows], (left, right), columns, (xs, ys))
+            for at, row in zip(found, rows, strict=True):
+                x, y = (values[columns] for values in pairs[row])
+                wrong += _compared(case, at, x, y, good[row][columns], denormals)
     return wrong
+
+
+def _run(
+    case: Case,
+    view: amp.accelerator_view,
+    rows: list[tuple[str, str]],
+    operands: tuple[_Operand, _Operand],
+    columns: NDArray[np.intp],
+    scalars: tuple[Any, Any],
+) -> NDArray[Any]:
+    kind = np.dtype(case.kind).type if case.kind in TYPES else np.int32
+    given = [o.containers[0][columns] if o.containers else np.zeros(len(columns), np.int32) for o in operands]
+    out = amp.array_view(np.zeros((len(rows), len(columns)), case.result))
+    arguments = [*map(amp.array_view, given), out, *(kind(0) if v is None else v for v in scalars)]
+    amp.parallel_for_each(view, amp.extent(len(columns)), kernel_of(case, tuple(rows)), *arguments)
+    return np.asarray(out)
+
+
+def _compared(
+    case: Case,
+    found: NDArray[Any],
+    x: NDArray[Any],
+    y: NDArray[Any],
+    good: NDArray[np.bool_],
+    denormals: bool,
+) -> list[str]:
+    expected = _oracle(case, x, y)
+    bad = _differs(case, found, expected) & good
+    if not denormals:
+        with np.errstate(all="ignore"):
+            between = (x, y, expected, found, x * y if case.kind in FLOATS else expected)
+        bad &= ~np.any([_is_denormal(each) for each in between], axis=0)
+    return [
+        f"{case.name}: x = {x[at]!r}, y = {y[at]!r}: {found[at]!r}, not {expected[at]!r}"
+        for at in np.flatnonzero(bad)[:2]
+    ]

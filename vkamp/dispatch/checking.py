@@ -165,8 +165,10 @@ class _Check:
         known = self.prepared.entry.checked_executables
         if key not in known:
             # What is checked are the threads as the program has them.
-            quirks = quirks_of(self.prepared.view._queue.info)
-            target = dataclasses.replace(self.prepared.target, lowering="threads", quirks=quirks)
+            info = self.prepared.view._queue.info
+            target = dataclasses.replace(
+                self.prepared.target, lowering="threads", quirks=quirks_of(info), vector=info.limits.subgroup_size
+            )
             known[key] = executable(compiled.kernel, target)
         return known[key]
 

@@ -253,6 +253,7 @@ def plain_target(domain: Domain, limits: Limits, view: accelerator_view) -> Targ
         limits.tile_threads,
         reference=view.accelerator.device_path == "reference",
         quirks=quirks_of(view._queue.info),
+        subgroup_size=limits.subgroup_size,
         most_unrolled=max_unrolled(view._queue.info),
     )
 

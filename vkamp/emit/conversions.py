@@ -77,7 +77,9 @@ def _texts() -> dict[str, str]:
     texts = {f"{row.source} {row.target}": row.text for row in _ROWS}
     for row in _ROWS:
         for vector in VECTORS.values():
-            target = next((v for v in VECTORS.values() if (v.element.name, v.count) == (row.target, vector.count)), None)
+            target = next(
+                (v for v in VECTORS.values() if (v.element.name, v.count) == (row.target, vector.count)), None
+            )
             if vector.element.name == row.source and target is not None:
                 parts = ", ".join(f"{row.name}(v.{letter})" for letter in vector.letters)
                 names = {"target": _vector_name(target), "source": _vector_name(vector)}

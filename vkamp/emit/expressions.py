@@ -53,7 +53,19 @@ from vkamp.ir.nodes import (
 )
 from vkamp.ir.ranges import Ranges
 from vkamp.ir.subgroups import INDICES
-from vkamp.ir.types import FLOAT16, FLOAT32, INT32, SMALL, UINT32, VECTOR_LETTERS, Scalar, Struct, Type, Vector, int_range
+from vkamp.ir.types import (
+    FLOAT16,
+    FLOAT32,
+    INT32,
+    SMALL,
+    UINT32,
+    VECTOR_LETTERS,
+    Scalar,
+    Struct,
+    Type,
+    Vector,
+    int_range,
+)
 from vkamp.ir.uses import uses_subgroups
 
 __all__ = ["Expressions", "Globals", "Text", "WordValue", "has_float_arithmetic", "is_packed"]
@@ -129,6 +141,8 @@ class Globals:
     helpers: Helpers = field(default_factory=Helpers)
     #: The faults of the driver to print around.
     quirks: frozenset[Quirk] = frozenset()
+    #: What is true in the lanes of the driver's vectors that have a thread; ``None`` where all have one.
+    has_thread: Text | None = None
     words: set[PushWord] = field(default_factory=set)
 
     @cached_property
@@ -515,6 +529,10 @@ class Expressions:
         name = expr.type.name
         if expr.type == FLOAT16 and self._shared.forms.value(FLOAT16) == "float":
             name = "float32"
+        if expr.value == 0 and self._shared.kernel.precise and "zero_constants" in self._shared.quirks:
+            hidden = self._shared.helpers.zero(name)
+            if hidden:
+                return Text(f"-{hidden}", _UNARY) if math.copysign(1.0, expr.value) < 0 else Text(hidden)
         text = literal(expr.value, name)
         return Text(text, _UNARY if text.startswith("-") else _POSTFIX)
 
@@ -700,7 +718,7 @@ class Expressions:
         if _divides_by_zero(expr):
             expr = _times_infinity(expr)
         if expr.type == FLOAT16 and self._shared.forms.value(FLOAT16) == "float":
-            return Text(f"{self._shared.helpers.use('to_half')}({self._arithmetic(expr).glsl})")
+            return Text(f"{self._shared.helpers.use('to_half')}({self._emulated(expr).glsl})")
         if expr.type == FLOAT16 and expr.op == "div":
             # Devices divide by a reciprocal, which overflows for denormal float16 and is off by one for others.
             left, right = self._text(expr.left).glsl, self._text(expr.right).glsl
@@ -710,6 +728,13 @@ class Expressions:
             name = self._shared.helpers.use(f"exact_{expr.op}", kind if kind.bits != 32 else None)
             return Text(f"{name}({self._text(expr.left).glsl}, {self._text(expr.right).glsl})")
         return self._arithmetic(expr)
+
+    def _emulated(self, expr: Binary) -> Text:
+        """An operation of float16 in float32; what `precise` says of its result does not reach into the rounding."""
+        if not self._shared.kernel.precise or expr.op not in _EXACT:
+            return self._arithmetic(expr)
+        name = self._shared.helpers.use(f"exact_{expr.op}")
+        return Text(f"{name}({self._text(expr.left).glsl}, {self._text(expr.right).glsl})")
 
     def helper(self, name: str, kind: Type) -> str:
         """The name under which the shader has a helper function for operands of a scalar type."""

@@ -79,7 +79,12 @@ float floor_div(float x, float y) {
         quotient -= 1.0;
     }
     precise float whole = floor(quotient);
-    return quotient - whole > 0.5 ? whole + 1.0 : whole;
+    if (quotient - whole > 0.5) {
+        return whole + 1.0;
+    }
+    // A zero has the quotient's sign, which the difference may lack.
+    bool is_negative = ((floatBitsToUint(x) ^ floatBitsToUint(y)) & 0x80000000u) != 0u;
+    return whole == 0.0 ? (is_negative ? -0.0 : 0.0) : whole;
 }
 """
 _DOUBLE_FLOOR_MOD = """\
@@ -133,6 +138,19 @@ _EXACT = """\
     return result;
 }}
 """
+
+_ZERO = """\
+// 0.0 that this driver's compiler does not know: it takes x * 0.0 for 0.0, x + 0.0 for x, and 0.0 - x for -x.
+{kind} {name}() {{
+    return {value};
+}}
+"""
+_ZERO_NAMES = {"float32": "zero", "float64": "double_zero", "float16": "half_zero"}
+_ZERO_VALUES = {
+    "float32": "uintBitsToFloat(gl_NumWorkGroups.x >> 31)",
+    "float64": "packDouble2x32(uvec2(gl_NumWorkGroups.x >> 31))",
+    "float16": "float16_t(uintBitsToFloat(gl_NumWorkGroups.x >> 31))",
+}
 
 # Where numpy packs short vectors and std430 would not, memory holds arrays of their components.
 _TO_VECTOR = """\
@@ -200,6 +218,10 @@ _TEXTS = {
     "floor_div float32": _FLOAT_FLOOR_DIV,
     "floor_mod float32": _FLOAT_FLOOR_MOD,
     **{f"exact_{n}": _EXACT.format(name=n, operator=o, kind="float") for n, o in _OPERATORS.items()},
+    **{
+        f"zero {kind}": _ZERO.format(kind=GLSL_TYPES[kind], name=name, value=_ZERO_VALUES[kind])
+        for kind, name in _ZERO_NAMES.items()
+    },
     **_vector_texts(),
     **CONVERSION_TEXTS,
 }
@@ -287,6 +309,14 @@ class Helpers:
         name, keys = conversion(quirks, source, target)
         self._used |= set(keys)
         return name
+
+    def zero(self, type_name: str) -> str:
+        """The zero of a float type that the driver's compiler does not know; empty for other types."""
+        key = f"zero {type_name}"
+        if key not in _TEXTS:
+            return ""
+        self._used.add(key)
+        return f"{_ZERO_NAMES[type_name]}()"
 
     def add(self, name: str, text: str) -> None:
         """Adds a function that only this shader has."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from vkamp.artifacts import Binding, PushWord, Shader, Target
 from vkamp.emit.arrays import bind_arrays
-from vkamp.emit.expressions import Globals, memory_name
+from vkamp.emit.expressions import Expressions, Globals, Text, memory_name
 from vkamp.emit.helpers import GLSL_TYPES, HELPER_NAMES
 from vkamp.emit.layout import Block, storage_blocks, struct_members, structs_of
 from vkamp.emit.names import Namer
@@ -75,6 +75,10 @@ class _Shader:
             self.names.reserve(name)
         self.candidates = _candidate_words(kernel)
         self.globals = self._globals()
+        width = self._local_size()[0]
+        if "absent_lanes" in target.quirks and width % target.vector:
+            axis, size = Text("gl_LocalInvocationID.x"), Text(f"{width}u")
+            self.globals.has_thread = Expressions.joined("lt", axis, size)
         self.block_names = [self.names.give(f"{self._block_name(b)}_buffer") for b in self.blocks]
         self.launch_name = self.names.give("Launch")
 

@@ -14,6 +14,7 @@ from vkamp.emit.places import is_float_atomic
 from vkamp.emit.scopes import BODY_START, Plan, Position, plan
 from vkamp.emit.small import Forms
 from vkamp.emit.threads import thread_lines
+from vkamp.emit.tidy import Called
 from vkamp.errors import Span, UnsupportedFeatureError
 from vkamp.ir.access import memory_type, own_nodes
 from vkamp.ir.builtins import ATOMICS, AtomicRow
@@ -51,6 +52,7 @@ from vkamp.ir.nodes import (
     Select,
     Stmt,
     Subgroup,
+    SubgroupIndex,
     ThreadIndex,
     Unary,
     Variable,
@@ -296,7 +298,8 @@ class _FunctionPrinter:
         elif isinstance(statement, For):
             self._for(statement, position)
         elif isinstance(statement, While):
-            self.add(f"while ({self.expressions.plain(statement.condition)}) {{", statement.span)
+            condition = self._in_threads(self.expressions.operand(statement.condition))
+            self.add(f"while ({condition.glsl}) {{", statement.span)
             self._nested(statement.body, position, 0)
             self.add("}", statement.span)
         elif isinstance(statement, Call):
@@ -433,6 +436,8 @@ class _FunctionPrinter:
         if self._may_wrap(statement):
             name_of_next = self.expressions.helper("range_next", statement.variable.type)
             advance = f"{counter} = {name_of_next}({counter}, {stop.glsl}, {by.glsl})"
+        if not _is_same_for_all(statement):
+            condition = self._in_threads(condition)
         hint = "[[unroll]] " if statement.unroll else ""
         self.add(f"{hint}for ({kind} {counter} = {start}; {condition.glsl}; {advance}) {{", statement.span)
         if not own:
@@ -443,6 +448,13 @@ class _FunctionPrinter:
             self.indent -= 1
         self._nested(statement.body, position, 0)
         self.add("}", statement.span)
+
+    def _in_threads(self, condition: Text) -> Text:
+        """A loop's condition, false in lanes of the driver's vectors that have no thread but run loops."""
+        test = self.shared.has_thread
+        if test is None or condition.glsl == "true":
+            return test or condition
+        return self.expressions.joined("and", test, condition)
 
     def _may_wrap(self, loop: For) -> bool:
         """Whether the step could carry the counter past the end of its type, where it would begin again."""
@@ -639,6 +651,14 @@ def _filled(template: str, *parts: str) -> str:
                 f"- ({{{number}}})", f"- {{{number}}}"
             )
     return template.format(*parts)
+
+
+def _is_same_for_all(loop: For) -> bool:
+    """Whether a loop has the same iterations in all lanes, of what constants and the launch say alone."""
+    nodes = [n for bound in (loop.start, loop.stop, loop.step) for n in walk(bound)]
+    if any(isinstance(n, (Load, ThreadIndex, SubgroupIndex, Called)) for n in nodes):
+        return False
+    return not any(isinstance(s, (Break, Return)) for s in walk_statements(loop.body))
 
 
 def _advance(counter: str, step: int, suffix: str) -> str:

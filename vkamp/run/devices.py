@@ -148,8 +148,7 @@ def steps() -> list[Step]:
 
 
 def rank(info: DeviceInfo) -> tuple[int, bool, int, int]:
-    """Sort key for the default device: kind, then the driver (those whose loops end too early last), then memory.
-    """
+    """Sort key for the default device: kind, then the driver (those whose loops end too early last), then memory."""
     return (_ORDER[info.kind], has_quirk(info, "ends_loops"), -info.memory_bytes, info.index)
 
 

@@ -20,8 +20,8 @@ _LAVAPIPE, _SWIFTSHADER = "llvmpipe", "swiftshader"
 @dataclass(frozen=True)
 class Workaround:
     """``name``: how the compiler asks for it. ``driver``: a part of the names of the devices that have the fault, in
-    lower case. ``fault``: what they do; ``remedy``: what vkamp does instead. ``mended``: the first major version of Mesa
-    without the fault.
+    lower case. ``fault``: what they do; ``remedy``: what vkamp does instead. ``mended``: the first major version of
+    Mesa without the fault.
     """
 
     name: Quirk
@@ -53,6 +53,13 @@ WORKAROUNDS = (
         "threads run as loops only where the iterations are known to be fewer",
     ),
     Workaround(
+        "absent_lanes",
+        _LAVAPIPE,
+        "runs loops in lanes without a thread, where a tile's rows do not fill its vectors: they wait at barriers "
+        "alone, and use up iterations",
+        "the conditions of loops are false in such lanes",
+    ),
+    Workaround(
         "unsigned_to_float",
         _SWIFTSHADER,
         "rounds a uint32 from 2^31 on wrongly when it becomes a float32",
@@ -69,6 +76,12 @@ WORKAROUNDS = (
         _LAVAPIPE,
         "takes int(float(n)) for n, and float(int(x)) for trunc(x), in precise shaders, too",
         "conversions of floats to integers hide their operand and result from the compiler",
+    ),
+    Workaround(
+        "zero_constants",
+        _LAVAPIPE,
+        "takes x + 0.0 for x, 0.0 - x for -x and x * 0.0 for 0.0, in precise shaders, too",
+        "precise kernels have zeros that the compiler does not know",
     ),
 )
 

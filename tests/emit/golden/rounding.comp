@@ -93,7 +93,12 @@ float floor_div(float x, float y) {
         quotient -= 1.0;
     }
     precise float whole = floor(quotient);
-    return quotient - whole > 0.5 ? whole + 1.0 : whole;
+    if (quotient - whole > 0.5) {
+        return whole + 1.0;
+    }
+    // A zero has the quotient's sign, which the difference may lack.
+    bool is_negative = ((floatBitsToUint(x) ^ floatBitsToUint(y)) & 0x80000000u) != 0u;
+    return whole == 0.0 ? (is_negative ? -0.0 : 0.0) : whole;
 }
 
 // Python's %: the sign is the divisor's.

@@ -1,0 +1,170 @@
+"""The table of workarounds: each row's program is right with it, and wrong without it where the row says so."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from vkamp.run import workarounds
+from vkamp.run.workarounds import WORKAROUNDS, quirks_of
+
+NUMBERS = np.array([0, 1, 16777217, 123456789, 2**31 - 1, -5], np.int32)
+
+
+def run(view, kernel, source, out, tile=None, *rest):
+    """What a kernel stores; the source is read, and each launch is compiled anew."""
+    made = amp.array_view(out)
+    domain = made.extent if tile is None else made.extent.tile(tile)
+    amp.parallel_for_each(view, domain, kernel, amp.array_view(source), made, *rest)
+    return np.asarray(made)
+
+
+def unsigned_to_float(view):
+    @amp.kernel(precise=True)
+    def convert(i, values, out):
+        out[i] = amp.float32(values[i])
+
+    values = np.random.default_rng(1).integers(0, 2**32, 1000, dtype=np.uint32)
+    values[:4] = 4082210491, 2**31, 2**31 - 1, 2**32 - 1
+    return np.array_equal(run(view, convert, values, np.zeros(1000, np.float32)), values.astype(np.float32))
+
+
+def widened_comparisons(view):
+    @amp.kernel
+    def compare(i, values, out):
+        out[i] = 1 if amp.int64(values[i]) < 255 else 0
+
+    return np.array_equal(run(view, compare, NUMBERS, np.zeros(6, np.int32)), NUMBERS < 255)
+
+
+def float_round_trips(view):
+    @amp.kernel(precise=True)
+    def there_and_back(i, values, out):
+        out[i] = amp.int32(amp.float32(values[i]))
+
+    values = NUMBERS[NUMBERS < 2**30]
+    found = run(view, there_and_back, values, np.zeros(values.size, np.int32))
+    return np.array_equal(found, values.astype(np.float32).astype(np.int32))
+
+
+def zero_constants(view):
+    @amp.kernel(precise=True)
+    def zeros(i, values, out):
+        x = values[i[0]]
+        out[0, i[0]] = x + 0.0
+        out[1, i[0]] = 0.0 - x
+        out[2, i[0]] = x * 0.0
+        zero = 0.0
+        out[3, i[0]] = x * -zero
+
+    x = np.array([-0.0, 0.0, -1.5, 2.0, np.inf, np.nan], np.float32)
+    out = amp.array_view(np.zeros((4, 6), np.float32))
+    amp.parallel_for_each(view, amp.extent(6), zeros, amp.array_view(x), out)
+    with np.errstate(invalid="ignore"):
+        right = np.float32([x + 0.0, 0.0 - x, x * 0.0, x * -0.0])
+    found = np.asarray(out)
+    return (
+        np.array_equal(found, right, equal_nan=True)
+        and (np.signbit(found) == np.signbit(right))[~np.isnan(right)].all()
+    )
+
+
+def absent_lanes(view):
+    @amp.kernel(lowering="threads")
+    def wait(t, flags, out):
+        w = 0
+        while flags[t.tile[0]] == 0 and w < 1:
+            w += 1
+            t.barrier.wait()
+        out[t] = 5
+
+    return (run(view, wait, np.int32([7, 7]), np.zeros(24, np.int32), 12) == 5).all()
+
+
+def fences_wait(view):
+    @amp.kernel(lowering="threads")
+    def publish(t, missing, words):
+        if t.local[0] == 0 and t.local[1] == 0:
+            for k in range(100):
+                words[k] = 1
+                amp.all_memory_fence(t.barrier)
+        t.barrier.wait()
+        if t.local[0] == 1 and t.local[1] == 0:
+            for k in range(100):
+                missing[0] += 1 - words[k]
+
+    missing, words = amp.array_view(np.zeros(1, np.int32)), amp.array_view(np.zeros(100, np.int32))
+    amp.parallel_for_each(view, amp.extent(2, 8).tile(2, 8), publish, missing, words)
+    return missing[0] == 0
+
+
+def ends_loops(view):
+    @amp.kernel
+    def count(t, lengths, out, n):
+        rounds = 0
+        for _ in range(n):
+            for _ in range(n):
+                rounds += lengths[(rounds + t.local[0]) & 1]
+        shared = amp.tile_static(256, amp.int32)
+        shared[t.local] = rounds
+        t.barrier.wait()
+        out[t] = shared[255 - t.local[0]]
+
+    # Each thread stays within the limit, and as loops of a few lanes they would not.
+    return (run(view, count, np.int32([1, 1]), np.zeros(256, np.int32), 256, 60) == 3600).all()
+
+
+PROGRAMS = {
+    program.__name__: program
+    for program in (
+        absent_lanes,
+        ends_loops,
+        fences_wait,
+        float_round_trips,
+        unsigned_to_float,
+        widened_comparisons,
+        zero_constants,
+    )
+}
+
+
+def test_every_row_has_its_program():
+    assert sorted(PROGRAMS) == sorted(row.name for row in WORKAROUNDS)
+
+
+def can_run(view, name):
+    """64-bit integers are there by one engine on one of the drivers."""
+    if name != "widened_comparisons":
+        return view
+    accelerator = view.accelerator
+    if "int64" in accelerator._info.usable_features:
+        return view
+    other = f"{accelerator.description}@vulkan"
+    return amp.accelerator(other).default_view if "int64" in accelerator._info.features else None
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_are_right(accelerator_view, name):
+    view = can_run(accelerator_view, name)
+    assert view is None or PROGRAMS[name](view)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_without_its_row_a_program_is_wrong_where_the_row_says(accelerator_view, name, monkeypatch):
+    """So a driver that lost a fault, or another that has it, is noticed."""
+    view = can_run(accelerator_view, name)
+    if view is None:
+        return
+    has_fault = view.accelerator.device_path != "reference" and name in quirks_of(view.accelerator._info)
+    monkeypatch.setattr(workarounds, "WORKAROUNDS", [row for row in WORKAROUNDS if row.name != name])
+    assert bool(PROGRAMS[name](view)) is not has_fault
+
+
+@pytest.mark.parametrize(("version", "has"), [("Mesa 23.9.1", True), ("Mesa 24.0.0", False), ("of its own", True)])
+def test_a_fault_ends_with_a_version(version, has):
+    row = next(row for row in WORKAROUNDS if row.name == "fences_wait")
+    info = dataclasses.replace(amp.accelerator("reference")._info, name="llvmpipe (LLVM 15)", driver=version)
+    assert row.concerns(info) is has
