@@ -9,6 +9,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from keyword import iskeyword
 from typing import Any
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "UnsupportedFeatureError",
     "diagnostic",
     "edit_diagnostic",
+    "name_at",
     "render",
 ]
 
@@ -119,7 +121,7 @@ class CompileError(_LocatedError):
 
 
 class UnsupportedFeatureError(_LocatedError):
-    """A type, function or size that the device or the engine hasn't (AMP: ``unsupported_feature``)."""
+    """A type, function or size that the device or the engine does not support (AMP: ``unsupported_feature``)."""
 
 
 class InvalidComputeDomainError(AmpError):
@@ -208,6 +210,13 @@ def _snippet(span: Span, margin: int) -> list[str]:
     return lines
 
 
+def name_at(span: Span) -> str:
+    """The name that a span covers, or begins with if an annotation follows; ``""`` if it is no name."""
+    text = linecache.getline(span.file, span.line).encode()[span.column : span.end_column].decode(errors="replace")
+    name = text.partition(":")[0]
+    return name if name.isidentifier() and span.line == span.end_line and not iskeyword(name) else ""
+
+
 def render(
     headline: str,
     span: Span | None,
@@ -285,151 +294,156 @@ _E = ShaderEditError
 #: edited shaders.
 MESSAGES: dict[str, Message] = {
     # -- 1xx: syntax
-    "VKA101": Message(_C, "the kernel language has no {what}", "{advice}"),
+    "VKA101": Message(_C, "kernels do not support {what}", "{advice}"),
     "VKA102": Message(
         _C,
         "the source of `{name}` cannot be read, and a kernel is compiled from its source",
         "define it in a file or a notebook cell, not in text given to exec() or `python -c` or the interactive prompt",
     ),
     "VKA103": Message(_C, "`{text}` has no effect", "{advice}"),
-    "VKA104": Message(_C, "`{text}` is nothing that a `for` loop can go over", "{advice}"),
+    "VKA104": Message(_C, "a `for` loop cannot iterate over `{text}`", "{advice}"),
     "VKA105": Message(
         _C,
-        "a `{name}` loop has no `else`",
+        "the `else` of a `{name}` loop is not supported",
         "set a bool variable before the `break`, and test it after the loop",
     ),
     "VKA106": Message(
         _C,
-        "`{name}` takes any number of arguments (`{param}`), and a device needs to know how many",
+        "`{name}` takes any number of arguments (`{param}`); a kernel's parameters are fixed when it is compiled",
         "name every parameter",
     ),
-    "VKA107": Message(_C, "{what} is no kernel", "{advice}"),
+    "VKA107": Message(_C, "{what} cannot be a kernel", "{advice}"),
     "VKA108": Message(
         _C,
-        "`{name}` in a loop that is unrolled",
+        "`{name}` is not supported in an unrolled loop",
         "use range(...) instead of amp.static_range(...), or guard the rest of the body by an `if`",
     ),
     "VKA109": Message(_C, "{what}", "{advice}"),
     "VKA110": Message(
         _C,
-        "`{text}` is no type of the kernel language",
-        "use a type of 32 or 64 bits, as `amp.float32` is; elements can be of 8 and 16 bits too, or structured dtypes",
+        "kernels do not support the type `{text}`",
+        "use a type of 32 or 64 bits such as `amp.float32`; elements of containers can also have 8 or 16 bits, "
+        "or a structured dtype",
     ),
     "VKA112": Message(_C, "the step of a range is 0", "use a step other than 0"),
     "VKA113": Message(
         _C,
-        "this loop would be unrolled {count} times, and {limit} is the limit",
+        "this loop would be unrolled {count} times; the limit is {limit}",
         "use range(...) instead of amp.static_range(...)",
     ),
-    "VKA114": Message(_C, "`{text}` is {given}, and a range needs whole numbers", "{advice}"),
+    "VKA114": Message(_C, "`{text}` is {given}; the arguments of a range must be integers", "{advice}"),
     "VKA115": Message(
         _C,
         "the kernel `{name}` has no parameter for its index",
-        "write `def {name}({parameters}):`, the {which} parameter is the thread's index",
+        "write `def {name}({parameters}):`; the {which} parameter is the thread's index",
     ),
     "VKA116": Message(
         _C,
         "the keyword-only parameter `{name}` of a kernel is not annotated as a constant",
         "write `{name}: amp.constant`, or put it before the `*`",
     ),
-    "VKA117": Message(_C, "`{text}` stands in a `for` loop only", "write `for i in {text}:`"),
-    "VKA118": Message(_C, "this is nested too deeply", "assign parts of it to variables first"),
+    "VKA117": Message(_C, "`{text}` is supported only as the iterable of a `for` loop", "write `for i in {text}:`"),
+    "VKA118": Message(_C, "this expression is nested too deeply", "assign parts of it to variables first"),
     "VKA121": Message(
         _C,
-        "`{text}` has several clauses, or conditions, and its length is not known",
-        "write its loops and conditions as statements; `sum`, `any`, `all`, `min` and `max` take it as it is",
+        "`{text}` has several clauses or conditions, so that its length is not known",
+        "write its loops and conditions as statements; only `sum`, `any`, `all`, `min` and `max` accept it",
     ),
-    "VKA122": Message(_C, "`{name}` of one sequence takes no `{keyword}`", "write the loop: `for i in range(n):`"),
-    "VKA123": Message(_C, "`{text}` has no items", "give what it is then: `{name}(..., default=0)`"),
+    "VKA122": Message(
+        _C, "`{name}` of one sequence does not support `{keyword}`", "write the loop: `for i in range(n):`"
+    ),
+    "VKA123": Message(_C, "`{text}` has no items", "pass the result for an empty sequence: `{name}(..., default=0)`"),
     "VKA124": Message(
         _C,
-        "`{text}` makes no tuple: its length is not known when the kernel is compiled, or is above {limit}",
+        "`{text}` cannot become a tuple: its length is not known when the kernel is compiled, or exceeds {limit}",
         "use amp.private(shape, dtype) and a `for` loop",
     ),
     "VKA125": Message(
-        _C, "`{text}` is {what}, and `in` looks through tuples, ranges, arrays and containers", "compare with =="
+        _C, "`{text}` is {what}, but `in` searches tuples, ranges, arrays and containers only", "compare with =="
     ),
     "VKA126": Message(
-        _C, "`{text}` is {given}, and a range holds whole numbers", "compare with its ends: `low <= x < high`"
+        _C, "`{text}` is {given}, but a range contains integers only", "compare with its ends: `low <= x < high`"
     ),
     "VKA127": Message(
-        _C, "`strict=True`, and the lengths are {one} and {other}", "leave `strict` out to stop with the shortest"
+        _C,
+        "`strict=True` needs equal lengths, but they are {one} and {other}",
+        "remove `strict` to stop with the shortest",
     ),
     # -- 2xx: names and calls
     "VKA201": Message(_C, "the name `{name}` is not defined", "{advice}"),
     "VKA202": Message(
         _C,
-        "`{name}` may have no value here: not every way to this line assigns it",
+        "`{name}` may be unassigned here: not every path to this line assigns it",
         "{advice}",
     ),
-    "VKA203": Message(_C, "`{name}` is {kind} of plain Python, which a device cannot call", "{advice}"),
-    "VKA204": Message(_C, "`{name}` calls itself ({chain}), and a device has no recursion", "write it as a loop"),
+    "VKA203": Message(_C, "`{name}` is an ordinary Python {kind}, which a kernel cannot call", "{advice}"),
+    "VKA204": Message(_C, "`{name}` calls itself ({chain}); kernels do not support recursion", "write it as a loop"),
     "VKA205": Message(_C, "`{name}` is {what}, which a kernel cannot use", "{advice}"),
     "VKA206": Message(_C, "{owner} has no `{name}`", "{advice}"),
-    "VKA207": Message(_C, "`{name}` takes {expected} argument{s}, and {given} {are} given", "{advice}"),
-    "VKA208": Message(_C, "`{name}` belongs to the host", "call it before or after the launch"),
+    "VKA207": Message(_C, "`{name}` takes {expected} argument{s}, but {given} {are} given", "{advice}"),
+    "VKA208": Message(_C, "`{name}` works on the host only, not in a kernel", "use it before or after the launch"),
     "VKA209": Message(_C, "`{text}` cannot be assigned: {why}", "{advice}"),
     "VKA210": Message(_C, "`{text}` is {what}, not a function", "{advice}"),
     "VKA211": Message(
         _C,
-        "`{name}` returns a value on one way and none on another",
-        "return a value at the end of every way through the function",
+        "`{name}` returns a value on some paths and nothing on others",
+        "return a value at the end of every path through the function",
     ),
     "VKA212": Message(
         _C,
         "`{text}` is {what}, which a function cannot return",
         "return numbers, indices, structs or tuples of them",
     ),
-    "VKA213": Message(_C, "a kernel returns no value", "store the result in a container: `{advice}`"),
+    "VKA213": Message(_C, "a kernel cannot return a value", "store the result in a container: `{advice}`"),
     "VKA216": Message(
         _C,
-        "`{text}` has nothing to lie over: a kernel makes views of containers and arrays",
+        "`{text}` has no memory to view: a kernel can make views of containers and arrays only",
         "write `{name}(a)` or `{name}(a, extent)`, or make the view on the host and pass it",
     ),
     "VKA217": Message(
         _C,
-        "`{text}` is a part of an array or struct, which a function cannot take by reference",
-        "pass the whole array and the index, or the element's value",
+        "`{text}` is a part of an array or struct, which cannot be passed to a function by reference",
+        "pass the whole array and the index, or the value of the element",
     ),
     "VKA218": Message(
         _C,
-        "`{name}` returns {given} here, and {other} elsewhere",
+        "`{name}` returns {given} here, but {other} elsewhere",
         "return the same number and kinds of values everywhere",
     ),
     "VKA219": Message(
         _C,
-        "`{name}` is a kernel, and a kernel launches no kernel",
-        "make what both need an @amp.func, and call that",
+        "`{name}` is a kernel, and a kernel cannot call a kernel",
+        "move what both need into an @amp.func, and call that",
     ),
-    "VKA220": Message(_C, "`{text}` takes no keyword arguments", "write its arguments by position"),
-    "VKA221": Message(_C, "`{name}` takes the barrier", "write `amp.{name}(t_idx.barrier)`"),
+    "VKA220": Message(_C, "`{text}` takes no keyword arguments", "pass its arguments by position"),
+    "VKA221": Message(_C, "the argument of `{name}` must be the barrier", "write `amp.{name}(t_idx.barrier)`"),
     "VKA222": Message(_C, "the arguments do not fit `{name}`: {reason}", "it is defined as `{definition}`"),
-    "VKA223": Message(_C, "`{text}` gives no value", "call it as a statement of its own"),
+    "VKA223": Message(_C, "`{text}` returns no value", "call it on a line by itself"),
     "VKA224": Message(
         _C,
-        "`{name}` is assigned after the function `{function}` took its value",
-        "give the new value a name of its own, or make it a parameter of `{function}`",
+        "`{name}` is assigned after the function `{function}` captured its value",
+        "use another name for the new value, or make it a parameter of `{function}`",
     ),
-    "VKA225": Message(_C, "no form of `{name}` takes {given}", "its forms are {forms}: convert the arguments"),
+    "VKA225": Message(_C, "no overload of `{name}` takes {given}", "its overloads are {forms}: convert the arguments"),
     "VKA226": Message(
         _C,
         "`{name}{given}` is ambiguous: {forms} fit equally well",
         "convert the arguments to the types of one of them",
     ),
     "VKA227": Message(_U, "{what}", "{advice}"),
-    "VKA228": Message(_C, "`{text}` is {what}, which `print` cannot show", "{advice}"),
+    "VKA228": Message(_C, "`print` cannot show `{text}`, which is {what}", "{advice}"),
     "VKA229": Message(
         _C,
-        "`print` in a kernel takes no {what}",
-        "write the values, and `sep` and `end` as plain strings",
+        "`print` in a kernel does not support {what}",
+        "pass the values; `sep` and `end` may be string literals",
     ),
     "VKA230": Message(
         _C,
-        "`{spec}` is no format for {what}",
+        "`{spec}` is not a format for {what}",
         "use Python's: `{{x:8.3f}}` for a float, `{{n:5d}}` for an integer, none for vectors, structs and indices",
     ),
     "VKA231": Message(
-        _C, "`{text}` is {what}, and has no length", "`len` is for containers, arrays, tuples, indices and extents"
+        _C, "`{text}` is {what}, which has no length", "`len` takes a container, array, tuple, index or extent"
     ),
     # -- 3xx: types
     "VKA301": Message(_C, "{given} value cannot be stored in {what}, which is {type}", "{advice}"),
@@ -437,66 +451,66 @@ MESSAGES: dict[str, Message] = {
     "VKA303": Message(_C, "{value} does not fit {type}, which holds {range}", "{advice}"),
     "VKA304": Message(
         _U,
-        "{type} needs the device's {feature}, {why}",
+        "{what} the device feature {feature}, {why}",
         "{advice}",
     ),
     "VKA305": Message(
         _C,
-        "bool is no element type: its size differs between host and device",
-        "use amp.int32 with 0 and 1",
+        "bool is not an element type of containers: its size differs between host and device",
+        "use amp.int32 with 0 and 1: `mask.astype(np.int32)` on the host",
     ),
     "VKA308": Message(_C, "{what} must be {kind} known at compile time, and `{text}` is not", "{advice}"),
-    "VKA309": Message(_C, "{left} and {right} differ in rank", "use as many components on both sides"),
+    "VKA309": Message(_C, "{left} and {right} differ in rank", "use the same number of components on both sides"),
     "VKA310": Message(_C, "division by zero", "use a divisor that is not 0"),
-    "VKA311": Message(_C, "`{text}` is {what}, and a number is needed here", "{advice}"),
+    "VKA311": Message(_C, "`{text}` is {what}, but a number is needed here", "{advice}"),
     "VKA312": Message(_C, "the struct has no field `{name}`", "{advice}"),
-    "VKA313": Message(_C, "{what} has rank {rank}, and {given} subscript{s} {are} given", "{advice}"),
-    "VKA314": Message(_C, "`{text}` is {given}, and a subscript is a whole number", "{advice}"),
+    "VKA313": Message(_C, "{what} has rank {rank}, but {given} subscript{s} {are} given", "{advice}"),
+    "VKA314": Message(_C, "`{text}` is {given}; a subscript must be an integer", "{advice}"),
     "VKA315": Message(_C, "`{name}` takes {accepts}, not {given}", "convert the argument: `{advice}`"),
     "VKA316": Message(
         _C,
-        "`{name}` cannot become {new}: a name stands for one kind of thing in the whole function",
+        "`{name}` cannot become {new}: a variable keeps its type throughout the function",
         "{advice}",
     ),
-    "VKA317": Message(_C, "{what} is {type}, and {given} is given", "assign its fields one by one: `{advice}`"),
-    "VKA318": Message(_C, "a shift by {count} bits is not defined", "shift by 0 to 31 bits"),
+    "VKA317": Message(_C, "{what} is {type}, but {given} is given", "assign its fields one by one: `{advice}`"),
+    "VKA318": Message(_C, "the result of a shift by {count} bits is undefined", "shift by 0 to 31 bits"),
     "VKA319": Message(
         _C,
-        "an integer to the power of `{text}` is not supported: the exponent is no constant from 0 to 16",
+        "an integer to the power of `{text}` is not supported: the exponent must be a constant from 0 to 16",
         "make the base a float, or write a loop",
     ),
     "VKA320": Message(
         _C,
-        "`{text}` would be evaluated only where the comparisons before it hold, which a chain cannot do yet",
-        "put it in a variable first, or write `a < b and b < c`",
+        "`{text}` would be evaluated only if the comparisons before it hold, which is not supported in a chain",
+        "assign it to a variable first, or write `a < b and b < c`",
     ),
-    "VKA321": Message(_C, "indices and tuples have no order", "compare their components, `idx[0] < n`"),
-    "VKA322": Message(_C, "there is no `{op}` of {left} and {right}", "{advice}"),
+    "VKA321": Message(_C, "indices and tuples cannot be ordered", "compare their components, `idx[0] < n`"),
+    "VKA322": Message(_C, "`{op}` is not defined for {left} and {right}", "{advice}"),
     "VKA323": Message(_C, "`{text}` is {what}, which has no elements", "{advice}"),
     "VKA324": Message(_C, "the subscript {index} is outside {place}", "{advice}"),
     "VKA325": Message(
         _C,
-        "`{text}` has {size} component{s}, and [{index}] is none of them",
-        "components are numbered from 0, and negative numbers do not wrap",
+        "the subscript {index} is out of range: `{text}` has {size} component{s}",
+        "components are numbered from 0; negative subscripts do not count from the end",
     ),
     "VKA326": Message(
         _C,
         "the loop variable `{name}` would be {type} here",
-        "use another name, or let both be of one type",
+        "use another name, or the same type in both places",
     ),
-    "VKA327": Message(_C, "`{text}` is not defined", "use arguments for which it is defined"),
+    "VKA327": Message(_C, "the result of `{text}` is undefined", "use arguments for which it is defined"),
     "VKA328": Message(_C, "`{text}` is {what}, which cannot be unpacked", "unpack a tuple or an index"),
     "VKA329": Message(_C, "{values} value{s} for {targets} name{t}", "use as many names as there are values"),
     "VKA330": Message(_C, "`{text}` is {what}, and only elements are assigned", "{advice}"),
     "VKA331": Message(
         _C,
-        "the tuple `{name}` holds {what}",
-        "a tuple variable holds numbers; give the other things names of their own",
+        "the tuple `{name}` contains {what}",
+        "a tuple variable can contain numbers only; assign the other things to variables",
     ),
-    "VKA332": Message(_C, "short vectors have no order", "compare their components: `{left}.x {op} ...`"),
+    "VKA332": Message(_C, "short vectors cannot be ordered", "compare their components: `{left}.x {op} ...`"),
     "VKA333": Message(_C, "`{text}` is {given}, which does not convert to {type}: the lengths differ", "{advice}"),
     "VKA334": Message(
-        _C, "`{text}` is {what}", "choose between vectors of one type; `amp.float3(a)` makes one of a number"
+        _C, "`{text}` is {what}", "choose between vectors of one type; `amp.float3(a)` makes a vector from a number"
     ),
     "VKA335": Message(
         _C, "`{text}` is {given}, whose bits are no {type}: the sizes differ", "the bits stay the same; {advice}"
@@ -509,97 +523,103 @@ MESSAGES: dict[str, Message] = {
     "VKA341": Message(
         _C,
         "the section {what} in dimension {dim}{of}",
-        "an origin lies inside, a length is 1 or more, and the end is not past the end",
+        "the origin must be inside, the length at least 1, and the end not beyond the end of the container",
     ),
     "VKA342": Message(
         _C,
-        "a view of {wanted} elements does not fit over {have}",
-        "a view has 1 element or more, and no more than what it lies over",
+        "a view of {wanted} elements does not fit into {have}",
+        "a view has at least 1 element, and at most as many as its memory",
     ),
     "VKA343": Message(
         _C,
-        "`{name}` needs elements in a row, and `{text}` is {what}",
+        "`{name}` needs contiguous elements, but `{text}` is {what}",
         "take one row: `{text}[{indices}].{name}({args})`",
     ),
     "VKA344": Message(_C, "{old} cannot be read as {new}: {reason}", "{advice}"),
     # -- 4xx: memory
     "VKA401": Message(
         _C,
-        "`{name}` declares an array, which needs a name of its own",
-        "write `values = amp.{name}(shape, dtype)` as a statement",
+        "`amp.{name}` declares an array, and must be assigned to a name directly",
+        "write `values = amp.{name}(shape, dtype)` on a line by itself",
     ),
     "VKA402": Message(
         _C,
-        "a tile_static array inside a branch or loop: it exists once per tile",
-        "declare it before, at the top level of the function",
+        "a tile_static array cannot be declared inside a branch or loop: it exists once per tile",
+        "move the declaration to the top level of the function, before the branch or loop",
     ),
     "VKA403": Message(
         _C,
-        "tile_static memory in a kernel without tiles",
-        "launch it over a tiled domain, `extent.tile(...)`, or use amp.private(shape, dtype)",
+        "tile_static memory needs tiles, but the domain of this launch has none",
+        "launch over a tiled domain, `extent.tile(...)`, or use amp.private(shape, dtype)",
     ),
     "VKA404": Message(
         _C,
-        "{name} memory takes no initial value: its contents are indeterminate until a thread writes them",
-        "write it after the declaration; for tile_static in one thread, then wait at a barrier",
+        "{name} memory cannot have an initial value: its contents are undefined until a thread writes them",
+        "assign the elements after the declaration; of tile_static memory each thread assigns some, "
+        "and then all wait at a barrier",
     ),
     "VKA405": Message(
         _C,
-        "`{name}` is a read-only view, and this writes it",
+        "this writes to `{name}`, which is a read-only view",
         "make the view without readonly=True",
     ),
     "VKA406": Message(
         _C,
-        "`{name}` needs an element of a container or tile_static array, and `{text}` is {what}",
+        "`{name}` needs an element of a container or of a tile_static array, but `{text}` is {what}",
         "{advice}",
     ),
     "VKA407": Message(
         _C,
-        "`{name}` works on {accepts}, and the element is {given}",
+        "`{name}` works on {accepts}, but the element is {given}",
         "use a container or tile_static array of integers",
     ),
-    "VKA408": Message(_C, "a {name} array cannot have the size {size}", "sizes are 1 or more"),
+    "VKA408": Message(_C, "a {name} array cannot have the size {size}", "use sizes of 1 or more"),
     "VKA409": Message(
         _C,
-        "the expected value, `{text}`, must be a local variable of type {type}: it gets the value that was read",
+        "the expected value, `{text}`, must be a local variable of type {type}: it receives the old value",
         "assign it to a variable first: `expected = amp.{type}({advice})`",
     ),
     "VKA410": Message(
         _C,
-        "a {name} array of {size} bytes, and {limit} is the limit",
+        "this {name} array has {size} bytes; the limit is {limit}",
         "make it smaller, or use a container",
     ),
     "VKA411": Message(
         _C,
         "`{name}` cannot update `{text}`, {what}",
-        "give it a tile_static array of its own",
+        "use a separate tile_static array for it",
     ),
     # -- 5xx: tiles
     "VKA501": Message(
         _C,
-        "`{text}` needs tiles, and the domain of this launch has none",
-        "launch over `extent.tile(...)`, or use `{index}` by itself, the thread's index",
+        "`{text}` needs tiles, but the domain of this launch has none",
+        "launch over a tiled domain, `extent.tile(...)`, or use `{index}` itself, the thread's index",
     ),
     "VKA502": Message(
         _U,
-        "`{name}` runs on the reference accelerator only, and this launch is for another",
-        "launch it there (VKAMP_ACCELERATOR=reference, or its view before the domain), or remove it",
+        "`{name}` works on the reference accelerator only, and this launch runs on another one",
+        'run with VKAMP_ACCELERATOR=reference, or pass `amp.accelerator("reference")` before the domain; or remove it',
     ),
     "VKA503": Message(
         _U,
-        "`amp.subgroup.{name}` needs {operation} operations of subgroups, and {device} supports {supported}",
+        "`amp.subgroup.{name}` needs {operation} operations of subgroups; {device} supports {supported}",
         "run it on another accelerator, or exchange the values through tile_static memory and barriers",
+    ),
+    "VKA504": Message(
+        _U,
+        "the tile_static arrays of `{kernel}` have {bytes} bytes; {device} has {limit} per tile",
+        "make them smaller, or use smaller elements: `{name}` alone has {size} bytes",
     ),
 }
 
 # -- 6xx: barriers and races
-_MISSED = "some threads of the tile may miss this barrier: it stands {place}"
+_MISSED = "some threads of the tile may not reach this barrier: it is {place}"
 MESSAGES.update(
     {
         "VKA600": Message(
             _C,
-            "a kernel without tiles has no barrier",
-            "launch it over a tiled domain, `extent.tile(...)`: a barrier is for the threads of a tile",
+            "a barrier needs tiles, but the domain of this launch has none",
+            "launch over a tiled domain, `extent.tile(...)`: a barrier synchronizes the threads of a tile",
         ),
         "VKA601": Message(
             _C,
@@ -621,40 +641,40 @@ MESSAGES.update(
         "VKA604": Message(
             _C,
             _MISSED,
-            "{fix}let all threads of the tile stay in the loop equally long, "
+            "{fix}let all threads of the tile run the same number of iterations, "
             "and guard the loads and stores in it by an `if` instead of the `{jump}`",
         ),
         "VKA605": Message(
             _C,
-            "some threads of the tile may miss this barrier: `{function}` is called {place}",
-            "{fix}call `{function}` where all threads of the tile are, and guard only the loads and stores in it",
+            "some threads of the tile may not reach this barrier: `{function}` is called {place}",
+            "{fix}call `{function}` where all threads of the tile call it, and guard only its loads and stores",
         ),
         "VKA606": Message(
             _C,
-            "`amp.uniform` speaks for all threads of the tile, and not all of them may be here: {what} {place}",
-            "{fix}claim the value earlier, where all threads of the tile are, and use the result here",
+            "`amp.uniform` must be called by all threads of the tile, but some may not reach it: {what} {place}",
+            "{fix}call it earlier, where all threads of the tile do, and use the result here",
         ),
         "VKA607": Message(
             _C,
-            "`amp.uniform` speaks for the threads of a tile, and this kernel has no tiles",
-            "leave it out, or launch the kernel over a tiled domain, `extent.tile(...)`",
+            "`amp.uniform` needs tiles, but the domain of this launch has none",
+            "remove it, or launch over a tiled domain, `extent.tile(...)`",
         ),
         "VKA608": Message(
             _C,
-            "`amp.subgroup.{name}` speaks of the subgroups of a tile, and this kernel has no tiles",
-            "launch it over a tiled domain, `extent.tile(...)`",
+            "`amp.subgroup.{name}` needs tiles, but the domain of this launch has none",
+            "launch over a tiled domain, `extent.tile(...)`",
         ),
         "VKA650": Message(
             _C,
-            "`amp.subgroup.{name}` is for all threads of a subgroup together, "
-            "and not all of them may be here: {what} {place}",
-            "{fix}call it where all threads of the subgroup are, those that have nothing to give with a value that "
-            "changes nothing, and use the result here",
+            "`amp.subgroup.{name}` must be called by all threads of a subgroup together, "
+            "but some of them may not reach it: {what} {place}",
+            "{fix}call it where all threads of the subgroup do, threads without a value with a neutral one such as 0, "
+            "and use the result here",
         ),
         "VKA651": Message(
             _C,
             "the second argument of `amp.subgroup.{name}` may differ between the threads of the subgroup",
-            "{fix}give all of them the same, or let each choose its lane: `amp.subgroup.shuffle(x, lane)`",
+            "{fix}pass the same value in all of them, or use `amp.subgroup.shuffle(x, lane)`: each chooses its lane",
         ),
         "VKA610": Message(
             _C,
@@ -664,28 +684,28 @@ MESSAGES.update(
         "VKA611": Message(
             _C,
             "{threads} update this one element of `{name}` at once: a race",
-            "let each thread have an element of its own, and {combine}",
+            "let each thread update a separate element, and {combine}",
         ),
         "VKA620": Message(
             _C,
-            "{threads} store to this one element of `{name}`: which value stays is not defined",
+            "{threads} store to this one element of `{name}`: {outcome}",
             "let one thread store it: {single}",
         ),
         "VKA630": Message(
             _C,
             "{element} is {done} here by thread {now}{when} and {did} thread {before}, "
-            "and no barrier that orders {space} memory stands between: a race",
+            "with no barrier that orders {space} memory in between: a race",
             "{advice}",
         ),
         "VKA631": Message(
             _C,
-            "{element} is written here by the threads {first} and {second} at once: a race",
-            "let each thread write an element of its own, or use an atomic",
+            "{element} is written here by the threads {first} and {second} without synchronization: a race",
+            "let each thread write a separate element, or use an atomic",
         ),
         "VKA640": Message(
             _C,
-            "this barrier orders nothing: no thread accesses {memory} memory {where}",
-            "leave it out, or let its fence order what is accessed",
+            "this barrier has no effect: no thread accesses {memory} memory {where}",
+            "remove it, or use the fence for the memory that is accessed",
         ),
     }
 )
@@ -694,33 +714,33 @@ MESSAGES.update(
 _DROP = "or drop the edit: vkamp shaders revert {name}"
 MESSAGES.update(
     {
-        "VKA701": Message(_E, "glslang refuses this hand-edited shader: {said}", f"mend the line, {_DROP}"),
+        "VKA701": Message(_E, "glslang rejects this hand-edited shader: {said}", f"correct the line, {_DROP}"),
         "VKA702": Message(
             _E,
             "this hand-edited shader no longer fits its kernel: {what}",
-            f"put its declarations back as they were (vkamp shaders diff {{name}}), {_DROP}",
+            f"restore its declarations (vkamp shaders diff {{name}} shows them), {_DROP}",
         ),
         "VKA703": Message(
             _E,
             "this shader was edited for another version of its kernel: what vkamp generates for `{kernel}` has changed",
-            "put the edit onto the new shader: vkamp shaders merge {name}",
+            "merge the edit with the new shader: vkamp shaders merge {name}",
         ),
         "VKA704": Message(
             _E,
-            "this hand-edited shader has a conflict that a merge left to you",
-            "keep what is right of the lines from <<<<<<< to >>>>>>>, and remove the markers; "
-            "vkamp shaders merge --undo {name} takes the merge back",
+            "this hand-edited shader contains an unresolved merge conflict",
+            "edit the lines from <<<<<<< to >>>>>>> to what is right, and remove the markers; "
+            "vkamp shaders merge --undo {name} reverts the merge",
         ),
         "VKA705": Message(
             _E,
             "the generated shader that this one was edited from is missing: {base}",
-            "take it back from version control; or put the edit aside, and export the shader anew",
+            "restore it from version control; or move the edited file away, and export the shader again",
         ),
-        "VKA706": Message(_E, "spirv-val refuses this hand-edited shader: {said}", f"mend the line, {_DROP}"),
+        "VKA706": Message(_E, "spirv-val rejects this hand-edited shader: {said}", f"correct the line, {_DROP}"),
         "VKA707": Message(
             _E,
             "this hand-edited shader needs {features}, which {who}",
-            f"write it without, {_DROP}",
+            f"remove what needs it, {_DROP}",
         ),
     }
 )

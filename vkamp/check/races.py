@@ -46,6 +46,10 @@ class RaceFinding:
     span: Span
 
 
+#: Expressions whose value may differ between the threads of a launch.
+_DIFFERENT = (nodes.Load, nodes.ThreadIndex, nodes.SubgroupIndex)
+
+
 def check_certain_races(kernel: nodes.Kernel, uniformity: Uniformity) -> list[RaceFinding]:
     """Refuse an element that all threads of a tile update at once; report one that all store to.
 
@@ -89,6 +93,8 @@ def _update_error(kernel: nodes.Kernel, store: SharedStore) -> Exception:
 
 def _finding(kernel: nodes.Kernel, store: SharedStore) -> RaceFinding:
     row, fields, span = MESSAGES["VKA620"], _fields(kernel, store), _span(store)
+    same = not any(isinstance(node, _DIFFERENT) for node in nodes.walk(store.statement.value))
+    fields["outcome"] = "the same value, but still a race" if same else "which value remains is undefined"
     headline = f"VKA620: {row.text.format(**fields)}"
     return RaceFinding("VKA620", render(headline, span, (), row.help.format(**fields)), span)
 

@@ -79,12 +79,12 @@ _PLACES = {
     "loop": "in a loop whose number of iterations may differ between them",
     "return": "where some of them may have returned",
     "break": "in a loop that some of them may leave by `break`",
-    "continue": "in a loop of which some of them may skip a part by `continue`",
+    "continue": "in a loop whose rest some of them may skip by `continue`",
 }
 _CONDITION = "this condition may differ between the threads of the tile"
-_BOUND = "the number of iterations comes from this, which may differ between the threads of the tile"
+_BOUND = "the number of iterations depends on this, which may differ between the threads of the tile"
 
-_ALIKE = "is assigned here, in a loop that the threads of the tile may not go through alike"
+_ALIKE = "is assigned here, in a loop whose iterations may differ between the threads of the tile"
 
 _ContextKey = tuple[object, ...]
 
@@ -193,7 +193,7 @@ class _Analysis:
             if reason is None:
                 state.divergent.pop(key, None)
                 continue
-            text = f"`{key}` gets a value here that may differ between the threads of the tile"
+            text = f"`{key}` is assigned a value here that may differ between the threads of the tile"
             state.divergent[key] = reason if variable.temporary else because(span, text, reason)
             self._record(key, state, frame)
 
@@ -212,7 +212,7 @@ class _Analysis:
             key = part_key(frame.key(variable), part)
             self._apart(variable, key, span, state, frame)
             if reason is not None and key not in state.divergent:
-                what = "gets a value here" if is_value else "is changed here at a place"
+                what = "is assigned a value here" if is_value else "is changed here at a position"
                 text = f"`{key}` {what} that may differ between the threads of the tile"
                 state.divergent[key] = because(span, text, reason)
                 self._record(key, state, frame)
@@ -461,7 +461,7 @@ class _Analysis:
     def _claim(self, statement: nodes.Claim, state: State, frame: Frame) -> State:
         diversion = self._missing(state, frame)
         if diversion is not None and self.group == "tile":
-            raise self._refusal("VKA606", statement.span, diversion, frame, {"what": "it stands"})
+            raise self._refusal("VKA606", statement.span, diversion, frame, {"what": "it is"})
         self._set(statement.variable, {"": None}, statement.span, state, frame)
         return state
 
@@ -469,7 +469,7 @@ class _Analysis:
         row = SUBGROUPS[statement.name]
         diversion = self._missing(state, frame)
         if diversion is not None and self.group == "subgroup":
-            fields = {"name": row.name, "what": "it stands"}
+            fields = {"name": row.name, "what": "it is"}
             raise self._refusal("VKA650", statement.span, diversion, frame, fields)
         if self.group == "subgroup" and "distance" in row.params:
             operand = statement.args[row.params.index("distance")]

@@ -123,7 +123,7 @@ class Values:
             fix = "combine what the subgroups have in tile_static memory, and read the result after a barrier"
             text = f"`amp.subgroup.{row.name}` gives each subgroup of the tile its own"
             return because(span, text, fix="" if isinstance(row, IndexRow) else fix)
-        return because(span, f"`amp.subgroup.{row.name}` gives each thread of the subgroup its own")
+        return because(span, f"`amp.subgroup.{row.name}` returns a different value in each thread of the subgroup")
 
     def _load(self, expr: nodes.Load, state: State, frame: Frame) -> Reason | None:
         root = nodes.root_of(expr.place)

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from vkamp.errors import InvalidComputeDomainError
+from vkamp.lang.container import Container
 from vkamp.lang.index_space import extent, tiled_extent
+from vkamp.lang.kernel import BoundKernel, KernelFunction
 from vkamp.run.engine import Limits
 
 __all__ = ["Domain", "check_tile", "domain_of"]
@@ -43,8 +45,7 @@ def domain_of(value: Any) -> Domain:
     """
     if not isinstance(value, extent):
         raise TypeError(
-            f"the domain of parallel_for_each is an amp.extent or its .tile(...), not {type(value).__name__}: "
-            "write amp.extent(...), or view.extent"
+            f"the domain of a launch must be an amp.extent, tiled or not, not {_what(value)}: {_instead(value)}"
         )
     tile = tuple(value.tile_extent) if isinstance(value, tiled_extent) else None
     domain = Domain(tuple(value), tile)
@@ -52,6 +53,28 @@ def domain_of(value: Any) -> Domain:
     if tile is not None:
         _check_divisible(domain, tile)
     return domain
+
+
+def _what(value: Any) -> str:
+    if isinstance(value, (KernelFunction, BoundKernel)):
+        return f"the kernel {value.__name__}"
+    return repr(value) if isinstance(value, (int, float, str, tuple, list, range)) else type(value).__name__
+
+
+def _instead(value: Any) -> str:
+    """What to write for something that is no domain."""
+    if isinstance(value, (KernelFunction, BoundKernel)):
+        return f"it comes first: parallel_for_each(domain, {value.__name__}, ...)"
+    if isinstance(value, Container):
+        return "write view.extent"
+    if isinstance(value, str):
+        return f"an accelerator before it is amp.accelerator({value!r})"
+    shape = getattr(value, "shape", value)
+    if isinstance(shape, range):
+        shape = (len(shape),)
+    if isinstance(shape, (list, tuple)) and shape and all(isinstance(n, int) for n in shape):
+        return f"write amp.extent({', '.join(map(str, shape))})"
+    return "write amp.extent(n) with the number of threads, or view.extent"
 
 
 def _check_shape(domain: Domain) -> None:
@@ -70,8 +93,14 @@ def _check_divisible(domain: Domain, tile: tuple[int, ...]) -> None:
         if size % part:
             raise InvalidComputeDomainError(
                 f"{domain}: dimension {dim}, {size}, is not a multiple of the tile's {part}; "
-                "write .pad() and test the bounds in the kernel, or .truncate()"
+                f"write .tile({', '.join(map(str, tile))}).pad() and test the bounds in the kernel, or .truncate()"
             )
+
+
+def _tile_of(threads: int, rank: int) -> str:
+    """A tile of at most so many threads: of equal sizes, powers of two, as far as they divide."""
+    bits = max(threads.bit_length() - 1, 0)
+    return ", ".join(str(1 << (bits // rank + (dim >= rank - bits % rank))) for dim in range(rank))
 
 
 def check_tile(domain: Domain, limits: Limits, device: str) -> None:
@@ -82,7 +111,8 @@ def check_tile(domain: Domain, limits: Limits, device: str) -> None:
     threads = math.prod(tile)
     if threads > limits.tile_threads:
         raise InvalidComputeDomainError(
-            f"{domain}: a tile of {threads} threads; {device} takes at most {limits.tile_threads}"
+            f"{domain}: a tile has {threads} threads, but {device} supports at most {limits.tile_threads}: "
+            f"use a smaller tile, such as .tile({_tile_of(limits.tile_threads, len(tile))})"
         )
     # The last dimension is x.
     for dim, size in enumerate(tile):

@@ -230,6 +230,7 @@ def _compiled(
         executable = _executable(entry, form) if known is None else known
         entry.executables[form] = executable
     # Devices of one form may differ in what they take.
+    check_shared(executable, entry.compiled, limits, target)
     check_limits(executable, limits, name, target)
     check_subgroups(entry.compiled, limits, target)
     return Prepared(
@@ -314,7 +315,10 @@ def _function_of(kernel: Any) -> tuple[FunctionType, bool, Any]:
         return kernel.function, False, owner
     if isinstance(kernel, FunctionType):
         return kernel, False, owner
-    raise TypeError(f"parallel_for_each runs a function decorated with @amp.kernel, not {type(kernel).__name__}")
+    raise TypeError(
+        f"parallel_for_each runs a function decorated with @amp.kernel, not {type(kernel).__name__}: "
+        "parallel_for_each(domain, kernel, ...)"
+    )
 
 
 # -- compilation ---------------------------------------------------------------------------------------------------
@@ -368,11 +372,30 @@ def _still_right(compiled: pipeline.Compiled, function: FunctionType, captured: 
     return same and all(guard.holds(function) for guard in compiled.guards)
 
 
+def check_shared(executable: Executable, compiled: pipeline.Compiled, limits: Limits, view: accelerator_view) -> None:
+    """Refuses more tile_static memory than the device has, with the largest array's place."""
+    size = executable.shader.shared_bytes
+    if size > limits.shared_bytes:
+        largest = max(compiled.kernel.tile_statics, key=lambda variable: variable.type.size)
+        device = view.accelerator.description
+        raise diagnostic(
+            "VKA504",
+            largest.span,
+            kernel=compiled.name,
+            bytes=size,
+            device=device,
+            limit=limits.shared_bytes,
+            name=largest.name,
+            size=largest.type.size,
+        )
+
+
 def check_limits(executable: Executable, limits: Limits, name: str, view: accelerator_view) -> None:
     shader, device = executable.shader, view.accelerator.description
     if shader.shared_bytes > limits.shared_bytes:
         raise UnsupportedFeatureError(
-            f"{name} has {shader.shared_bytes} bytes of tile_static memory; {device} has {limits.shared_bytes} per tile"
+            f"{name} needs {shader.shared_bytes} bytes of tile_static memory; {device} has {limits.shared_bytes} per "
+            "tile: make its arrays smaller"
         )
     if any(n > most for n, most in zip(shader.local_size, limits.tile_size, strict=True)):
         raise UnsupportedFeatureError(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from vkamp.errors import Span, diagnostic
+from vkamp.errors import Span, diagnostic, name_at
 from vkamp.run.accelerators import accelerator_view
 
 __all__ = ["check_types", "check_wide_operations", "small_types"]
@@ -51,13 +51,15 @@ def check_types(types: Mapping[str, Span], view: accelerator_view) -> None:
         if not feature or feature in info.usable_features:
             continue
         instead = _INSTEAD[kind]
-        advice = f"use {instead}: `.astype(np.{instead})` on the host, `amp.{instead}` in the kernel"
+        advice = f"use {instead}: `.astype(np.{instead})` on the host, `amp.{instead}(...)` in the kernel"
         if feature in info.features:
-            why = f"which {info.name} has, and the engine {info.engine!r} does not enable"
+            why = f"which {info.name} has, but the engine {info.engine!r} does not enable"
             advice = f"run it by the engine that does, VKAMP_ENGINE=vulkan, or {advice}"
         else:
-            why = f"which {info.name} does not have"
-        raise diagnostic("VKA304", span, type=kind, feature=name, why=why, advice=advice)
+            why = f"which {info.name} lacks"
+        named = name_at(span)
+        what = f"`{named}` is {kind}, and {kind} needs" if named else f"{kind} needs"
+        raise diagnostic("VKA304", span, what=what, feature=name, why=why, advice=advice)
 
 
 #: Vulkan's names of the features that operations of 64-bit integers need, and what is left without them.
@@ -75,5 +77,5 @@ def check_wide_operations(wide: Mapping[str, tuple[str, Span]], view: accelerato
     for sort, (text, span) in wide.items():
         if sort not in info.usable_features:
             name, advice = _WIDE[sort]
-            why = f"which {info.name} does not have"
-            raise diagnostic("VKA304", span, type=text, feature=name, why=why, advice=advice)
+            why = f"which {info.name} lacks"
+            raise diagnostic("VKA304", span, what=f"{text} needs", feature=name, why=why, advice=advice)

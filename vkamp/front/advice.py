@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vkamp.errors import AmpError, Span, diagnostic
+from vkamp.front import habits
 from vkamp.front.values import (
     ArrayRef,
     BarrierRef,
@@ -26,7 +27,7 @@ from vkamp.ir.types import SCALARS, SMALL, Scalar
 from vkamp.lang import device
 from vkamp.lang.container import Container
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
-from vkamp.lang.subgroups import SubgroupFunction, SubgroupNamespace
+from vkamp.lang.subgroups import HABITS, SubgroupFunction, SubgroupNamespace
 
 if TYPE_CHECKING:
     from vkamp.front.context import Context
@@ -35,6 +36,8 @@ __all__ = [
     "CONSTANTS",
     "as_number",
     "attribute",
+    "attribute_of_container",
+    "attribute_of_module",
     "host_advice",
     "host_object",
     "is_host_object",
@@ -53,9 +56,9 @@ __all__ = [
 CONSTANTS = "a constant is a number, a type, a dtype or an @amp.func"
 
 
-def near(name: str, known: Iterable[str]) -> str | None:
+def near(name: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:
     """The known name that a misspelt one most likely stands for."""
-    found = difflib.get_close_matches(name, list(known), 1, 0.7)
+    found = difflib.get_close_matches(name, list(known), 1, cutoff)
     return found[0] if found else None
 
 
@@ -72,31 +75,50 @@ def _list(names: Iterable[str]) -> str:
 # -- names and attributes ------------------------------------------------------------------------------------------
 
 
+def language_module(ctx: Context) -> ModuleType | None:
+    """vkamp itself, if the module of the function at hand has a name for it."""
+    alias = language_alias(ctx)
+    return ctx.module.stack[-1][0].__globals__.get(alias) if ctx.module.stack else None
+
+
 def language_alias(ctx: Context) -> str:
     """The name that the module of the function at hand has for vkamp."""
     names = ctx.module.stack[-1][0].__globals__ if ctx.module.stack else {}
     return next((n for n, v in names.items() if isinstance(v, ModuleType) and v.__name__ == "vkamp"), "amp")
 
 
-_LANGUAGE = (*device.__all__, "index", "extent", "float32", "int32", "uint32")
+def _language(ctx: Context) -> list[str]:
+    """The public names of vkamp, and those of its functions of numbers as they are written."""
+    module = language_module(ctx)
+    return list(device.__all__) if module is None else list(module.__all__)
+
+
+#: What a kernel can use of Python's own names.
+_BUILTINS = ("range", "len", "min", "max", "abs", "round", "pow", "int", "float", "bool", "print", "True", "False")
 
 
 def undefined(ctx: Context, name: str) -> str:
     """For a name that nothing has."""
     alias = language_alias(ctx)
-    if name in _LANGUAGE:
+    if name in _language(ctx):
         return f"write `{alias}.{name}`"
-    names = ctx.module.stack[-1][0].__globals__ if ctx.module.stack else {}
-    outside = [n for n in (*names, *dir(builtins)) if not n.startswith("_")]
-    close = near(name, ctx.slots) or near(name, ctx.local_names) or near(name, outside)
+    if name in vars(device.fast_math):
+        return f"write `{alias}.fast_math.{name}(...)`"
+    known = habits.elsewhere(name)
+    if known is not None:
+        return known.format(index=ctx.module.index_name, amp=alias, text="a")
+    function = ctx.module.stack[-1][0] if ctx.module.stack else None
+    names = (*function.__globals__, *function.__code__.co_freevars) if function is not None else ()
+    outside = [n for n in names if not n.startswith("_")]
+    close = near(name, ctx.slots) or near(name, ctx.local_names) or near(name, outside) or near(name, _BUILTINS)
     if close is not None:
         return f"did you mean `{close}`?"
-    close = near(name, _LANGUAGE)
-    return f"did you mean `{alias}.{close}`?" if close else "define it before the kernel is launched"
+    close = near(name, _language(ctx))
+    return f"did you mean `{alias}.{close}`?" if close else "define it before the kernel is launched, or pass it"
 
 
 def attribute(owner: str, name: str, known: Iterable[str], habits: Mapping[str, str] | None = None) -> str:
-    """For an attribute that ``owner`` hasn't: ``habits`` are the spellings of other libraries."""
+    """For an attribute that ``owner`` lacks: ``habits`` are the spellings of other libraries."""
     known = list(known)
     if habits and name in habits:
         return f"write `{owner}{habits[name]}`"
@@ -106,12 +128,27 @@ def attribute(owner: str, name: str, known: Iterable[str], habits: Mapping[str, 
     return f"it has {_list(known)}" if 0 < len(known) <= 12 else "see the index of names in the documentation"
 
 
-def habits_of_module(target: Any, name: str) -> dict[str, str]:
-    """Where vkamp has a function that is looked for in the wrong place."""
-    if getattr(target, "__name__", "") != "vkamp":
-        return {}
-    group = next((g for g in ("fast_math", "precise_math") if name in vars(getattr(device, g))), None)
-    return {name: f".{group}.{name}"} if group else {}
+def attribute_of_module(ctx: Context, target: Any, text: str, name: str) -> str:
+    """For a name that a module, a class or a namespace lacks."""
+    known = getattr(target, "__all__", None) or [n for n in dir(target) if not n.startswith("_")]
+    if getattr(target, "__name__", "") == "vkamp":
+        group = next((g for g in ("fast_math", "precise_math") if name in vars(getattr(device, g))), None)
+        if group is not None:
+            return f"write `{text}.{group}.{name}`"
+        found = habits.elsewhere(name) if near(name, known, 0.85) is None else None
+        if found is not None:
+            return found.format(index=ctx.module.index_name, amp=text, text="a")
+        found = habits.of_function(getattr(np, name, None) or getattr(builtins, name, None))
+        if found is not None:
+            return found
+    return attribute(text, name, known, HABITS if isinstance(target, SubgroupNamespace) else None)
+
+
+def attribute_of_container(ctx: Context, owner: BufferRef | ArrayRef | ViewRef, text: str, name: str) -> str:
+    """For an attribute that a container or array lacks."""
+    if name in habits.ARRAY:
+        return habits.ARRAY[name].format(text=text, amp=language_alias(ctx), element=subscript(ctx, text, owner))
+    return attribute(text, name, ("extent", "rank", "dtype"))
 
 
 # -- things in the wrong place -------------------------------------------------------------------------------------
@@ -190,7 +227,9 @@ def host_advice(value: Any, name: str, *, captured: bool, attribute: str | None 
             else "pass a view of it: `amp.array_view(...)`"
         )
     if isinstance(value, dict):
-        return "use a variable for each of its values"
+        return "pass each of its values by itself, or make it an @amp.struct"
+    if captured and isinstance(value, list) and attribute in ("append", "extend", "insert"):
+        return "a kernel cannot change a list: store to the elements of a container that the kernel takes"
     if isinstance(value, (list, set, tuple)):
         tuples = "make it a tuple of numbers, which are compile-time constants, or " if captured else ""
         return f"{tuples}pass an amp.array_view over a numpy array of its values"
@@ -198,71 +237,42 @@ def host_advice(value: Any, name: str, *, captured: bool, attribute: str | None 
         known = value.__name__.isidentifier()
         return f"decorate `{value.__name__}` with @amp.func" if known else "define it with `def` and @amp.func"
     if value is None:
-        return "leave the parameter out, or pass a bool as an amp.constant and test that"
+        return f"pass a bool beside it, `has_{name}: amp.constant`, and a container that is not read when it is False"
     if isinstance(value, str):
-        return "pass a number, or a bool or int as an amp.constant"
+        return f"pass a number or a bool that stands for it, as a constant: `*, {name}: amp.constant`"
+    of_library = habits.of_object(value)
+    if of_library is not None:
+        return of_library
+    if hasattr(type(value), "__dlpack__"):
+        return "pass a view of it: `amp.array_view(np.from_dlpack(...))`"
+    if hasattr(type(value), "__array__"):
+        return "pass a view of its data: `amp.array_view(np.asarray(...))`"
     if captured and attribute is not None:
         return f"take it before the kernel, `{attribute} = {name}.{attribute}`, and use that"
-    return "pass numbers, indices, amp.array, amp.array_view or an @amp.func"
+    if type(value).__module__.split(".")[0] not in ("builtins", "numpy", "vkamp"):
+        return f"pass its numbers and views one by one, or make {type(value).__name__} an @amp.struct"
+    return "pass numbers, indices, structs, containers or an @amp.func"
 
 
 # -- functions of plain Python -------------------------------------------------------------------------------------
 
-#: Loops over what Python's functions give.
-LOOPS = {
-    "enumerate": "write `for i in range(n):` and subscript with `i`",
-    "zip": "write `for i in range(n):` and subscript each with `i`",
-    "reversed": "write `for i in range(n - 1, -1, -1):`",
-}
-_LOOP = "write the loop: `for i in range(n):`"
-_MEMORY = "declare `values = amp.private(shape, dtype)` and assign its elements"
-
-_PLAIN: dict[str, str] = {
-    "sum": _LOOP,
-    "any": "write `a or b`, or the loop: `for i in range(n):`",
-    "all": "write `a and b`, or the loop: `for i in range(n):`",
-    "sorted": "sort on the host, or write the exchange of two elements",
-    "isinstance": "types are known when the kernel is compiled; write a kernel for each",
-    "type": "types are known when the kernel is compiled; write a kernel for each",
-    "divmod": "write `x // y` and `x % y`",
-    "complex": "use two numbers",
-    "enumerate": LOOPS["enumerate"],
-    "zip": LOOPS["zip"],
-    "reversed": LOOPS["reversed"],
-    "list": _MEMORY,
-    "dict": "use a structured dtype, or variables of their own",
-    "set": _MEMORY,
-    "tuple": "write the items in parentheses",
-    "str": "a kernel has no strings",
-    "slice": _LOOP,
-}
-_NUMPY: dict[str, str] = {
-    **dict.fromkeys(("zeros", "ones", "empty", "full", "array", "zeros_like", "ones_like", "arange"), _MEMORY),
-    **dict.fromkeys(("sum", "mean", "dot", "matmul", "prod", "any", "all", "cumsum", "argmax", "argmin"), _LOOP),
-    "maximum": "write `max(x, y)`",
-    "minimum": "write `min(x, y)`",
-    "where": "write `x if condition else y`",
-    "clip": "write `min(max(x, low), high)`",
-    "power": "write `x ** y`",
-}
-
 
 def plain_call(target: Any, first: str) -> str:
-    """For the call of a Python object that a device hasn't; ``first`` is the text of its first argument."""
+    """For the call of a Python object that a kernel cannot call; ``first`` is the text of its first argument."""
     name = getattr(target, "__name__", "")
-    module = (getattr(target, "__module__", "") or "").split(".")[0]
-    if module == "builtins" and name in _PLAIN:
-        return _PLAIN[name].format(first=first or "container")
-    if module == "numpy" or isinstance(target, np.ufunc):
-        if name in _NUMPY:
-            return _NUMPY[name]
-        if name in vars(device.fast_math):
-            return f"write `amp.fast_math.{name}(...)`"
-    if isinstance(target, type) and module != "builtins":
-        return "use a structured numpy dtype for its data, and @amp.func functions"
-    if isinstance(target, FunctionType) and module not in ("numpy", "builtins"):
+    known = habits.of_function(target)
+    if known is not None:
+        return known.format(first=first or "container")
+    if name in vars(device.fast_math):
+        return f"write `amp.fast_math.{name}(...)`"
+    if isinstance(target, type) and target.__module__ != "builtins":
+        return f"make `{name}` an @amp.struct, with @amp.func methods"
+    if not habits.is_of_library(target):
         return f"decorate `{name}` with @amp.func" if name.isidentifier() else "define it with `def` and @amp.func"
-    return "use the functions of amp.fast_math, or an @amp.func of your own"
+    return (
+        "call it on the host and pass the result, or write it as an @amp.func; "
+        "a kernel can call most of `math`, and `amp.fast_math`"
+    )
 
 
 def with_second_argument(name: str, row: str, first: str, second: str) -> str:

@@ -114,6 +114,18 @@ def _host_object(function: FunctionType, name: str, value: Any) -> AmpError:
     return diagnostic("VKA205", _span(function, name), name=name, what=advice.host_object(value), advice=help_text)
 
 
+#: Names that say that a parameter is the index.
+_INDEX_NAMES = frozenset(("idx", "index", "t_idx", "t", "i", "tid", "gid", "self"))
+
+
+def _index_forgotten(function: FunctionType, given: int) -> str:
+    """What to write if the kernel has a parameter for each argument, but none for the index."""
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    if given != len(names) or names[0] in _INDEX_NAMES:
+        return ""
+    return f": the first parameter is the thread's index, write `def {function.__name__}(idx, {', '.join(names)}):`"
+
+
 def collect(function: FunctionType, args: tuple[Any, ...], constants: dict[str, Any], owner: Any = None) -> Arguments:
     """Binds a launch's arguments to the kernel's parameters, and finds what it captures.
 
@@ -132,7 +144,8 @@ def collect(function: FunctionType, args: tuple[Any, ...], constants: dict[str, 
         raise TypeError(
             f"{name} takes {len(params.positional)} argument{'s' * (len(params.positional) != 1)} after its index"
             + (f" ({', '.join(params.positional)})" if params.positional else "")
-            + f", and {len(args)} are given"
+            + f", but {len(args)} {'is' if len(args) == 1 else 'are'} given"
+            + _index_forgotten(function, len(args))
         )
     left = dict(constants)
     for k, param in enumerate(params.positional):
@@ -143,7 +156,8 @@ def collect(function: FunctionType, args: tuple[Any, ...], constants: dict[str, 
         else:
             value = left.pop(param, defaults.get(param, _MISSING))
             if value is _MISSING:
-                raise TypeError(f"{name} is launched without its argument `{param}`")
+                given = ", ".join(("domain", name, *(p for p, _ in out.args), param))
+                raise TypeError(f"{name} is launched without its argument `{param}`: write parallel_for_each({given})")
         out.args.append((param, _classify(out, function, param, value, captured=False)))
     for param in params.constants:
         value = left.pop(param, defaults.get(param, _MISSING))

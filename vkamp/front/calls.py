@@ -166,7 +166,7 @@ def _call(ctx: Context, node: ast.Call) -> Value:
         ctx.fail("VKA208", node, name=ctx.text(node.func))
     if not isinstance(target, (FunctionType, BuiltinFunctionType)) and not getattr(target, "__name__", ""):
         ctx.host_object(target, node.func)
-    _plain_python(ctx, target, "a function", node)
+    _plain_python(ctx, target, "function", node)
 
 
 def _length(ctx: Context, node: ast.Call) -> Value:
@@ -282,7 +282,7 @@ def _no_cast(ctx: Context, target: type, node: ast.Call) -> NoReturn:
         ctx.fail("VKA110", node.func, text=text)
     if (target.__module__ or "").split(".")[0] == "vkamp":
         ctx.fail("VKA208", node, name=text)
-    _plain_python(ctx, target, "a class", node)
+    _plain_python(ctx, target, "class", node)
 
 
 def _index_object(ctx: Context, target: type, node: ast.Call) -> Value:
@@ -570,7 +570,7 @@ def _atomic_place(ctx: Context, value: Value, name: str, node: ast.expr) -> ir.P
     root = ir.root_of(value.place) if isinstance(value, Element) else None
     own = isinstance(root, ir.Local) and root.variable.storage != "tile_static"
     if own or (isinstance(value, Constant) and isinstance(node, ast.Name)):
-        what, help_text = "of this thread alone", "change it by an ordinary assignment"
+        what, help_text = "private to this thread", "change it by an ordinary assignment"
         ctx.fail("VKA406", node, name=name, text=ctx.text(node), what=what, advice=help_text)
     if not isinstance(value, Element) or not isinstance(value.place.type, Scalar):
         _no_element(ctx, value, name, node)

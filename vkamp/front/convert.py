@@ -342,7 +342,7 @@ def _conversion(
     if isinstance(found, Constant):
         return wider if variable else "use a whole number, or elements of float32"
     write = f"write the conversion: `{statement}amp.{kind}({text})`"
-    return f"{write}; or {wider}" if variable else write
+    return f"{wider}; or {write}" if variable else write
 
 
 def constant_int(ctx: Context, value: Value, node: ast.expr, what: str) -> int:

@@ -98,7 +98,7 @@ def _device_callee(ctx: Context, function: FunctionType, name: str) -> _Callee:
         outer=function,
         signature=inspect.signature(function),
         source=lambda: source_of(function),
-        lookup=lambda span: outside_lookup(ctx.module, function, span, {}, is_kernel=False),
+        lookup=lambda span: outside_lookup(ctx.module, function, {}, is_kernel=False),
         local_names=lambda: local_names(function),
         counters=lambda: loop_counters(function),
     )

@@ -60,9 +60,7 @@ def _lower(request: Request, module: Module) -> ir.Kernel:
     start = source.span(source.node)
     definition = Span(start.file, start.line, start.column, start.line, start.column + 3, source.name)
     captures = dict(request.captures)
-    ctx = Context(
-        module, source, outside_lookup(module, function, definition, captures, is_kernel=True), is_kernel=True
-    )
+    ctx = Context(module, source, outside_lookup(module, function, captures, is_kernel=True), is_kernel=True)
     ctx.local_names = set(local_names(function))
     ctx.counters = loop_counters(function)
     ctx.once = _assigned_once(source.node)

@@ -42,7 +42,7 @@ from vkamp.front.values import (
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import FLOAT64, INT32, SCALARS, SMALL, Array, Struct, Vector, promoted, scalar_fields
 from vkamp.lang.device import MathNamespace
-from vkamp.lang.subgroups import HABITS, SubgroupNamespace
+from vkamp.lang.subgroups import SubgroupNamespace
 
 __all__ = [
     "NeededAsConstantError",
@@ -152,7 +152,7 @@ def _scalar(module: Module, name: str, kind: ScalarType, span: Span) -> ir.Expr:
 
 
 def outside_lookup(
-    module: Module, function: FunctionType, span: Span, captures: dict[str, ArgType], *, is_kernel: bool
+    module: Module, function: FunctionType, captures: dict[str, ArgType], *, is_kernel: bool
 ) -> Callable[[str, Span], Value | None]:
     """The lookup of free names for one function: captures first, then what Python would find.
 
@@ -162,10 +162,10 @@ def outside_lookup(
     def lookup(name: str, where: Span) -> Value | None:
         if name in captures:
             if name not in module.captures:
-                module.captures[name] = bind_argument(module, name, captures[name], span)
+                module.captures[name] = bind_argument(module, name, captures[name], where)
             value = module.captures[name]
             if name in module.constants_needed:
-                return constant_value(module.constant_values[name], span)
+                return constant_value(module.constant_values[name], where)
             return value
         found = read_name(function, name)
         if found is None:
@@ -201,7 +201,7 @@ def attribute_of_object(ctx: Context, owner: Object, name: str, node: ast.Attrib
     if not isinstance(target, (ModuleType, type, MathNamespace, SubgroupNamespace)):
         if advice.is_host_object(target):
             found = inspect.getattr_static(target, name, None)
-            ctx.host_object(target, node.value, name if is_number(found) else None)
+            ctx.host_object(target, node.value, name if is_number(found) or isinstance(target, list) else None)
         if isinstance(target, str):
             ctx.fail("VKA101", node.value, what="strings", advice="use numbers")
         ctx.fail("VKA206", node, owner=ctx.describe(owner), name=name, advice=advice.attribute("", name, ()))
@@ -213,8 +213,7 @@ def attribute_of_object(ctx: Context, owner: Object, name: str, node: ast.Attrib
         ctx.fail("VKA227", node, what=what, advice=instead)
     except AttributeError:
         text = ctx.text(node.value)
-        known = [n for n in dir(target) if not n.startswith("_")]
-        habits = HABITS if isinstance(target, SubgroupNamespace) else advice.habits_of_module(target, name)
-        ctx.fail("VKA206", node, owner=f"`{text}`", name=name, advice=advice.attribute(text, name, known, habits))
+        help_text = advice.attribute_of_module(ctx, target, text, name)
+        ctx.fail("VKA206", node, owner=f"`{text}`", name=name, advice=help_text)
     ctx.module.guards.append(guard_of(name, ("attribute", target), found))
     return wrap(found, ctx.span(node))

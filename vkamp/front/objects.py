@@ -107,10 +107,10 @@ def class_attribute(ctx: Context, owner: Value, name: str, node: ast.Attribute) 
         if isinstance(found.fget, DeviceFunction):
             call = ast.copy_location(ast.Call(node, [], []), node)
             return call_function(ctx, found.fget, call, (owner, node.value))
-        ctx.fail("VKA203", node, name=ctx.text(node), kind="a property", advice=f"decorate `{name}` with @amp.func too")
+        ctx.fail("VKA203", node, name=ctx.text(node), kind="property", advice=f"decorate `{name}` with @amp.func too")
     if isinstance(found, (FunctionType, classmethod)):
-        kind = "a method" if isinstance(found, FunctionType) else "a class method"
-        help_text = f"decorate `{name}` with @amp.func" if kind == "a method" else "make it a static method"
+        kind = "method" if isinstance(found, FunctionType) else "class method"
+        help_text = f"decorate `{name}` with @amp.func" if kind == "method" else "make it a static method"
         ctx.fail("VKA203", node, name=ctx.text(node), kind=kind, advice=help_text)
     return wrap(found, ctx.span(node))
 

@@ -1,4 +1,4 @@
-"""What the kernel language does not have, by name, and what to write instead."""
+"""The syntax that kernels do not support, by name, and what to write instead."""
 
 from __future__ import annotations
 
@@ -6,26 +6,31 @@ import ast
 
 __all__ = ["refusal"]
 
+_OUT = (
+    "results leave a kernel through containers: pass a view of one element, `total`, "
+    "and write `amp.atomic_fetch_add(total[0], value)`"
+)
+
 _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Try: ("`try`", "a kernel raises no exceptions: test the condition with `if`"),
     ast.Raise: (
         "`raise`",
         "a kernel raises no exceptions: use `assert` for check mode, or store an error code",
     ),
-    ast.With: ("`with`", "write the statements without it"),
+    ast.With: ("`with`", "remove the `with` line, and keep its body"),
     ast.AsyncWith: ("`async with`", "write the statements without it"),
     ast.AsyncFor: ("`async for`", "use `for ... in range(...)`"),
     ast.AsyncFunctionDef: ("`async def`", "define the function outside, with @amp.func"),
     ast.ClassDef: ("`class`", "define it outside the kernel, with @amp.struct"),
-    ast.Delete: ("`del`", "a kernel's variables live until it ends"),
+    ast.Delete: ("`del`", "remove the line: a variable costs nothing once it is no longer used"),
     ast.Import: ("`import`", "import at the top of the module"),
     ast.ImportFrom: ("`import`", "import at the top of the module"),
-    ast.Global: ("`global`", "pass a container and store the value in it"),
+    ast.Global: ("`global`", _OUT),
     ast.Nonlocal: (
         "`nonlocal`",
-        "captured values are read-only: pass a container and store the value in it",
+        _OUT,
     ),
-    ast.NamedExpr: ("`:=`", "assign in a statement of its own"),
+    ast.NamedExpr: ("`:=`", "assign on a line by itself"),
     ast.Await: ("`await`", "a kernel waits at tile barriers only"),
     ast.Yield: ("`yield`", "store the values in a container"),
     ast.YieldFrom: ("`yield from`", "store the values in a container"),
@@ -35,11 +40,11 @@ _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.GeneratorExp: ("generator expressions", "use a `for` loop"),
     ast.List: ("lists", "use amp.private(shape, dtype), or a tuple for a few values"),
     ast.Set: ("sets", "use amp.private(shape, dtype)"),
-    ast.Dict: ("dicts", "use a structured dtype, or variables of their own"),
-    ast.JoinedStr: ("strings", "use numbers; f-strings stand in `print` alone"),
+    ast.Dict: ("dicts", "use a variable for each value, or a structured dtype; a tuple looks up by number"),
+    ast.JoinedStr: ("strings", "use numbers; only `print` takes f-strings"),
     ast.FormattedValue: ("strings", "use numbers"),
     ast.Starred: ("`*` unpacking", "write the items one by one"),
-    ast.Slice: ("slices", "take the elements one by one, in a `for` loop; views of a part are made on the host"),
+    ast.Slice: ("slices", "loop over the elements, `for i in range(first, last):`, or pass a slice of the view"),
 }
 
 #: Syntax that not every supported Python has.

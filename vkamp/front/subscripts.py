@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from vkamp.errors import Span
-from vkamp.front import advice, convert, objects, scalars, vectors, views
+from vkamp.front import advice, convert, habits, objects, scalars, vectors, views
 from vkamp.front.context import Context, expression
 from vkamp.front.expressions import ThreadKind, thread_index, thread_value
 from vkamp.front.names import attribute_of_object
@@ -274,30 +274,26 @@ def _attribute(ctx: Context, node: ast.Attribute) -> Value:
         return objects.functor_attribute(ctx, owner, name, node)
     if name in scalars.METHODS and scalars.is_scalar(owner):
         return FieldMethod(owner, name)
-    _no_attribute(
-        ctx, node, ctx.describe(owner), _ATTRIBUTES.get(owner.kind, ()) if isinstance(owner, TupleValue) else ()
-    )
+    if isinstance(owner, TupleValue):
+        known = _ATTRIBUTES.get(owner.kind, ())
+        _no_attribute(ctx, node, ctx.describe(owner), known, _axes(len(owner.items), "") if known else None)
+    _no_attribute(ctx, node, ctx.describe(owner), ())
 
 
 _ATTRIBUTES = {"index": ("rank",), "extent": ("rank", "size", "contains")}
 
-#: What other libraries call it, and what is written here.
-_HABITS = {
-    "shape": ".extent", "size": ".extent.size()", "ndim": ".rank", "len": ".extent[0]", "item": "[...]",
-}  # fmt: skip
-
 
 def _no_attribute(
-    ctx: Context, node: ast.Attribute, owner: str, known: Iterable[str], habits: Mapping[str, str] | None = None
+    ctx: Context, node: ast.Attribute, owner: str, known: Iterable[str], spellings: Mapping[str, str] | None = None
 ) -> NoReturn:
     text = ctx.text(node.value)
     known = list(known)
     if known:
-        help_text = advice.attribute(text, node.attr, known, habits)
-    elif node.attr == "astype":
-        help_text = f"write the type's name: `amp.float32({text})`"
-    else:
+        help_text = advice.attribute(text, node.attr, known, spellings)
+    elif owner.startswith(("a tuple", "a function")):
         help_text = "use the value itself"
+    else:
+        help_text = habits.of_number(node.attr).format(text=text)
     ctx.fail("VKA206", node, owner=owner, name=node.attr, advice=help_text)
 
 
@@ -311,6 +307,7 @@ def _thread_attribute(ctx: Context, name: str, node: ast.Attribute) -> Value:
             ctx.fail("VKA600", node)
         if name in _THREAD_KINDS or name.startswith("tile"):
             ctx.fail("VKA501", node, text=ctx.text(node), index=ctx.text(node.value))
+        _elsewhere(ctx, node, "an index")
         _no_attribute(ctx, node, "an index", ("rank",), _axes(module.rank, ""))
     if name in _THREAD_KINDS:
         return thread_index(ctx, _THREAD_KINDS[name], span)
@@ -323,8 +320,17 @@ def _thread_attribute(ctx: Context, name: str, node: ast.Attribute) -> Value:
     for dim, size in enumerate(module.tile):
         if name == f"tile_dim{dim}":
             return Constant(size)
+    _elsewhere(ctx, node, f"a tiled_index of rank {module.rank}")
     known = [*_THREAD_KINDS, "barrier", "tile_extent", "rank", *(f"tile_dim{d}" for d in range(module.rank))]
     _no_attribute(ctx, node, f"a tiled_index of rank {module.rank}", known, _axes(module.rank, ".global_"))
+
+
+def _elsewhere(ctx: Context, node: ast.Attribute, owner: str) -> None:
+    """Refuses a name that the thread's index has in another system."""
+    found = habits.elsewhere(node.attr)
+    if found is not None:
+        help_text = found.format(index=ctx.text(node.value), amp=advice.language_alias(ctx), text=ctx.text(node.value))
+        ctx.fail("VKA206", node, owner=owner, name=node.attr, advice=help_text)
 
 
 def _axes(rank: int, owner: str) -> dict[str, str]:
@@ -357,7 +363,8 @@ def _container_attribute(ctx: Context, owner: views.Memory, name: str, node: ast
         return FieldMethod(owner, name)
     if name in _HOST_ONLY and not isinstance(owner, ArrayRef):
         ctx.fail("VKA208", node, name=f"{ctx.text(node.value)}.{name}")
-    _no_attribute(ctx, node, ctx.describe(owner), ("extent", "rank", "dtype"), _HABITS)
+    help_text = advice.attribute_of_container(ctx, owner, ctx.text(node.value), name)
+    ctx.fail("VKA206", node, owner=ctx.describe(owner), name=name, advice=help_text)
 
 
 def _dtype_object(kind: Any) -> Value:

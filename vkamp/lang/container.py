@@ -74,7 +74,8 @@ def container_shape(of: ExtentLike, dtype: np.dtype[Any]) -> tuple[int, ...]:
     for dimension, size in enumerate(shape):
         if size <= 0:
             raise AmpError(
-                f"{extent(shape)!r}: component {dimension} is {size}, but those of a container are at least 1"
+                f"{extent(shape)!r}: component {dimension} is {size}, but a container has at least 1 element "
+                "in every dimension: leave out the launch if there is no data"
             )
     if len(shape) > _MAX_RANK:
         raise UnsupportedFeatureError(
@@ -118,8 +119,8 @@ def _refuse_subscript(part: object, what: object) -> NoReturn:
             f"or np.asarray(...) for numpy's subscripts"
         )
     raise TypeError(
-        f"subscripts of {what!r} are integers or an index, got {type(part).__name__}: "
-        f"np.asarray(...) has numpy's subscripts"
+        f"subscripts of {what!r} are integers or an index, not {type(part).__name__}: "
+        f"np.asarray(...) gives an ndarray, which takes numpy's subscripts"
     )
 
 
@@ -152,6 +153,17 @@ class Container:
                 instead = f"np.asarray(...).{name}"
             advice = "" if instead is None else f": write {instead}"
             raise AttributeError(f"{what!r} object has no attribute {name!r}{advice}", name=name, obj=self)
+
+        def _refuse_operator(self, op: str, other: object, *, is_reflected: bool) -> Any:
+            """Says where arithmetic is done; numpy's arrays and numbers compute with the elements themselves."""
+            if isinstance(other, (np.ndarray, np.generic)):
+                return NotImplemented
+            what = type(self).__name__
+            left, right = (type(other).__name__, what) if is_reflected else (what, type(other).__name__)
+            raise TypeError(
+                f"`{op}` does not work on a whole {what} ({left} {op} {right}): use np.asarray(...) to compute on "
+                "the host, or write a kernel for one element"
+            )
 
     # -- properties --------------------------------------------------------------------------------
 
@@ -333,3 +345,24 @@ def convert_array(values: NDArray[Any], dtype: Any, copy: bool | None, what: str
     if copy is False:
         raise ValueError(f"{what} cannot be had as {np.dtype(dtype).name} without a copy")
     return values.astype(dtype)
+
+
+#: Operators that numpy's arrays have; `==` and `!=` compare containers by identity.
+_OPERATORS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
+    "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+}  # fmt: skip
+_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+def _refusing(op: str, *, is_reflected: bool) -> Any:
+    def method(self: Any, other: object) -> Any:
+        return self._refuse_operator(op, other, is_reflected=is_reflected)
+
+    return entry_point(method)
+
+
+for _name, _op in {**_OPERATORS, **_COMPARISONS}.items():
+    setattr(Container, f"__{_name}__", _refusing(_op, is_reflected=False))
+for _name, _op in _OPERATORS.items():
+    setattr(Container, f"__r{_name}__", _refusing(_op, is_reflected=True))

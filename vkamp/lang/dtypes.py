@@ -115,7 +115,7 @@ def element_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     try:
         wanted: np.dtype[Any] = np.dtype(dtype)
     except TypeError:
-        raise TypeError(f"{dtype!r} is no element type: elements are {_POSSIBLE}") from None
+        raise TypeError(f"{dtype!r} is not an element type: elements are {_POSSIBLE}") from None
     for scalar in _SCALARS:
         if wanted == scalar:
             return scalar  # one object per type, whichever C type numpy calls it
@@ -130,19 +130,19 @@ def _check(dtype: np.dtype[Any], path: str) -> None:
         return
     if dtype.subdtype is not None:
         if not path:
-            raise TypeError(f"{what} is no element type: put the extra dimensions in the extent")
+            raise TypeError(f"{what} is not an element type: put the extra dimensions in the extent")
         _check(dtype.subdtype[0], path)
     elif dtype.names is not None:
         _check_struct(dtype, path)
     elif dtype == np.dtype(bool_):
-        raise AmpError(f"{what} is no element type: use int32 or int8")
+        raise AmpError(f"{what} is not an element type: use int32 or int8, such as a.astype(np.int8)")
     elif not dtype.isnative and dtype.newbyteorder("=") in _SCALARS:
         raise TypeError(
             f"{what} elements of type {dtype.str!r} are not in native byte order: "
             f"write a.astype(a.dtype.newbyteorder('='))"
         )
     else:
-        raise TypeError(f"{what} is no element type: elements are {_POSSIBLE}")
+        raise TypeError(f"{what} is not an element type: elements are {_POSSIBLE}")
 
 
 def _check_struct(dtype: np.dtype[Any], path: str) -> None:

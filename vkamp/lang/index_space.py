@@ -358,7 +358,10 @@ def _tile_sizes(of: extent, sizes: tuple[Any, ...]) -> tuple[int, ...]:
         sizes = tuple(sizes[0])
     values = tuple([_component(size, "tile") for size in sizes])
     if len(values) != of.rank:
-        raise TypeError(f"{of!r} has rank {of.rank} and needs {of.rank} tile sizes, got {len(values)}")
+        example = ", ".join(["16"] * of.rank)
+        raise TypeError(
+            f"{of!r} has rank {of.rank} and needs {of.rank} tile sizes, such as .tile({example}), but got {len(values)}"
+        )
     for size in values:
         if size <= 0:
             raise ValueError(f"tile sizes are at least 1, got {size}")

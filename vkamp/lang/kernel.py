@@ -37,7 +37,8 @@ def _plain(function: Any, what: str) -> FunctionType:
     if isinstance(function, (staticmethod, classmethod, property)):
         raise TypeError(f"put @amp.{what} below @{type(function).__name__}: it decorates the function itself")
     if not isinstance(function, FunctionType):
-        raise TypeError(f"@amp.{what} decorates a Python function, not {type(function).__name__}")
+        tiles = "; the tile belongs to the launch: extent.tile(...)" if isinstance(function, (int, tuple)) else ""
+        raise TypeError(f"@amp.{what} decorates a Python function, not {type(function).__name__}{tiles}")
     return function
 
 
@@ -60,15 +61,15 @@ class KernelFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise AmpError(
-            f"{self.__name__} is a kernel: launch it with amp.parallel_for_each(domain, {self.__name__}, ...); "
-            "a function that plain Python calls too is an @amp.func"
+            f"{self.__name__} is a kernel, which cannot be called: launch it with amp.parallel_for_each(domain, "
+            f"{self.__name__}, ...); a function that kernels and Python call is an @amp.func"
         )
 
     def __getitem__(self, launch: Any) -> Any:
         """Raises TypeError with the launch to write: CUDA's ``kernel[blocks, threads]`` is none here."""
         raise TypeError(
-            f"a launch is amp.parallel_for_each(domain, {self.__name__}, ...), its domain an extent of threads in "
-            "tiles: amp.extent(n).tile(threads).pad() instead of [blocks, threads]"
+            f"{self.__name__}[blocks, threads] is CUDA's launch: write amp.parallel_for_each(domain, {self.__name__}, "
+            "...); the domain counts threads, amp.extent(n), or amp.extent(n).tile(threads).pad() in tiles"
         )
 
     def inspect(self, domain: Any, *args: Any, **constants: Any) -> Any:
