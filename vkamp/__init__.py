@@ -4,7 +4,7 @@
 runs it on a GPU of any vendor, or on a CPU driver.
 """
 
-import sys as _sys
+import difflib as _difflib
 from typing import NoReturn as _NoReturn
 
 # The room of that name is imported first: later imports from it leave the function `check` in its place.
@@ -272,4 +272,6 @@ def __getattr__(name: str) -> _NoReturn:
     if kind in ("norm", "unorm") and name in (kind, *(f"{kind}{mark}{n}" for mark in ("", "_") for n in "234")):
         instead = f"float{size}" if size.isdigit() else "float32"
         raise _RefusedNameError(f"{name} is not supported: use {instead}, and clamp where it matters")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=_sys.modules[__name__])
+    close = [] if name.startswith("_") else _difflib.get_close_matches(name.lower(), __all__, 1, 0.7)
+    hint = f": did you mean {close[0]!r}?" if close else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")

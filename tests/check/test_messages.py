@@ -69,7 +69,7 @@ def test_under_an_if_on_the_local_id() -> None:
     program = kernel(when(condition, barrier(span=source.at(4, WAIT))))
     assert message(program) == dedent(
         """
-        VKA601: some threads of the tile may miss this barrier: it stands under a condition that may differ between them
+        VKA601: some threads of the tile may not reach this barrier: it is under a condition that may differ between them
          --> if.py:4, in k
           |
         4 | t_idx.barrier.wait()
@@ -117,7 +117,7 @@ def test_through_a_variable_and_a_function() -> None:
     )
     assert message(program) == dedent(
         """
-        VKA601: some threads of the tile may miss this barrier: it stands under a condition that may differ between them
+        VKA601: some threads of the tile may not reach this barrier: it is under a condition that may differ between them
           --> variable.py:10, in k
            |
         10 | t_idx.barrier.wait()
@@ -127,7 +127,7 @@ def test_through_a_variable_and_a_function() -> None:
            |
          9 | if y < 3:
            |    ^^^^^
-           = note: `y` gets a value here that may differ between the threads of the tile
+           = note: `y` is assigned a value here that may differ between the threads of the tile
           --> variable.py:8, in k
            |
          8 | y = double(x)
@@ -137,7 +137,7 @@ def test_through_a_variable_and_a_function() -> None:
            |
          8 | y = double(x)
            |            ^^
-           = note: `x` gets a value here that may differ between the threads of the tile
+           = note: `x` is assigned a value here that may differ between the threads of the tile
           --> variable.py:7, in k
            |
          7 | x = t_idx.local[1] - n
@@ -179,7 +179,7 @@ def test_after_a_divergent_return() -> None:
     )
     assert message(program) == dedent(
         """
-        VKA603: some threads of the tile may miss this barrier: it stands where some of them may have returned
+        VKA603: some threads of the tile may not reach this barrier: it is where some of them may have returned
          --> padded.py:5, in k
           |
         5 | t_idx.barrier.wait_with_tile_static_memory_fence()
@@ -223,12 +223,12 @@ def test_in_a_loop_of_divergent_length() -> None:
     )
     assert message(program) == dedent(
         """
-        VKA602: some threads of the tile may miss this barrier: it stands in a loop whose number of iterations may differ between them
+        VKA602: some threads of the tile may not reach this barrier: it is in a loop whose number of iterations may differ between them
          --> loop.py:4, in k
           |
         4 | t_idx.barrier.wait()
           | ^^^^^^^^^^^^^^^^^^^^
-          = note: the number of iterations comes from this, which may differ between the threads of the tile
+          = note: the number of iterations depends on this, which may differ between the threads of the tile
          --> loop.py:3, in k
           |
         3 | for row in range(data[0]):
@@ -274,7 +274,7 @@ def test_before_a_divergent_jump(jump: str) -> None:
     assert message(program) == dedent(
         {
             "break": """
-        VKA604: some threads of the tile may miss this barrier: it stands in a loop that some of them may leave by `break`
+        VKA604: some threads of the tile may not reach this barrier: it is in a loop that some of them may leave by `break`
          --> break.py:4, in k
           |
         4 | t_idx.barrier.wait()
@@ -294,10 +294,10 @@ def test_before_a_divergent_jump(jump: str) -> None:
           |
         5 | if row == t_idx.local[0]:
           |           ^^^^^^^^^^^^^^
-          = help: let all threads of the tile stay in the loop equally long, and guard the loads and stores in it by an `if` instead of the `break`
+          = help: let all threads of the tile run the same number of iterations, and guard the loads and stores in it by an `if` instead of the `break`
         """,
             "continue": """
-        VKA604: some threads of the tile may miss this barrier: it stands in a loop of which some of them may skip a part by `continue`
+        VKA604: some threads of the tile may not reach this barrier: it is in a loop whose rest some of them may skip by `continue`
          --> continue.py:4, in k
           |
         4 | t_idx.barrier.wait()
@@ -317,7 +317,7 @@ def test_before_a_divergent_jump(jump: str) -> None:
           |
         5 | if row == t_idx.local[0]:
           |           ^^^^^^^^^^^^^^
-          = help: let all threads of the tile stay in the loop equally long, and guard the loads and stores in it by an `if` instead of the `continue`
+          = help: let all threads of the tile run the same number of iterations, and guard the loads and stores in it by an `if` instead of the `continue`
         """,
         }[jump]
     )
@@ -347,7 +347,7 @@ def test_in_a_called_function() -> None:
     program = kernel(when(condition, call(outer, span=source.at(12, "outer(t_idx)"))), functions=[inner, outer])
     assert message(program) == dedent(
         """
-        VKA605: some threads of the tile may miss this barrier: `outer` is called under a condition that may differ between them
+        VKA605: some threads of the tile may not reach this barrier: `outer` is called under a condition that may differ between them
           --> callee.py:3, in k
            |
          3 | t_idx.barrier.wait()
@@ -372,7 +372,7 @@ def test_in_a_called_function() -> None:
            |
         12 | outer(t_idx)
            | ^^^^^^^^^^^^
-           = help: call `outer` where all threads of the tile are, and guard only the loads and stores in it
+           = help: call `outer` where all threads of the tile call it, and guard only its loads and stores
         """
     )
 
@@ -401,7 +401,7 @@ def test_by_an_argument() -> None:
     )
     assert message(program) == dedent(
         """
-        VKA601: some threads of the tile may miss this barrier: it stands under a condition that may differ between them
+        VKA601: some threads of the tile may not reach this barrier: it is under a condition that may differ between them
          --> argument.py:4, in k
           |
         4 | t_idx.barrier.wait()
@@ -456,7 +456,7 @@ def test_by_tile_static_memory_stored_since_the_barrier() -> None:
     )
     assert message(program) == dedent(
         """
-        VKA601: some threads of the tile may miss this barrier: it stands under a condition that may differ between them
+        VKA601: some threads of the tile may not reach this barrier: it is under a condition that may differ between them
          --> flag.py:8, in k
           |
         8 | t_idx.barrier.wait()
@@ -506,7 +506,7 @@ def test_by_a_variable_that_some_threads_assign() -> None:
     )
     assert message(program) == dedent(
         """
-        VKA602: some threads of the tile may miss this barrier: it stands in a loop whose number of iterations may differ between them
+        VKA602: some threads of the tile may not reach this barrier: it is in a loop whose number of iterations may differ between them
          --> assigned.py:7, in k
           |
         7 | t_idx.barrier.wait()
@@ -541,8 +541,8 @@ def test_in_a_kernel_without_tiles() -> None:
     program = dataclasses.replace(kernel(barrier()), tile=None)
     assert message(program) == dedent(
         """
-        VKA600: a kernel without tiles has no barrier
+        VKA600: a barrier needs tiles, but the domain of this launch has none
          --> nowhere.py:1
-          = help: launch it over a tiled domain, `extent.tile(...)`: a barrier is for the threads of a tile
+          = help: launch over a tiled domain, `extent.tile(...)`: a barrier synchronizes the threads of a tile
         """
     )

@@ -189,7 +189,7 @@ def test_message_for_a_float_total() -> None:
           |
         4 | total[()] += matrix[t_idx]
           | ^^^^^^^^^
-          = help: let each thread have an element of its own, and let one thread combine them after a barrier: `if t_idx.local == (0, 0):`
+          = help: let each thread update a separate element, and let one thread combine them after a barrier: `if t_idx.local == (0, 0):`
         """
     )
 
@@ -235,7 +235,7 @@ def test_message_without_tiles() -> None:
           |
         3 | matrix[0, 0] *= 2.0
           | ^^^^^^^^^^^^
-          = help: let each thread have an element of its own, and combine them in another launch
+          = help: let each thread update a separate element, and combine them in another launch
         """
     )
 
@@ -267,7 +267,7 @@ def test_text_of_a_finding() -> None:
     assert finding.span == where
     assert finding.text == dedent(
         """
-        VKA620: all threads of a tile store to this one element of `averages`: which value stays is not defined
+        VKA620: all threads of a tile store to this one element of `averages`: the same value, but still a race
          --> averages.py:3, in k
           |
         3 | averages[t_idx.tile] = 1.0

@@ -608,7 +608,7 @@ def test_table_says_what_diverges_and_why() -> None:
     reason = table.divergence(uneven)
     assert reason is not None
     assert [step.text for step in reason.steps()] == [
-        "`x` gets a value here that may differ between the threads of the tile",
+        "`x` is assigned a value here that may differ between the threads of the tile",
         "`t_idx.local` is different in each thread of the tile",
     ]
     assert table.divergence(even) is None

@@ -172,7 +172,7 @@ def test_cache(project: Project) -> None:
 @pytest.mark.parametrize("code", ["VKA601", "vka601", "601"])
 def test_explain(code: str) -> None:
     text = invoke("explain", code)
-    assert text.startswith("VKA601: some threads of the tile may miss this barrier: it stands under a condition that ")
+    assert text.startswith("VKA601: some threads of the tile may not reach this barrier: it is under a condition that ")
     assert text.splitlines()[1] == "raised as amp.CompileError"
     shown = textwrap.indent(messages()["VKA601"].text, "  ")
     assert f"\nwhat vkamp says:\n{shown}\n\nright:\n" in text

@@ -121,7 +121,7 @@ def test_undecorated_functions_are_refused():
     def kernel(i, out):
         out[i] = plain(1)
 
-    assert "`plain` is a function of plain Python, which a device cannot call" in _refusal(kernel)
+    assert "`plain` is an ordinary Python function, which a kernel cannot call" in _refusal(kernel)
 
 
 # -- what is allowed -----------------------------------------------------------------------------------------------
@@ -466,23 +466,25 @@ def prints(i, out):
 NO_EXCEPTIONS = "a kernel raises no exceptions: "
 
 FORBIDDEN = {
-    "try": (tries, "the kernel language has no `try`; " + NO_EXCEPTIONS + "test the condition with `if`"),
+    "try": (tries, "kernels do not support `try`; " + NO_EXCEPTIONS + "test the condition with `if`"),
     "throw": (
         raises,
-        "the kernel language has no `raise`; " + NO_EXCEPTIONS + "use `assert` for check mode, or store an error code",
+        "kernels do not support `raise`; " + NO_EXCEPTIONS + "use `assert` for check mode, or store an error code",
     ),
     "static locals and other globals that are written": (
         declares_global,
-        "the kernel language has no `global`; pass a container and store the value in it",
+        "kernels do not support `global`; results leave a kernel through containers: pass a view of one element, "
+        "`total`, and write `amp.atomic_fetch_add(total[0], value)`",
     ),
     "new and delete": (
         allocates,
-        "the kernel language has no lists; use amp.private(shape, dtype), or a tuple for a few values",
+        "kernels do not support lists; use amp.private(shape, dtype), or a tuple for a few values",
     ),
-    "strings": (has_string, "the kernel language has no strings; use numbers"),
+    "strings": (has_string, "kernels do not support strings; use numbers"),
     "varargs": (
         any_arguments,
-        "`total` takes any number of arguments (`numbers`), and a device needs to know how many; name every parameter",
+        "`total` takes any number of arguments (`numbers`); a kernel's parameters are fixed when it is compiled; "
+        "name every parameter",
     ),
     "other globals": (
         uses_list,
@@ -491,8 +493,8 @@ FORBIDDEN = {
     ),
     "dynamic_cast, typeid": (
         asks_type,
-        "`isinstance` is a function of plain Python, which a device cannot call; "
-        "types are known when the kernel is compiled; write a kernel for each",
+        "`isinstance` is an ordinary Python function, which a kernel cannot call; "
+        "types are known when the kernel is compiled: write a kernel for each type",
     ),
     "out-of-range literals": (
         out_of_range,
@@ -501,26 +503,32 @@ FORBIDDEN = {
     ),
     "constructing arrays": (
         makes_array,
-        "`amp.array` belongs to the host; call it before or after the launch",
+        "`amp.array` works on the host only, not in a kernel; use it before or after the launch",
     ),
-    "copy": (copies, "`amp.copy` belongs to the host; call it before or after the launch"),
-    "synchronize": (synchronizes, "`out.synchronize` belongs to the host; call it before or after the launch"),
-    "refresh": (refreshes, "`out.refresh` belongs to the host; call it before or after the launch"),
-    "discard_data": (discards, "`out.discard_data` belongs to the host; call it before or after the launch"),
+    "copy": (copies, "`amp.copy` works on the host only, not in a kernel; use it before or after the launch"),
+    "synchronize": (
+        synchronizes,
+        "`out.synchronize` works on the host only, not in a kernel; use it before or after the launch",
+    ),
+    "refresh": (refreshes, "`out.refresh` works on the host only, not in a kernel; use it before or after the launch"),
+    "discard_data": (
+        discards,
+        "`out.discard_data` works on the host only, not in a kernel; use it before or after the launch",
+    ),
     "recursion": (
         recurses,
-        "`recursive` calls itself (recurses -> recursive -> recursive), and a device has no recursion; "
+        "`recursive` calls itself (recurses -> recursive -> recursive); kernels do not support recursion; "
         "write it as a loop",
     ),
     "indirect recursion": (
         recurses_indirectly,
-        "`ping` calls itself (recurses_indirectly -> ping -> pong -> ping), and a device has no recursion; "
+        "`ping` calls itself (recurses_indirectly -> ping -> pong -> ping); kernels do not support recursion; "
         "write it as a loop",
     ),
     "debug output by print": (
         prints,
-        "`print` runs on the reference accelerator only, and this launch is for another; "
-        "launch it there (VKAMP_ACCELERATOR=reference, or its view before the domain), or remove it",
+        "`print` works on the reference accelerator only, and this launch runs on another one; "
+        'run with VKAMP_ACCELERATOR=reference, or pass `amp.accelerator("reference")` before the domain; or remove it',
     ),
 }
 

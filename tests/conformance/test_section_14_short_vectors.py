@@ -361,7 +361,7 @@ def test_no_order(accelerator_view):
     for wrong in (lambda: amp.float3(1) < amp.float3(2), lambda: bool(amp.int2(1)), lambda: amp.int2(1) >= 0):
         with pytest.raises(TypeError):
             wrong()
-    refused(accelerator_view, "out[i] = 1 if v[i] < v[i] else 0", "short vectors have no order")
+    refused(accelerator_view, "out[i] = 1 if v[i] < v[i] else 0", "short vectors cannot be ordered")
     refused(accelerator_view, "out[i] = 1 if v[i] else 0", "a number is needed here")
 
 

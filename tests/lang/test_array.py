@@ -94,7 +94,8 @@ class TestConstruction:
         for shape, dimension, size in (((0,), 0, 0), ((3, -1), 1, -1), ((-2, 0), 0, -2)):
             with refused(
                 AmpError,
-                f"{extent(shape)!r}: component {dimension} is {size}, but those of a container are at least 1",
+                f"{extent(shape)!r}: component {dimension} is {size}, but a container has at least 1 element "
+                "in every dimension",
             ):
                 array(extent(shape), float32)
         with pytest.raises(AmpError):

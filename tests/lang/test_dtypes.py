@@ -41,7 +41,7 @@ def test_structs_of_other_sizes():
 
 
 def test_bool(refused):
-    advice = "is no element type: use int32 or int8"
+    advice = "is not an element type: use int32 or int8, such as a.astype(np.int8)"
     with refused(AmpError, f"bool {advice}"):
         element_dtype(bool)
     with refused(AmpError, f"member 'b': bool {advice}"):
@@ -61,14 +61,14 @@ def test_bool(refused):
     ],
 )
 def test_no_element_types(refused, given, name):
-    with refused(TypeError, f"{name} is no element type: {POSSIBLE}"):
+    with refused(TypeError, f"{name} is not an element type: {POSSIBLE}"):
         element_dtype(given)
 
 
 def test_nonsense(refused):
-    with refused(TypeError, f"'no such type' is no element type: {POSSIBLE}"):
+    with refused(TypeError, f"'no such type' is not an element type: {POSSIBLE}"):
         element_dtype("no such type")
-    with refused(TypeError, "float32[3] is no element type: put the extra dimensions in the extent"):
+    with refused(TypeError, "float32[3] is not an element type: put the extra dimensions in the extent"):
         element_dtype((F, (3,)))
 
 
@@ -146,9 +146,9 @@ class TestConvert:
         assert convert(iter([1, 2]), np.dtype(I)).tolist() == [1, 2]
         with refused(TypeError, "data of type float64 does not convert to int32: write .astype(np.int32)"):
             convert([1.5], np.dtype(I))
-        with refused(TypeError, f"str96 is no element type: {POSSIBLE}"):
+        with refused(TypeError, f"str96 is not an element type: {POSSIBLE}"):
             convert(["abc"], None)
-        with refused(AmpError, "bool is no element type: use int32 or int8"):
+        with refused(AmpError, "bool is not an element type: use int32 or int8, such as a.astype(np.int8)"):
             convert([True], None)
 
     def test_structs(self):

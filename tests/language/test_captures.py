@@ -240,8 +240,12 @@ def test_default_arguments_of_kernels(accelerator_view):
 @pytest.mark.parametrize(
     ("args", "constants", "message"),
     [
-        ((), {}, "with_defaults is launched without its argument `out`"),
-        ((1, 2, 3, 4), {}, "with_defaults takes 3 arguments after its index (out, scale, shift), and 4 are given"),
+        (
+            (),
+            {},
+            "with_defaults is launched without its argument `out`: write parallel_for_each(domain, with_defaults, out)",
+        ),
+        ((1, 2, 3, 4), {}, "with_defaults takes 3 arguments after its index (out, scale, shift), but 4 are given"),
         ((1,), {"size": 3}, "with_defaults has no parameter `size`"),
         ((1, 2), {"scale": 3}, "with_defaults got two values for `scale`"),
     ],
@@ -263,7 +267,9 @@ def test_a_missing_constant(accelerator_view):
 def test_what_a_launch_runs():
     with pytest.raises(TypeError, match="parallel_for_each runs a function decorated with @amp.kernel, not str"):
         amp.parallel_for_each(amp.extent(3), "kernel")
-    with pytest.raises(amp.AmpError, match="uses_globals is a kernel: launch it with amp.parallel_for_each"):
+    with pytest.raises(
+        amp.AmpError, match="uses_globals is a kernel, which cannot be called: launch it with amp.parallel_for_each"
+    ):
         uses_globals(0, 1)
     with pytest.raises(TypeError, match=r"a launch is amp.parallel_for_each\(domain, uses_globals, ...\)"):
         uses_globals[2, 64](1)

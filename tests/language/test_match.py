@@ -177,7 +177,7 @@ def test_uniformity_follows_the_subject(accelerator_view):
 
 def test_a_case_that_is_missing_assigns_nothing():
     out = amp.array_view(np.zeros(3, I32))
-    with pytest.raises(amp.CompileError, match="VKA202: `x` may have no value here"):
+    with pytest.raises(amp.CompileError, match="VKA202: `x` may be unassigned here"):
         assigned_in_one_case.inspect(out.extent, out)
 
 

@@ -315,5 +315,5 @@ def test_host_and_device_take_turns(accelerator_view):
 
 def test_a_wrong_rank(accelerator_view):
     flat, out = amp.array_view(np.zeros(4, F32)), amp.array_view(np.zeros((2, 2), F32))
-    with pytest.raises(amp.CompileError, match="`source` has rank 1, and 2 subscripts are given"):
+    with pytest.raises(amp.CompileError, match="`source` has rank 1, but 2 subscripts are given"):
         amp.parallel_for_each(accelerator_view, out.extent, double, flat, out)

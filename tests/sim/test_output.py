@@ -104,7 +104,7 @@ def test_a_device_refuses_before_any_effect(accelerator_view: amp.accelerator_vi
             print(a[idx])
 
     a = ints(0, 0)
-    with pytest.raises(amp.UnsupportedFeatureError, match="VKA502: `print` runs on the reference accelerator only"):
+    with pytest.raises(amp.UnsupportedFeatureError, match="VKA502: `print` works on the reference accelerator only"):
         amp.parallel_for_each(accelerator_view, a.extent, shows, a)
     assert np.asarray(a).tolist() == [0, 0]
     amp.parallel_for_each(VIEW, a.extent, shows, a)

@@ -45,15 +45,14 @@ def _constant(ctx: Context, node: ast.Constant) -> Value:
         return Constant(value)
     if isinstance(value, str):
         return Object(value)
-    names: dict[type, str] = {
-        bytes: "bytes", complex: "complex numbers", type(None): "`None`", type(...): "`...`",
-    }  # fmt: skip
-    ctx.fail(
-        "VKA101",
-        node,
-        what=names.get(type(value), "such literals"),
-        advice="use numbers, True and False" if value is not ... else "give one subscript per dimension",
-    )
+    refused: dict[type, tuple[str, str]] = {
+        bytes: ("bytes", "use numbers"),
+        complex: ("complex numbers", "use two numbers, or a float2"),
+        type(None): ("`None`", "use a number that means the same, such as -1, or a bool variable"),
+        type(...): ("`...`", "write one subscript per dimension"),
+    }
+    what, help_text = refused.get(type(value), ("such literals", "use numbers"))
+    ctx.fail("VKA101", node, what=what, advice=help_text)
 
 
 @expression(ast.Name)
@@ -682,7 +681,10 @@ def _is_whole(value: Value) -> bool:
 
 def _no_index_operator(ctx: Context, op: ast.operator, left: Value, right: Value, node: ast.AST) -> NoReturn:
     symbol = _SYMBOL[type(op)]
-    help_text = "there are index + - index, extent + - extent, extent + - index, and + - * / % with an int"
+    help_text = (
+        "compute with their components, such as `idx[0]`; indices and extents have + and - with each other, "
+        "and + - * / % with an int"
+    )
     if isinstance(op, ast.FloorDiv) and not isinstance(right, TupleValue):
         help_text = f"write `{symbol[:1]}`, which divides each component and truncates"
     ctx.fail("VKA322", node, op=symbol, left=ctx.describe(left), right=ctx.describe(right), advice=help_text)

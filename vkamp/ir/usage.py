@@ -34,12 +34,13 @@ def types_in_use(kernel: Kernel) -> dict[Scalar, Span]:
     for variable in kernel.tile_statics:
         add(variable.type, variable.span)
     for function in (*kernel.functions, kernel.body):
-        for variable in (*function.params, *function.variables):
-            add(variable.type, variable.span)
         for statement in walk_statements(function.body):
-            for node in own_nodes(statement):
+            # The innermost first: of `a[idx] * gain` it is the name of one of the two.
+            for node in reversed(list(own_nodes(statement))):
                 if isinstance(node, (Expr, Place)):
                     add(node.type, node.span)
+        for variable in (*function.params, *function.variables):
+            add(variable.type, variable.span)
     return found
 
 

@@ -75,7 +75,7 @@ def container_shape(of: ExtentLike, dtype: np.dtype[Any]) -> tuple[int, ...]:
         if size <= 0:
             raise AmpError(
                 f"{extent(shape)!r}: component {dimension} is {size}, but a container has at least 1 element "
-                "in every dimension: leave out the launch if there is no data"
+                "in every dimension"
             )
     if len(shape) > _MAX_RANK:
         raise UnsupportedFeatureError(
@@ -107,8 +107,9 @@ def position(key: Any, shape: tuple[int, ...], what: object) -> tuple[int, ...]:
         raise TypeError(f"{what!r} has rank {len(shape)} and takes {len(shape)} subscripts, got {len(where)}")
     for i, n in zip(where, shape, strict=True):
         if not 0 <= i < n:
-            inside = extent(shape)
-            raise IndexError(f"index {where if len(where) > 1 else i} is outside {inside!r}")
+            hint = "negative subscripts do not count from the end" if i < 0 else f"the last position is {n - 1}"
+            dim = "" if len(where) == 1 else f" in dimension {where.index(i)}"
+            raise IndexError(f"index {where if len(where) > 1 else i} is outside {extent(shape)!r}: {hint}{dim}")
     return where
 
 
