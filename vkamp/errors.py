@@ -350,7 +350,7 @@ MESSAGES: dict[str, Message] = {
         "write its loops and conditions as statements; only `sum`, `any`, `all`, `min` and `max` accept it",
     ),
     "VKA122": Message(
-        _C, "`{name}` of one sequence does not support `{keyword}`", "write the loop: `for i in range(n):`"
+        _C, "`{name}` of one sequence does not support `{keyword}`", "write a loop: `for i in range(n):`"
     ),
     "VKA123": Message(_C, "`{text}` has no items", "pass the result for an empty sequence: `{name}(..., default=0)`"),
     "VKA124": Message(
@@ -367,7 +367,7 @@ MESSAGES: dict[str, Message] = {
     "VKA127": Message(
         _C,
         "`strict=True` needs equal lengths, but they are {one} and {other}",
-        "remove `strict` to stop with the shortest",
+        "remove `strict` to stop at the shortest",
     ),
     # -- 2xx: names and calls
     "VKA201": Message(_C, "the name `{name}` is not defined", "{advice}"),
