@@ -742,5 +742,12 @@ MESSAGES.update(
             "this hand-edited shader needs {features}, which {who}",
             f"remove what needs it, {_DROP}",
         ),
+        "VKA708": Message(
+            _E,
+            "check mode cannot check this hand-edited shader: it instruments what vkamp generates for `{kernel}`, "
+            "whose results may differ",
+            "run without VKAMP_CHECK=1 to use the edit; VKAMP_SHADERS=0, amp.use_shaders(None) or amp.check(...) check "
+            "the generated shader on purpose",
+        ),
     }
 )

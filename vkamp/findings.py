@@ -36,6 +36,7 @@ __all__ = [
     "missed_barrier",
     "race",
     "shift",
+    "stale",
     "unassigned",
     "uninitialised",
     "unravel",
@@ -52,6 +53,7 @@ Kind = Literal[
     "conversion",
     "assert",
     "uniformity",
+    "stale",
 ]
 AccessKind = Literal["read", "write", "atomic"]
 
@@ -277,6 +279,44 @@ def _of_one(kind: Kind, variable: str, index: tuple[int, ...], text: str, thread
 def _divergence(text: str, threads: tuple[ThreadAt, ...], spans: tuple[Span, ...], notes: Iterable[Note]) -> Finding:
     message = render(text, spans[0], notes, "let every thread of the tile reach the same barrier")
     return Finding("divergence", "", (), threads, spans, message)
+
+
+def stale(
+    name: str,
+    variable: str,
+    index: tuple[int, ...],
+    before: object,
+    now: object,
+    newer: Sequence[object],
+    device: str,
+    span: Span,
+) -> Finding:
+    """Host memory that changed behind a view: the parameter, the program's variable, an element and its values.
+
+    ``newer``: the value that a launch has written to the element, if one has.
+    """
+    view = variable or name
+    element = element_text(view, index)
+    parameter = f" (parameter `{name}`)" if variable not in ("", name) else ""
+    if newer:
+        text = (
+            f"the host changed the memory of the view `{view}`{parameter} before what a launch wrote came home: "
+            f"{element} was {before!s} in memory and is {now!s} now, and {newer[0]!s} on {device}"
+        )
+        advice = (
+            f"call {view}.synchronize() before the host reads or changes the array, and {view}.refresh() after it has "
+            f"changed it; {view}.refresh() alone gives up what the launch wrote"
+        )
+    else:
+        text = (
+            f"the host changed the memory of the view `{view}`{parameter}, and the launch does not see it: "
+            f"{element} is {now!s} in memory, and {before!s} on {device}"
+        )
+        advice = (
+            f"call {view}.refresh() after changing the array, or assign through the view; before a launch that writes "
+            f"all elements and reads none, {view}.discard_data() is enough"
+        )
+    return Finding("stale", name, index, (), (span,), render(text, span, (), advice))
 
 
 # -- elements ------------------------------------------------------------------------------------------------------

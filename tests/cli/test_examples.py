@@ -36,6 +36,7 @@ SHADERS = {
     "VKA705": "no_base",
     "VKA706": "invalid",
     "VKA707": "feature",
+    "VKA708": "checked",
 }
 GOLDENS = Path(__file__).parents[1] / "errors" / "cases" / "shaders"
 NAME = "example.py"

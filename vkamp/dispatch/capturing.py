@@ -166,6 +166,10 @@ class Graph:
     def _run(self) -> None:
         view = self._view
         assert view is not None
+        # The reference accelerator looks at the host's memory at each launch.
+        is_looked_at = self._steps[0].target.reference
+        if is_looked_at:
+            self._refuse_stale()
         seen = epoch.now
         # Where nothing has moved since the last replay, nothing has to move for this one, or to be told of it.
         changed = [] if seen == self._epoch else self._changed()
@@ -180,6 +184,24 @@ class Graph:
             self._epoch = seen
         else:
             tell_written(view, self._changed())  # the next replay looks again
+        if is_looked_at:
+            from vkamp.dispatch import watching
+
+            for step in self._steps:
+                watching.look(step, warns_at_end=False)
+
+    def _refuse_stale(self) -> None:
+        from vkamp.dispatch import watching
+
+        self._discard()
+        for step in self._steps:
+            watching.refuse_stale(step)
+
+    def _discard(self) -> None:
+        """What the capture says is worthless is so before each replay."""
+        for use in self._uses.values():
+            if use.discards:
+                use.container._discard()
 
     def _changed(self) -> list[tuple[Use, Container]]:
         """The containers that somebody else has used since the last replay, or may have."""
@@ -218,9 +240,7 @@ class Graph:
         from vkamp.dispatch import checking
         from vkamp.dispatch.launch import placed_again
 
-        for use in self._uses.values():
-            if use.discards:
-                use.container._discard()
+        self._discard()
         for step in self._steps:
             checking.checked_launch(placed_again(step))
 

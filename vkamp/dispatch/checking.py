@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vkamp import pipeline
-from vkamp.dispatch import forms, launch
+from vkamp.dispatch import forms, launch, watching
 from vkamp.dispatch.domain import domain_of
 from vkamp.dispatch.reference_controls import collecting
-from vkamp.errors import CheckWarning, OutOfMemoryError
+from vkamp.errors import CheckWarning, OutOfMemoryError, Span, edit_diagnostic
 from vkamp.findings import Report, error_of
 from vkamp.lang.capturing import refuse
 from vkamp.lang.container import Descriptor
@@ -57,7 +57,14 @@ def check(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
 
 
 def checked_launch(prepared: Prepared) -> None:
-    """Runs a launch checked; raises what it found, when all of it has run, or else warns of what it could not see."""
+    """Runs a launch checked; raises what it found, when all of it has run, or else warns of what it could not see.
+
+    Raises ShaderEditError, and runs nothing, for a launch whose shader is edited by hand: its results would be others.
+    """
+    if prepared.edit is not None:
+        kept = prepared.edit.kept
+        span = Span(str(kept.path), 1, 0, 1, 1 << 20)
+        raise edit_diagnostic("VKA708", span, kernel=kept.record.kernel, name=kept.name)
     report = run(prepared)
     if not report.ok:
         lines = [*map(str, report.findings), *(f"not covered: {text}" for text in report.not_covered)]
@@ -79,16 +86,20 @@ def run(prepared: Prepared, *, proofs: bool = True) -> Report:
     ``proofs=False`` looks for races also where the compiler has proved that there are none.
     """
     device = prepared.view.accelerator
+    found = watching.stale_views(prepared)
     if device.is_emulated and prepared.view._queue.info.kind == "reference":
-        return _run_reference(prepared)
-    with activity(f"checking {prepared.compiled.name} on {device.description}"):
-        return _Check(prepared, proofs).run()
+        report = _run_reference(prepared)
+    else:
+        with activity(f"checking {prepared.compiled.name} on {device.description}"):
+            report = _Check(prepared, proofs).run()
+    watching.look(prepared, warns_at_end=True)
+    return dataclasses.replace(report, findings=(*found, *report.findings))
 
 
 def _run_reference(prepared: Prepared) -> Report:
     """The reference accelerator looks at every launch; here it goes on after what it finds."""
     with collecting() as reports:
-        launch.run(prepared)
+        launch.enqueue(prepared, launch.bind(prepared))
     (report,) = reports
     return dataclasses.replace(report, accelerator=prepared.view.accelerator.description)
 

@@ -436,8 +436,16 @@ def program_names() -> dict[str, str]:
 
 
 def run(prepared: Prepared) -> Bound:
-    """Binds the containers and enqueues the launch."""
-    return enqueue(prepared, bind(prepared))
+    """Binds the containers and enqueues the launch; on the reference accelerator, looks at the host's memory, too."""
+    if not prepared.target.reference:
+        return enqueue(prepared, bind(prepared))
+    # Imported here: only what looks at launches needs it.
+    from vkamp.dispatch import watching
+
+    watching.refuse_stale(prepared)
+    bound = enqueue(prepared, bind(prepared))
+    watching.look(prepared, warns_at_end=False)
+    return bound
 
 
 def enqueue(prepared: Prepared, descriptors: Mapping[str, Descriptor]) -> Bound:

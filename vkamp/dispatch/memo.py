@@ -178,7 +178,12 @@ def remember(key: Any, kernel: KernelFunction, args: tuple[Any, ...], prepared: 
     arguments, shader = prepared.arguments, prepared.executable.shader
     plain = not arguments.captures and arguments.owner is None and len(args) == len(arguments.args)
     complete = not kernel.function.__kwdefaults__ and shader.push_binding is None
-    if not (plain and complete) or any(found.packed for found in bound.descriptors.values()):
+    # The reference accelerator looks at the host's memory at each launch.
+    if (
+        not (plain and complete)
+        or prepared.target.reference
+        or any(found.packed for found in bound.descriptors.values())
+    ):
         return
     positions = {name: k for k, (name, _) in enumerate(arguments.args)}
     places = {word.name: k for k, word in enumerate(shader.push) if word.kind == "scalar"}

@@ -102,6 +102,22 @@ class DeviceCopy:
         self.storage.upload(origin - self.origin, values, where.shifted(-origin))
 
 
+class Seen:
+    """What the host image held, for the bytes ``known``: its owner is not to change them before telling so.
+
+    ``name`` is the view's in the program, and ``place`` the file and line of a launch that writes it, for a warning at
+    the program's end.
+    """
+
+    __slots__ = ("bytes", "known", "name", "place")
+
+    def __init__(self, nbytes: int) -> None:
+        self.bytes: _Bytes = np.zeros(nbytes, np.uint8)
+        self.known = EMPTY
+        self.name = ""
+        self.place = ("", 0)
+
+
 class Home:
     """One range of bytes ``[start, stop)`` with its copies.  Every method that touches state
     expects ``lock`` held.
@@ -131,6 +147,8 @@ class Home:
         self._memory = memory or (lambda: np.empty(stop - start, np.uint8))
         self._image: _Bytes | None = None
         self.log = Log()
+        #: Kept where launches are looked at, see :mod:`vkamp.lang.watching`.
+        self.seen: Seen | None = None
         if primary is not None:
             copy = self._new_copy(primary)
             copy.pending = self.everything
@@ -183,6 +201,19 @@ class Home:
             copy.fetch_into(image, piece)
         self.log.add("from", copy.location, where, where.nbytes, why)
         copy.pending -= where
+        self.look(where)
+
+    def look(self, region: ByteSet) -> None:
+        """The host image is right as it is: a later change of ``region`` is one, if anybody looks for changes."""
+        if self.seen is not None and region:
+            start, stop = region.start - self.start, region.stop - self.start
+            scatter(self.seen.bytes[start:stop], self.image[start:stop], region, region.start)
+            self.seen.known |= region
+
+    def _look_away(self, region: ByteSet) -> None:
+        """The host image may change: devices get it anew."""
+        if self.seen is not None:
+            self.seen.known -= region
 
     def publish(self, region: ByteSet, why: str, *, but: DeviceCopy | None = None) -> None:
         """Bring home every pending byte of ``region`` (but those of one copy); ``why`` is for the
@@ -237,6 +268,7 @@ class Home:
     def written_by_host(self, region: ByteSet) -> None:
         """The host image is the newest for ``region``."""
         self.note_change()
+        self._look_away(region)
         for copy in self.copies.values():
             copy.stale |= region
             copy.pending -= region
@@ -261,6 +293,7 @@ class Home:
             if location != self.primary:
                 copy.pending -= region
         self.undefined |= region
+        self._look_away(region)
 
     def refresh(self, region: ByteSet, *, host_owned: bool) -> None:
         """The owner may have changed the host image: drop what copies hold of it.
@@ -278,6 +311,7 @@ class Home:
         for copy in self.copies.values():
             copy.stale |= fresh
         self._define(fresh)
+        self._look_away(fresh)
 
     # -- whole values ------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ import contextlib
 import os
 import sys
 import threading
+import warnings
 import weakref
 from bisect import bisect_left
 from collections import deque
@@ -21,6 +22,7 @@ from types import FrameType
 import numpy as np
 from numpy.typing import NDArray
 
+from vkamp.errors import CheckWarning
 from vkamp.lang.home import Home, depth
 from vkamp.lang.moves import Log
 
@@ -251,4 +253,20 @@ def _at_exit() -> None:
     _drop_orphans()
     for home in list(_registry.homes):
         with home:
+            _warn_of_loss(home)
             home.bring_home("the program ends")
+
+
+def _warn_of_loss(home: _HostHome) -> None:
+    """Says what launches wrote that the host never had, where check mode has noted a name for it."""
+    if home.seen is None or not home.seen.name or any(isinstance(owner, np.memmap) for owner in home.keep):
+        return
+    nbytes = sum(copy.pending.nbytes for copy in home.copies.values())
+    if nbytes:
+        name = home.seen.name
+        warnings.warn_explicit(
+            f"the program ends, and {nbytes} bytes that launches wrote to the view `{name}` have not come home: the "
+            f"array has old values. Read it through the view, or call {name}.synchronize() before",
+            CheckWarning,
+            *home.seen.place,
+        )
