@@ -188,14 +188,14 @@ class Graph:
             from vkamp.dispatch import watching
 
             for step in self._steps:
-                watching.look(step, warns_at_end=False)
+                watching.look(watching.used_views(step).values())
 
     def _refuse_stale(self) -> None:
         from vkamp.dispatch import watching
 
         self._discard()
         for step in self._steps:
-            watching.refuse_stale(step)
+            watching.refuse_stale(step.view, watching.used_views(step))
 
     def _discard(self) -> None:
         """What the capture says is worthless is so before each replay."""

@@ -86,13 +86,13 @@ def run(prepared: Prepared, *, proofs: bool = True) -> Report:
     ``proofs=False`` looks for races also where the compiler has proved that there are none.
     """
     device = prepared.view.accelerator
-    found = watching.stale_views(prepared)
+    found = watching.stale_views(prepared.view, watching.used_views(prepared))
     if device.is_emulated and prepared.view._queue.info.kind == "reference":
         report = _run_reference(prepared)
     else:
         with activity(f"checking {prepared.compiled.name} on {device.description}"):
             report = _Check(prepared, proofs).run()
-    watching.look(prepared, warns_at_end=True)
+    watching.look_until_the_end(prepared)
     return dataclasses.replace(report, findings=(*found, *report.findings))
 
 

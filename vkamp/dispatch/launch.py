@@ -442,9 +442,10 @@ def run(prepared: Prepared) -> Bound:
     # Imported here: only what looks at launches needs it.
     from vkamp.dispatch import watching
 
-    watching.refuse_stale(prepared)
+    containers = watching.used_views(prepared)
+    watching.refuse_stale(prepared.view, containers)
     bound = enqueue(prepared, bind(prepared))
-    watching.look(prepared, warns_at_end=False)
+    watching.look(containers.values())
     return bound
 
 

@@ -50,6 +50,7 @@ class _Repeat:
     ``generation``: the state of the folder of edited shaders.  ``follows_default``: the view was chosen for want of
     another.  ``uses``: the containers that travel, by their positions among the arguments.  ``scalars``: numbers among
     the arguments: position, name, and place in the launch words, or -1 for one that the kernel does not use.
+    ``looks``: the reference accelerator looks at the host's memory at each launch.
     ``epoch``: when all uses were last found current.
     """
 
@@ -64,6 +65,7 @@ class _Repeat:
     words: tuple[int | float, ...]
     scalars: tuple[tuple[int, str, int], ...]
     dispatch: Dispatch
+    looks: bool = False
     ready: Ready | None = None
     epoch: int = field(default=-1)
 
@@ -110,6 +112,8 @@ def recall(key: Any, kernel: KernelFunction, args: tuple[Any, ...]) -> bool:
         if numbers is None:
             return False
         push = numbers
+    if found.looks:
+        _refuse_stale(found, args)
     view, seen = found.view, epoch.now
     changed = [] if seen == found.epoch else _changed(found, args)
     for use, container in changed:
@@ -128,7 +132,23 @@ def recall(key: Any, kernel: KernelFunction, args: tuple[Any, ...]) -> bool:
         found.epoch = seen
     else:
         tell_written(view, _changed(found, args))
+    if found.looks:
+        _look(found, args)
     return True
+
+
+def _refuse_stale(found: _Repeat, args: tuple[Any, ...]) -> None:
+    from vkamp.dispatch import watching
+
+    names = found.dispatch.launch.containers if found.dispatch.launch is not None else ()
+    used = {name: args[position] for name, (position, _) in zip(names, found.uses, strict=True)}
+    watching.refuse_stale(found.view, used)
+
+
+def _look(found: _Repeat, args: tuple[Any, ...]) -> None:
+    from vkamp.dispatch import watching
+
+    watching.look(args[position] for position, _ in found.uses)
 
 
 def _changed(found: _Repeat, args: tuple[Any, ...]) -> list[tuple[Use, Container]]:
@@ -178,12 +198,7 @@ def remember(key: Any, kernel: KernelFunction, args: tuple[Any, ...], prepared: 
     arguments, shader = prepared.arguments, prepared.executable.shader
     plain = not arguments.captures and arguments.owner is None and len(args) == len(arguments.args)
     complete = not kernel.function.__kwdefaults__ and shader.push_binding is None
-    # The reference accelerator looks at the host's memory at each launch.
-    if (
-        not (plain and complete)
-        or prepared.target.reference
-        or any(found.packed for found in bound.descriptors.values())
-    ):
+    if not (plain and complete) or any(found.packed for found in bound.descriptors.values()):
         return
     positions = {name: k for k, (name, _) in enumerate(arguments.args)}
     places = {word.name: k for k, word in enumerate(shader.push) if word.kind == "scalar"}
@@ -208,6 +223,7 @@ def remember(key: Any, kernel: KernelFunction, args: tuple[Any, ...], prepared: 
         # Names with a space are an argument's in another precision.
         scalars=tuple((positions[n.partition(" ")[0]], n, places.get(n, -1)) for n in arguments.scalars),
         dispatch=bound.dispatch,
+        looks=prepared.target.reference,
     )
     with _lock:
         kernel.launches.pop(key, None)

@@ -5,54 +5,62 @@ C++ AMP's model: docs/conformance.md, section 7 (the owner of the memory synchro
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from vkamp.errors import Span
 from vkamp.findings import Finding, error_of, stale
 from vkamp.lang.container import Container
-from vkamp.lang.watching import Changed, changed_behind, watch
+from vkamp.lang.watching import changed_behind, watch
 from vkamp.tracebacks import user_frame
 
 if TYPE_CHECKING:
     from vkamp.dispatch.launch import Prepared
+    from vkamp.run.accelerators import accelerator_view
 
-__all__ = ["look", "refuse_stale", "stale_views"]
+__all__ = ["look", "look_until_the_end", "refuse_stale", "stale_views", "used_views"]
 
 
-def refuse_stale(prepared: Prepared) -> None:
-    """Raises CheckError for the views whose memory the host changed without telling so."""
-    found = stale_views(prepared)
+def used_views(prepared: Prepared) -> dict[str, Container]:
+    """The containers that a launch uses, by their parameters' names."""
+    return {n: each for n, each in prepared.arguments.containers.items() if n in prepared.compiled.access}
+
+
+def refuse_stale(view: accelerator_view, containers: Mapping[str, Container]) -> None:
+    """Raises CheckError for the views of a launch whose memory the host changed without telling so."""
+    found = stale_views(view, containers)
     if found:
         raise error_of(found)
 
 
-def stale_views(prepared: Prepared) -> tuple[Finding, ...]:
+def stale_views(view: accelerator_view, containers: Mapping[str, Container]) -> tuple[Finding, ...]:
     """A finding for each view of a launch whose memory the host changed without telling so."""
     found = []
-    for name, container in prepared.arguments.containers.items():
-        changed = changed_behind(container) if name in prepared.compiled.access else None
+    for name, container in containers.items():
+        changed = changed_behind(container)
         if changed is not None:
-            found.append(_finding(prepared, name, container, changed))
+            frame = user_frame()
+            device = view.accelerator.description
+            values = changed.before, changed.now, changed.device
+            found.append(stale(name, _variable(frame, container), changed.index, *values, device, _span(frame)))
     return tuple(found)
 
 
-def look(prepared: Prepared, *, warns_at_end: bool) -> None:
+def look(containers: Iterable[Container]) -> None:
     """Keeps what the host's memory holds after a launch."""
-    for name, container in prepared.arguments.containers.items():
-        use = prepared.compiled.access.get(name)
-        if warns_at_end and use is not None and use.changes:
+    for container in containers:
+        watch(container)
+
+
+def look_until_the_end(prepared: Prepared) -> None:
+    """As :func:`look`; the end of the program warns of what has not come home."""
+    for name, container in used_views(prepared).items():
+        if prepared.compiled.access[name].changes:
             frame = user_frame()
             watch(container, _variable(frame, container) or name, (frame.f_code.co_filename, frame.f_lineno))
         else:
             watch(container)
-
-
-def _finding(prepared: Prepared, name: str, container: Container, changed: Changed) -> Finding:
-    frame = user_frame()
-    variable = _variable(frame, container)
-    device = prepared.view.accelerator.description
-    return stale(name, variable, changed.index, changed.before, changed.now, changed.device, device, _span(frame))
 
 
 def _variable(frame: FrameType, container: Container) -> str:
