@@ -445,6 +445,9 @@ MESSAGES: dict[str, Message] = {
     "VKA231": Message(
         _C, "`{text}` is {what}, which has no length", "`len` takes a container, array, tuple, index or extent"
     ),
+    "VKA232": Message(
+        _C, "`ord` takes a string of one character, and `{text}` is not one", "the elements of a container are numbers already"
+    ),
     # -- 3xx: types
     "VKA301": Message(_C, "{given} value cannot be stored in {what}, which is {type}", "{advice}"),
     "VKA302": Message(_C, "`{op}` does not work on {what}", "{advice}"),
@@ -476,8 +479,8 @@ MESSAGES: dict[str, Message] = {
     "VKA318": Message(_C, "the result of a shift by {count} bits is undefined", "shift by 0 to 31 bits"),
     "VKA319": Message(
         _C,
-        "an integer to the power of `{text}` is not supported: the exponent must be a constant from 0 to 16",
-        "make the base a float, or write a loop",
+        "an integer to the power of `{text}` is not an integer",
+        "make the base a float: `float(x) ** {text}`",
     ),
     "VKA320": Message(
         _C,

@@ -32,6 +32,7 @@ from vkamp.front.signature import (
     free_names,
     in_double,
     is_number,
+    plain_number,
     read_name,
     struct_name,
 )
@@ -261,6 +262,7 @@ def _member(out: Arguments, function: FunctionType, path: str, value: Any) -> Ar
 
 
 def _number(out: Arguments, function: FunctionType, name: str, value: Any, *, captured: bool) -> ScalarType:
+    value = plain_number(value) if captured else value
     kind = _scalar_type(function, name, value)
     out.scalars[name] = value.item() if isinstance(value, np.generic) else value
     weak = captured and isinstance(value, (int, float)) and not isinstance(value, (bool, np.generic))

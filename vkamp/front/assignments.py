@@ -579,7 +579,7 @@ def _array_type(ctx: Context, storage: str, call: ast.Call) -> tuple[Type, tuple
         convert.literal(ctx, Constant(size), INT32, parts["shape"])
         if size <= 0:
             ctx.fail("VKA408", parts["shape"], name=storage, size=size)
-    kind = dtypes.element_dtype(ctx, ctx.expr(parts["dtype"]), parts["dtype"])
+    kind = dtypes.element_dtype(ctx, ctx.expr(parts["dtype"]), parts["dtype"], bools=True)
     total = math.prod(shape) * kind.size
     # A device's own limit of tile_static memory, much lower, is checked at the launch.
     limit = _PRIVATE_LIMIT if storage == "private" else 1 << 31

@@ -151,6 +151,8 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     row = _PYTHON_FUNCTIONS.get(id(target))
     if row is not None:
         return _python_builtin(ctx, target, row, node)
+    if target is ord:
+        return _ord(ctx, node)
     if target is np.dtype:
         _arity(ctx, node, 1, ctx.text(node.func), f"{ctx.text(node.func)}(np.float32)")
         return dtypes.make_dtype(ctx, ctx.expr(node.args[0]), node.args[0])
@@ -181,6 +183,16 @@ def _length(ctx: Context, node: ast.Call) -> Value:
     if vector is not None:
         return Constant(vector.count)
     ctx.fail("VKA231", node.args[0], text=ctx.text(node.args[0]), what=ctx.describe(value))
+
+
+def _ord(ctx: Context, node: ast.Call) -> Value:
+    """``ord("a")`` of a literal."""
+    _arity(ctx, node, 1, "ord", 'ord("a")')
+    value = ctx.expr(node.args[0])
+    text = value.value if isinstance(value, Object) else None
+    if not isinstance(text, str) or len(text) != 1:
+        ctx.fail("VKA232", node.args[0], text=ctx.text(node.args[0]))
+    return Constant(ord(text))
 
 
 def _plain_python(ctx: Context, target: Any, kind: str, node: ast.Call) -> NoReturn:

@@ -74,12 +74,12 @@ def make_dtype(ctx: Context, value: Value, node: ast.expr) -> Value:
     return Object(dtype)
 
 
-def element_dtype(ctx: Context, value: Value, node: ast.expr) -> Type:
-    """The element type that a dtype of the source stands for."""
+def element_dtype(ctx: Context, value: Value, node: ast.expr, *, bools: bool = False) -> Type:
+    """The element type that a dtype of the source stands for; ``bools``: where memory is the kernel's own."""
     if not isinstance(value, Object):
         ctx.fail("VKA110", node, text=ctx.text(node))
     scalar = scalar_dtype(value)
-    if scalar == BOOL:
+    if scalar == BOOL and not bools:
         ctx.fail("VKA305", node)
     if scalar is not None:
         return scalar

@@ -11,8 +11,9 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from vkamp.errors import Note, Span
-from vkamp.front import advice, convert, objects, vectors
+from vkamp.front import advice, convert, objects, signs, vectors
 from vkamp.front.context import Context, Slot, expression
+from vkamp.front.functions import call_function
 from vkamp.front.names import constant_value
 from vkamp.front.signature import read_name
 from vkamp.front.values import (
@@ -29,6 +30,7 @@ from vkamp.front.values import (
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Scalar, Struct
+from vkamp.lang.power import integer_power
 
 __all__ = ["ThreadKind", "binary", "compare_two", "thread_index", "thread_value"]
 
@@ -263,7 +265,7 @@ def _power(
     left_node: ast.expr,
     right_node: ast.expr,
 ) -> Value:
-    """``a ** b``: a small whole constant exponent multiplies, a float calls pow, anything else is refused."""
+    """``a ** b``: a small whole constant exponent multiplies, a float calls pow, integers multiply in a loop."""
     span = ctx.span(node)
     if isinstance(b, Constant) and isinstance(b.value, int) and 0 <= b.value <= 16:
         kind = convert.scalar_type(a)
@@ -279,10 +281,23 @@ def _power(
         return Number(result)
     common = convert.common(a, b)
     if common.kind != "float":
-        ctx.fail("VKA319", right_node, text=ctx.text(right_node))
+        constant = b.value if isinstance(b, Constant) else b.expr.value if isinstance(b.expr, ir.Const) else 0
+        if constant < 0:
+            ctx.fail("VKA319", right_node, text=ctx.text(right_node))
+        base = Number(convert.convert(ctx, a, INT32 if common == BOOL else common, left_node))
+        call = ast.copy_location(ast.Call(left_node, [], []), right_node)
+        operands: tuple[tuple[Value, ast.expr], ...] = ((base, left_node), (_whole_exponent(ctx, b), right_node))
+        return call_function(ctx, integer_power, call, None, operands)
     kind = FLOAT64 if common == FLOAT64 else FLOAT32
     args = (convert.convert(ctx, a, kind, left_node), convert.convert(ctx, b, kind, right_node))
     return Number(ir.Builtin(span, kind, "pow", args))
+
+
+def _whole_exponent(ctx: Context, value: Constant | Number) -> Value:
+    """A bool as an int; an integer as it is."""
+    if convert.scalar_type(value) != BOOL or isinstance(value, Constant):
+        return value
+    return Number(convert.cast(value.expr, INT32, value.expr.span))
 
 
 @expression(ast.UnaryOp)
@@ -550,6 +565,9 @@ def compare_two(
     if isinstance(a, Constant) and isinstance(b, Constant):
         return Constant(_COMPARE_FOLD[name](a.value, b.value))
     span = ctx.span(node)
+    mixed = signs.compare(ctx, name, (a, left_node), (b, right_node), span)
+    if mixed is not None:
+        return Number(mixed)
     if convert.scalar_type(a) == BOOL and convert.scalar_type(b) == BOOL and name in ("eq", "ne"):
         x, y = convert.natural(ctx, a, left_node), convert.natural(ctx, b, right_node)
     else:

@@ -26,6 +26,7 @@ from vkamp.front.signature import (
     VectorType,
     in_double,
     is_number,
+    plain_number,
     read_name,
 )
 from vkamp.front.values import (
@@ -58,7 +59,8 @@ __all__ = [
 
 
 def constant_value(value: Any, span: Span) -> Value | None:
-    """A Python number as a compile-time value; a numpy scalar keeps its type."""
+    """A Python number as a compile-time value; a numpy scalar keeps its type, but for a float64 or int64."""
+    value = plain_number(value)
     if isinstance(value, (bool, np.bool_)):
         return Constant(bool(value))
     if isinstance(value, np.number):

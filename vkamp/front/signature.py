@@ -35,6 +35,7 @@ __all__ = [
     "is_number",
     "local_names",
     "loop_counters",
+    "plain_number",
     "read_name",
     "struct_name",
 ]
@@ -283,3 +284,21 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (bool, int, float, np.bool_, np.number)) and not isinstance(
         value, (complex, np.complexfloating)
     )
+
+
+#: Beyond these a float32 or int32 could not hold what a weak number stands for.
+_FLOAT32_MOST = float(np.finfo(np.float32).max)
+_INT32_MOST = 1 << 31
+
+
+def plain_number(value: Any) -> Any:
+    """A constant or capture of numpy's float64 or int64 as the number of Python's that it is: a weak one.
+
+    These are what numpy's functions make of Python's numbers (``np.sqrt(2)``), so that they say nothing about a type;
+    numpy's other scalars keep theirs, and so does a number that an int32 or float32 could not hold.
+    """
+    if isinstance(value, np.float64) and not (_FLOAT32_MOST < abs(value) < np.inf):
+        return float(value)
+    if isinstance(value, np.int64) and -_INT32_MOST <= value < _INT32_MOST:
+        return int(value)
+    return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from vkamp.front import convert
+from vkamp.front import convert, signs
 from vkamp.front.context import Context
 from vkamp.front.values import Constant, Number, Value
 from vkamp.ir import nodes as ir
@@ -17,6 +17,10 @@ __all__ = ["apply_row"]
 def apply_row(ctx: Context, row: BuiltinRow, values: list[Value], nodes: list[ast.expr], node: ast.Call) -> Value:
     """A row with its arguments in the common type of their class."""
     numbers = [convert.number(ctx, v, n) for v, n in zip(values, nodes, strict=True)]
+    if row.name in ("min", "max"):
+        mixed = signs.extreme(ctx, row.name, (numbers[0], nodes[0]), (numbers[1], nodes[1]), ctx.span(node))
+        if mixed is not None:
+            return Number(mixed)
     kinds: dict[str, Scalar] = {}
     for letter in set(row.params):
         members = [n for n, p in zip(numbers, row.params, strict=True) if p == letter]

@@ -9,7 +9,7 @@ FACTOR = np.float64(0.1)
 
 @amp.kernel
 def scale(idx, a):
-    a[idx] *= FACTOR
+    a[idx] *= amp.float64(FACTOR)
 
 
 scale.inspect(amp.accelerator("swiftshader"), FLOATS.extent, FLOATS)

@@ -7,8 +7,7 @@ FLOATS = amp.array_view(np.zeros(12, np.float32))
 
 @amp.kernel
 def flags(idx, a):
-    seen = amp.private(4, bool)
-    a[idx] = 0.0
+    a.reinterpret_as(bool)[idx] = True
 
 
 flags.inspect(FLOATS.extent, FLOATS)
