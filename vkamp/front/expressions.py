@@ -281,16 +281,23 @@ def _power(
         return Number(result)
     common = convert.common(a, b)
     if common.kind != "float":
-        constant = b.value if isinstance(b, Constant) else b.expr.value if isinstance(b.expr, ir.Const) else 0
-        if constant < 0:
-            ctx.fail("VKA319", right_node, text=ctx.text(right_node))
-        base = Number(convert.convert(ctx, a, INT32 if common == BOOL else common, left_node))
-        call = ast.copy_location(ast.Call(left_node, [], []), right_node)
-        operands: tuple[tuple[Value, ast.expr], ...] = ((base, left_node), (_whole_exponent(ctx, b), right_node))
-        return call_function(ctx, integer_power, call, None, operands)
+        return _integer_power(ctx, a, b, left_node, right_node)
     kind = FLOAT64 if common == FLOAT64 else FLOAT32
     args = (convert.convert(ctx, a, kind, left_node), convert.convert(ctx, b, kind, right_node))
     return Number(ir.Builtin(span, kind, "pow", args))
+
+
+def _integer_power(
+    ctx: Context, a: Constant | Number, b: Constant | Number, left_node: ast.expr, right_node: ast.expr
+) -> Value:
+    """By a function of the language, whose loop has as many iterations as the exponent has bits."""
+    constant = b.value if isinstance(b, Constant) else b.expr.value if isinstance(b.expr, ir.Const) else 0
+    if constant < 0:
+        ctx.fail("VKA319", right_node, text=ctx.text(right_node))
+    common = convert.common(a, b)
+    base = Number(convert.convert(ctx, a, INT32 if common == BOOL else common, left_node))
+    call = ast.copy_location(ast.Call(left_node, [], []), right_node)
+    return call_function(ctx, integer_power, call, None, ((base, left_node), (_whole_exponent(ctx, b), right_node)))
 
 
 def _whole_exponent(ctx: Context, value: Constant | Number) -> Value:
