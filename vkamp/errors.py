@@ -539,6 +539,29 @@ MESSAGES: dict[str, Message] = {
         "take one row: `{text}[{indices}].{name}({args})`",
     ),
     "VKA344": Message(_C, "{old} cannot be read as {new}: {reason}", "{advice}"),
+    "VKA351": Message(
+        _C,
+        "`{name}` cannot become {what} here: what branches and loops bind anew is elements of one array or container, "
+        "or objects",
+        "begin with an object, `{name} = ... .copy()`; or use one name for each of them",
+    ),
+    "VKA352": Message(
+        _C,
+        "`{text}` is assigned before `{name}` is read: in Python its old value is lost then",
+        "assign copies: write `.copy()` after each element of `{value}`",
+    ),
+    "VKA353": Message(
+        _C,
+        "in Python `{name}` and `{by}` are one object here, and a kernel has a copy: it lacks the change",
+        "copy it where it gets its second name, `{copy}`, or read `{by}`",
+    ),
+    "VKA354": Message(
+        _C,
+        "in Python this changes `{other}` too, and a kernel has a copy of it in `{name}`: the change would be lost",
+        "copy it where it gets its second name, `... .copy()`, or change `{other}` itself",
+    ),
+    "VKA356": Message(_C, "`{text}` is one of its operands, and these are {what}", "{advice}"),
+    "VKA355": Message(_C, "`{name}` is a copy of {of}: the change is lost", "{advice}"),
     # -- 4xx: memory
     "VKA401": Message(
         _C,
@@ -564,7 +587,7 @@ MESSAGES: dict[str, Message] = {
     "VKA405": Message(
         _C,
         "this writes to `{name}`, which is a read-only view",
-        "make the view without readonly=True",
+        "{advice}",
     ),
     "VKA406": Message(
         _C,

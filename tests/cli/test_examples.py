@@ -55,6 +55,7 @@ def arguments() -> dict[str, Any]:
         "points": amp.array_view(np.ones((24, 3), np.float32), dtype=amp.float3),
         "cells": amp.array_view(np.ones((24, 2), np.int32), dtype=amp.int2),
         "particles": amp.array_view(np.zeros(24, [("position", "f4"), ("velocity", "f4")])),
+        "bodies": amp.array_view(np.zeros(24, [("position", "f4"), ("velocity", "f4")])),
         "n": 8,
     }
 

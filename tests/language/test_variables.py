@@ -170,15 +170,15 @@ Particle = np.dtype([("position", F32, 3), ("mass", F32), ("id", I32)])
 @amp.kernel
 def struct_variables(i, particles, out):
     k = i[0]
-    p = particles[k]  # a copy
+    p = particles[k].copy()
     p.mass += 1
     p.position[1] = -p.position[1]
     p.position[0] *= 2
-    q = p
+    q = p.copy()
     q.id = 99
     out[k] = q
     if k > 0:
-        other = particles[k - 1]
+        other = particles[k - 1].copy()
         other.id += p.id * 10
         best = other if other.mass > 2 else p
         out[k].id = best.id
@@ -190,7 +190,7 @@ def struct_variables(i, particles, out):
         out[k].id = -1
 
 
-def test_struct_variables_are_copies(accelerator_view):
+def test_copies_of_structs(accelerator_view):
     data = np.zeros(5, Particle)
     data["position"] = np.arange(15).reshape(5, 3)
     data["mass"] = [1, 5, 2, 7, 0.5]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NoReturn
 
 from vkamp.errors import Note, Span
-from vkamp.front import advice, closures, convert, dtypes, views
+from vkamp.front import advice, closures, convert, dtypes, references, views
 from vkamp.front.calls import check_writable, fixed_place, marked_name, wrong_count
-from vkamp.front.context import Context, Slot, contains_load
+from vkamp.front.context import Context, NeedsElementsError, Slot, contains_load
 from vkamp.front.expressions import binary, thread_index
 from vkamp.front.objects import arguments_by_name
 from vkamp.front.sequences import items_of
@@ -18,6 +19,7 @@ from vkamp.front.subscripts import element_of
 from vkamp.front.values import (
     ArrayRef,
     BarrierRef,
+    BoundFunction,
     BufferRef,
     Closure,
     Constant,
@@ -29,6 +31,7 @@ from vkamp.front.values import (
     TupleValue,
     Value,
     ViewRef,
+    place_parts,
     view_parts,
 )
 from vkamp.ir import nodes as ir
@@ -55,6 +58,9 @@ def assign(ctx: Context, node: ast.Assign) -> None:
         ctx.fail("VKA223", node.value, text=ctx.text(node.value))
     if len(node.targets) > 1:
         value = settle(ctx, value)
+        for item in references.structs_in(value):
+            # The first target must not take a new object for itself: the others refer to it too.
+            references.note_name(ctx, item.place)
         if isinstance(value, Number) and contains_load(value.expr) and _is_fresh(ctx, value.expr):
             # The first target must not take a call's result for itself: the others read it too.
             value = Number(ctx.temporary("value", value.expr), value.weak, value.double)
@@ -92,8 +98,13 @@ def aug_assign(ctx: Context, node: ast.AugAssign) -> None:
         _not_assignable(ctx, target)
     if not isinstance(owner, Element):
         convert.no_number(ctx, owner, target)
+    if isinstance(target, ast.Name) and references.is_struct(owner):
+        # An operator of its class makes a new object, which the name refers to from here on.
+        made = binary(ctx, node.op, owner, ctx.expr(node.value), node, target, node.value)
+        _store_name(ctx, target, made, _result_node(node), node)
+        return
     place = fixed_place(ctx, owner.place)
-    _check_target(ctx, place, target)
+    _check_target(ctx, place, target, node)
     span = ctx.span(node)
     old: Value = Element(place)
     before = len(ctx.block)
@@ -136,11 +147,23 @@ def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Value, value_node
         value = thread_index(ctx, "global", ctx.span(value_node))
     values = items_of(ctx, value, target, value_node)
     targets = [t.value if isinstance(t, ast.Starred) else t for t in target.elts]
+    _check_swap(ctx, values, targets, value_node)
     items = _settle_items(ctx, values, [_stored_place(ctx, t) for t in targets])
     alike = isinstance(value_node, ast.Tuple) and len(value_node.elts) == len(targets) and targets == target.elts
     parts = value_node.elts if isinstance(value_node, ast.Tuple) and alike else [value_node] * len(targets)
     for item, inner, part in zip(items, targets, parts, strict=True):
         store(ctx, inner, item, part, node)
+
+
+def _check_swap(ctx: Context, items: Sequence[Value], targets: Sequence[ast.expr], value_node: ast.expr) -> None:
+    """Refuses ``a[i], a[j] = a[j], a[i]`` of structs: in Python the first assignment changes what the second reads."""
+    for at, (item, target) in enumerate(zip(items, targets, strict=True)):
+        if isinstance(target, ast.Name) or not isinstance(item, Element) or not references.is_struct(item):
+            continue
+        for earlier in targets[:at]:
+            if references.may_change(ctx, earlier, item.place):
+                text = ctx.text(value_node)
+                ctx.fail("VKA352", value_node, text=ctx.text(earlier), name=ir.place_name(item.place), value=text)
 
 
 def _stored_place(ctx: Context, target: ast.expr) -> tuple[ir.Place, ...] | None:
@@ -186,7 +209,8 @@ def _depends_on(value: Value, places: set[ir.Place], memory: bool) -> bool:
         return any(_depends_on(Number(part), places, memory) for part in view_parts(value))
     if isinstance(value, Element):
         inside = value.place in places or ir.root_of(value.place) in places
-        return inside or (memory and not isinstance(value.place, ir.Local))
+        parts = any(_depends_on(Number(part), places, memory) for part in place_parts(value.place))
+        return inside or parts or (memory and not isinstance(value.place, ir.Local))
     if not isinstance(value, Number):
         return False
     loads = [n.place for n in ir.walk(value.expr) if isinstance(n, ir.Load)]
@@ -201,11 +225,9 @@ def settle(ctx: Context, value: Value) -> Value:
         return views.stable_view(ctx, value, "value")
     if isinstance(value, Element):
         place = value.place
-        load = ctx.temporary("value", ir.Load(place.span, place.type, place))
         if isinstance(place.type, Struct):
-            assert isinstance(load, ir.Load)
-            return Element(load.place)
-        return Number(load)
+            return references.settled(ctx, place)
+        return Number(ctx.temporary("value", ir.Load(place.span, place.type, place)))
     if isinstance(value, Number) and contains_load(value.expr) and not _is_fresh(ctx, value.expr):
         return Number(ctx.temporary("value", value.expr), value.weak, value.double)
     return value
@@ -229,15 +251,15 @@ def _store_place(
 ) -> None:
     before = len(ctx.block)
     owner = ctx.expr(target)
-    if len(ctx.block) > before and isinstance(value, Number) and contains_load(value.expr):
-        value = Number(ctx.temporary("value", value.expr, before), value.weak, value.double)
+    if len(ctx.block) > before:
+        value = ctx.keep(value, before)[0]
     if isinstance(owner, ArrayRef) and isinstance(owner.place.type, Array) and owner.place.type.shape == ():
         owner = element_of(ir.ArrayElement(ctx.span(target), owner.place.type.element, owner.place, ()))
     if isinstance(owner, (BufferRef, ArrayRef, ViewRef)):
         _no_element(ctx, owner, target)
     if not isinstance(owner, Element):
         _not_assignable(ctx, target)
-    _check_target(ctx, owner.place, target)
+    _check_target(ctx, owner.place, target, node)
     what = _target_text(ctx, target)
     expr = convert.assignable(ctx, value, owner.place.type, value_node, what)
     ctx.emit(ir.Assign(ctx.span(node), owner.place, expr))
@@ -256,14 +278,19 @@ def _no_element(ctx: Context, owner: views.Memory, target: ast.Subscript | ast.A
     ctx.fail("VKA330", target, text=text, what=ctx.describe(owner), advice=f"take one element: `{help_text}`")
 
 
-def _check_target(ctx: Context, place: ir.Place, target: ast.expr) -> None:
+def _check_target(ctx: Context, place: ir.Place, target: ast.expr, node: ast.stmt) -> None:
     root = ir.root_of(place)
-    if isinstance(root, ir.Local) and root.variable in ctx.module.prologue_variables:
-        # A struct that the launch handed over: of the kernel, or captured.
-        _not_assignable(ctx, target)
-    if isinstance(root, ir.Local) and root.variable.name in ctx.fixed:
-        text = ctx.text(target)
-        why, help_text = "the function has a copy of it", "return the new value, and assign it where it is called"
+    if isinstance(root, ir.Local) and root.variable.name in ctx.borrowed:
+        raise NeedsElementsError
+    if isinstance(target, ast.Subscript) and isinstance(place, ir.Local):
+        # A component of an index object: of the one object that all its names refer to, in Python.
+        span = ctx.span(node)
+        ctx.item_changes.add((place.variable.name, span.line, span.column))
+    if references.is_given(ctx, place):
+        text, name = ctx.text(target), _owner_of(target)
+        why, help_text = "the launch hands it over by value", f"change a copy: `new_{name} = {name}.copy()`"
+        if not isinstance(root.type, Struct):
+            why, help_text = "the function has a copy of it", "return the new value, and assign it where it is called"
         ctx.fail("VKA209", target, text=text, why=why, advice=help_text)
     check_writable(ctx, place, target)
 
@@ -301,6 +328,13 @@ def _not_assignable(ctx: Context, target: ast.expr) -> NoReturn:
     ctx.fail("VKA209", target, text=text, why=why, advice=help_text)
 
 
+def _owner_of(target: ast.expr) -> str:
+    """The name of the struct that a target is part of."""
+    while isinstance(target, (ast.Attribute, ast.Subscript)):
+        target = target.value
+    return target.id if isinstance(target, ast.Name) else "value"
+
+
 def _store_name(ctx: Context, target: ast.Name, value: Value, value_node: ast.expr, node: ast.stmt) -> None:
     name = target.id
     slot = ctx.slots.get(name)
@@ -308,11 +342,15 @@ def _store_name(ctx: Context, target: ast.Name, value: Value, value_node: ast.ex
         _not_assignable(ctx, target)
     if isinstance(value, Nothing):
         ctx.fail("VKA223", value_node, text=ctx.text(value_node))
-    if isinstance(value, (Number, Element, Constant)):
+    if isinstance(value, Element) and references.is_struct(value):
+        _store_struct(ctx, target, slot, value, value_node, node)
+    elif isinstance(value, (Number, Element, Constant)):
         _store_variable(ctx, target, slot, value, value_node, node)
     elif isinstance(value, TupleValue):
         _store_tuple(ctx, target, slot, value, value_node, node)
     else:
+        if isinstance(value, BoundFunction) and isinstance(value.owner, Element) and references.is_struct(value.owner):
+            value = replace(value, owner=Element(references.stable(ctx, value.owner.place, name)))
         _store_alias(ctx, target, slot, value, value_node)
     if ctx.assigned is not None:
         ctx.assigned.add(name)
@@ -331,10 +369,6 @@ def _store_variable(
         # Assigned once, at the top level, with a constant: C++'s `const int`.
         ctx.slots[name] = Slot(value, ctx.span(node), "constant")
         return
-    if slot is None and ctx.made is value_node:
-        # A constructor: the variable that it made is this one.
-        ctx.slots[name] = Slot(value, ctx.span(node))
-        return
     if slot is None:
         kind = _type_of(ctx, value, value_node)
         variable = ctx.new_variable(name, kind, ctx.span(node))
@@ -346,7 +380,21 @@ def _store_variable(
     expr = convert.assignable(ctx, value, place.type, value_node, f"`{name}`", slot.span)
     assert isinstance(place, ir.Local)
     if not _redirect_result(ctx, expr, place):
-        ctx.emit(ir.Assign(ctx.span(node), ir.Local(ctx.span(target), place.type, place.variable), expr))
+        span = ctx.span(node)
+        if isinstance(place.type, Vector) and (isinstance(value, Element) or isinstance(value_node, ast.IfExp)):
+            # In Python another name for the vector, if that has one.
+            ctx.share(place.variable, span)
+        ctx.emit(ir.Assign(span, ir.Local(ctx.span(target), place.type, place.variable), expr))
+
+
+def _store_struct(
+    ctx: Context, target: ast.Name, slot: Slot | None, value: Element, value_node: ast.expr, node: ast.stmt
+) -> None:
+    if slot is not None:
+        if not isinstance(slot.value, Element):
+            changes_kind(ctx, target, slot, value)
+        convert.assignable(ctx, value, slot.value.place.type, value_node, f"`{target.id}`", slot.span)
+    references.bind(ctx, target, slot, value, node)
 
 
 def _type_of(ctx: Context, value: Number | Element | Constant, node: ast.expr) -> Type:
@@ -360,24 +408,9 @@ def _type_of(ctx: Context, value: Number | Element | Constant, node: ast.expr) -
 
 def _redirect_result(ctx: Context, expr: ir.Expr, place: ir.Local) -> bool:
     """``x = call()``: the call's result goes to ``x`` itself, not through a temporary."""
-    if not (isinstance(expr, ir.Load) and isinstance(expr.place, ir.Local) and ctx.block):
+    if not (isinstance(expr, ir.Load) and isinstance(expr.place, ir.Local) and _is_fresh(ctx, expr)):
         return False
-    temporary, last = expr.place.variable, ctx.block[-1]
-    if not _is_fresh(ctx, expr) or temporary.type != place.type:
-        return False
-    if isinstance(last, ir.Atomic) and last.result == temporary and last.expected != place:
-        ctx.block[-1] = ir.Atomic(last.span, last.name, last.place, last.args, place.variable, last.expected)
-    elif isinstance(last, ir.Call) and last.results == (temporary,):
-        ctx.block[-1] = ir.Call(last.span, last.function, last.args, (place.variable,))
-    elif isinstance(last, ir.Claim) and last.variable == temporary:
-        ctx.block[-1] = ir.Claim(last.span, place.variable, last.value)
-    elif isinstance(last, ir.Subgroup) and last.result == temporary:
-        ctx.block[-1] = ir.Subgroup(last.span, last.name, last.args, place.variable)
-    else:
-        return False
-    ctx.variables.remove(temporary)
-    ctx.taken.discard(temporary.name)
-    return True
+    return ctx.redirect(expr.place.variable, place.variable)
 
 
 def changes_kind(ctx: Context, target: ast.Name, slot: Slot, value: Value) -> NoReturn:
@@ -435,6 +468,9 @@ def _tuple_variables(
             continue
         if not isinstance(item, (Number, Element, Constant)):
             ctx.fail("VKA331", value_node, name=target.id, what=ctx.describe(item))
+        if isinstance(item, Element) and references.is_struct(item):
+            items.append(references.as_item(ctx, item, target.id, f"{name}_{k}", ctx.span(node)))
+            continue
         kind = _type_of(ctx, item, value_node)
         variable = ctx.new_variable(f"{name}_{k}", kind, ctx.span(node))
         items.append(Element(ir.Local(ctx.span(target), kind, variable)))
@@ -456,8 +492,14 @@ def _assign_items(
             _assign_items(ctx, place_value, item, what, first, nodes)
             continue
         assert isinstance(place_value, Element)
-        expr = convert.assignable(ctx, item, place_value.place.type, nodes[0], what, first)
-        ctx.emit(ir.Assign(ctx.span(nodes[1]), place_value.place, expr))
+        place, span = place_value.place, ctx.span(nodes[1])
+        if isinstance(item, Element) and references.is_struct(item) and isinstance(place.type, Struct):
+            references.assign_item(ctx, place, item, span)
+            continue
+        expr = convert.assignable(ctx, item, place.type, nodes[0], what, first)
+        if known.kind != "tuple" and isinstance(item, Element) and isinstance(place, ir.Local):
+            ctx.share(place.variable, span)
+        ctx.emit(ir.Assign(span, place, expr))
 
 
 def _store_alias(ctx: Context, target: ast.Name, slot: Slot | None, value: Value, value_node: ast.expr) -> None:

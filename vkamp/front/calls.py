@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from vkamp.errors import Span
-from vkamp.front import advice, convert, dtypes, printing, scalars, vectors, views
-from vkamp.front.context import Context, contains_load, expression
+from vkamp.front import advice, convert, dtypes, printing, references, scalars, vectors, views
+from vkamp.front.context import Context, NeedsElementsError, contains_load, expression
 from vkamp.front.expressions import thread_index
 from vkamp.front.functions import call_closure, call_function
 from vkamp.front.objects import call_object, construct
@@ -448,8 +448,10 @@ def _method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
         return Nothing()
     if method.name in scalars.METHODS and scalars.is_scalar(method.owner):
         return _scalar_method(ctx, method, node)
-    if isinstance(method.owner, Element):
+    if isinstance(method.owner, (Element, Number)):
         _arity(ctx, node, 0, method.name, f"{ctx.text(node.func)}()")
+        if method.name == "copy" and isinstance(method.owner, Element):
+            return references.copy_of(ctx, method.owner, node)
         return method.owner
     if isinstance(method.owner, (BufferRef, ArrayRef, ViewRef)):
         return _view_method(ctx, method.owner, method.name, node)
@@ -581,6 +583,8 @@ def _atomic_place(ctx: Context, value: Value, name: str, node: ast.expr) -> ir.P
         value = Element(ir.ArrayElement(ctx.span(node), value.place.type.element, value.place, ()))
     root = ir.root_of(value.place) if isinstance(value, Element) else None
     own = isinstance(root, ir.Local) and root.variable.storage != "tile_static"
+    if isinstance(root, ir.Local) and root.variable.name in ctx.borrowed:
+        raise NeedsElementsError
     if own or (isinstance(value, Constant) and isinstance(node, ast.Name)):
         what, help_text = "private to this thread", "change it by an ordinary assignment"
         ctx.fail("VKA406", node, name=name, text=ctx.text(node), what=what, advice=help_text)
@@ -656,7 +660,19 @@ def check_writable(ctx: Context, place: ir.Place, node: ast.AST) -> None:
     """Refuses a write through a read-only view."""
     root = ir.root_of(place)
     if isinstance(root, ir.BufferElement) and ctx.module.buffers[root.buffer].readonly:
-        ctx.fail("VKA405", node, name=root.buffer)
+        help_text = "make the view without readonly=True"
+        name = _bound_to(ctx, node)
+        if name is not None:
+            help_text += f", or change a copy: `{name} = ... .copy()`"
+        ctx.fail("VKA405", node, name=root.buffer, advice=help_text)
+
+
+def _bound_to(ctx: Context, node: ast.AST) -> str | None:
+    """The name of an element of structs that a part of it is written through."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    slot = ctx.slots.get(node.id) if isinstance(node, ast.Name) else None
+    return node.id if isinstance(node, ast.Name) and slot is not None and isinstance(slot.value, Element) else None
 
 
 def _compare_exchange(ctx: Context, name: str, place: ir.Place, values: list[Value], node: ast.Call) -> Value:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import FunctionType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -32,7 +32,9 @@ from vkamp.front.values import (
     TupleValue,
     Value,
     ViewRef,
+    place_parts,
     view_parts,
+    with_place_parts,
     with_view_parts,
 )
 from vkamp.ir import nodes as ir
@@ -41,7 +43,24 @@ from vkamp.lang.device import MathFunction, MathNamespace, MathTuple
 from vkamp.lang.kernel import DeviceFunction
 from vkamp.lang.subgroups import SubgroupFunction, SubgroupNamespace
 
-__all__ = ["Context", "Frame", "Instance", "Module", "Slot", "contains_load", "expression"]
+__all__ = [
+    "Context",
+    "Frame",
+    "Instance",
+    "Module",
+    "NeedsElementsError",
+    "Sharing",
+    "Slot",
+    "contains_load",
+    "expression",
+]
+
+#: A copy where Python has one object: of a struct or vector that has a name, or of one that is not read again.
+Sharing = Literal["named", "moved"]
+
+
+class NeedsElementsError(Exception):
+    """A function changes or returns an element that it got by value: it is lowered again, for the element itself."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +70,12 @@ class Instance:
     name: str
     result: Value | None
     result_types: tuple[Type, ...]
+    #: Which of the caller's objects it changes: their new values are the last results.
+    changed: tuple[int, ...] = ()
+    #: Which of the caller's places its parameters stand for.
+    roots: Mapping[str, int] = field(default_factory=dict)
+    #: For each struct of the result, the places that it may be.
+    origins: Mapping[int, tuple[ir.Place, ...]] = field(default_factory=dict)
 
 
 class Frame(NamedTuple):
@@ -75,7 +100,8 @@ class Module:
     functions: list[ir.Function] = field(default_factory=list)
     #: Those of the functions, and of the kernel's own body.
     function_names: set[str] = field(default_factory=lambda: {"main"})
-    instances: dict[Any, Instance] = field(default_factory=dict)
+    #: ``None``: the function needs the elements that it would get by value.
+    instances: dict[Any, Instance | None] = field(default_factory=dict)
     stack: list[Frame] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
     captures: dict[str, Value] = field(default_factory=dict)
@@ -85,6 +111,14 @@ class Module:
     #: Captured numbers whose value the kernel needs at compile time.
     constants_needed: set[str] = field(default_factory=set)
     constant_values: dict[str, Any] = field(default_factory=dict)
+
+    def state(self) -> tuple[Any, ...]:
+        """The functions and arrays so far."""
+        return list(self.functions), set(self.function_names), dict(self.instances), list(self.tile_statics)
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        """Forgets the functions and arrays since."""
+        self.functions, self.function_names, self.instances, self.tile_statics = state
 
     def unique_function(self, name: str) -> str:
         """A function name not yet taken."""
@@ -174,8 +208,29 @@ class Context:
         self.fixed: set[str] = set()
         #: The call whose result a new variable takes, and the variable's name.
         self.result: tuple[ast.expr, str] | None = None
-        #: The constructor's call that has made this variable.
-        self.made: ast.expr | None = None
+        #: Objects that a constructor made under the name that they are assigned to.
+        self.made_for: dict[str, str] = {}
+        #: Variables of objects that no name refers to yet, and of those that more than one may refer to.
+        self.unnamed: set[str] = set()
+        self.aliased: set[str] = set()
+        #: Subscripts of elements that a name refers to, which branches and loops change.
+        self.moving: set[str] = set()
+        #: Parameters that are subscripts of elements.
+        self.subscripts: set[str] = set()
+        #: Copies that Python would not make, by variable and place in the source: of what has a name, and of what has
+        #: none any more.
+        self.copies: dict[tuple[str, int, int], Sharing] = {}
+        #: Results of calls that may be one of some structs.
+        self.origins: dict[str, tuple[ir.Place, ...]] = {}
+        #: Parameters that are copies of elements: a function that needs the elements is lowered again for them.
+        self.borrowed: set[str] = set()
+        #: Which of the caller's places a parameter stands for.
+        self.roots: dict[str, int] = {}
+        #: Components of index objects that are changed, and not bound anew, by place in the source; and parameters.
+        self.item_changes: set[tuple[str, int, int]] = set()
+        self.index_parameters: set[str] = set()
+        #: Variables that calls change, by place in the source.
+        self.changed_by_calls: set[tuple[str, int, int]] = set()
         #: Names surely assigned here; ``None`` where control never comes.
         self.assigned: set[str] | None = set()
         #: What is assigned at the ``break``s of each enclosing loop (``None``: an unrolled loop).
@@ -184,6 +239,9 @@ class Context:
         self.counted: list[bool] = []
         #: Names assigned by one statement only.
         self.once: frozenset[str] = frozenset()
+        #: Names that are bound once, parameters among them, and those that branches or loops bind anew.
+        self.once_bound: frozenset[str] = frozenset()
+        self.rebound: frozenset[str] = frozenset()
         #: Names that only loops bind and only their bodies read: each loop has a variable of its own.
         self.counters: frozenset[str] = frozenset()
         self.depth = 0
@@ -246,6 +304,46 @@ class Context:
         self.block.insert(len(self.block) if at is None else at, ir.Assign(expr.span, place, expr))
         return ir.Load(expr.span, expr.type, place)
 
+    def type_of(self, parameter: str) -> Type:
+        """The type of a parameter of this function."""
+        return next(p.type for p in self.parameters if p.name == parameter)
+
+    def new_object(self, name: str, kind: Type, span: Span, wanted: str | None = None) -> ir.Local:
+        """A variable for a struct that has no name yet; ``wanted`` is the name that it will have."""
+        variable = self.new_variable(name, kind, span, temporary=wanted is None)
+        self.unnamed.add(variable.name)
+        if wanted is not None:
+            self.made_for[variable.name] = wanted
+        return ir.Local(span, kind, variable)
+
+    def share(self, variable: ir.Variable, span: Span, sharing: Sharing = "named") -> None:
+        """Notes on the copy into a variable at a place of the source that Python would make none."""
+        self.copies[variable.name, span.line, span.column] = sharing
+
+    def redirect(self, temporary: ir.Variable, target: ir.Variable) -> bool:
+        """Lets the last statement, if it gives a temporary its value, give it to another variable instead."""
+        last = self.block[-1] if self.block else None
+        if temporary.name in self.origins or temporary.type != target.type:
+            return False
+        if isinstance(last, ir.Atomic) and last.result == temporary:
+            if last.expected is not None and last.expected.variable == target:
+                return False
+            self.block[-1] = replace(last, result=target)
+        elif isinstance(last, ir.Call) and temporary in last.results:
+            if target in last.results:
+                return False
+            self.block[-1] = replace(last, results=tuple(target if r == temporary else r for r in last.results))
+        elif isinstance(last, ir.Claim) and last.variable == temporary:
+            self.block[-1] = replace(last, variable=target)
+        elif isinstance(last, ir.Subgroup) and last.result == temporary:
+            self.block[-1] = replace(last, result=target)
+        else:
+            return False
+        self.variables.remove(temporary)
+        self.taken.discard(temporary.name)
+        self.unnamed.discard(temporary.name)
+        return True
+
     def stable(self, expr: ir.Expr, name: str = "value") -> ir.Expr:
         """The expression itself if it is cheap and can't change, else a temporary that holds it."""
         if isinstance(expr, (ir.Const, ir.ScalarValue, ir.ThreadIndex, ir.SubgroupIndex, ir.BufferExtent)):
@@ -287,10 +385,9 @@ class Context:
     def keep(self, value: Value, at: int) -> tuple[Value, int]:
         """The value as it is before statement ``at``."""
         if isinstance(value, Element):
-            load = ir.Load(value.place.span, value.place.type, value.place)
-            if isinstance(load.type, Struct):
-                return self._keep_struct(value, load, at)
-            value = Number(load)
+            if isinstance(value.place.type, Struct):
+                return self._keep_place(value.place, at)
+            value = Number(ir.Load(value.place.span, value.place.type, value.place))
         if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
             parts = view_parts(value)
             for i, part in enumerate(parts):
@@ -317,14 +414,13 @@ class Context:
         help_text = advice.host_advice(value, name, captured=True, attribute=attribute)
         self.fail("VKA205", node, name=name, what=advice.host_object(value), advice=help_text)
 
-    def _keep_struct(self, value: Element, load: ir.Load, at: int) -> tuple[Value, int]:
-        root = ir.root_of(value.place)
-        if isinstance(root, ir.Local) and root.variable.storage == "local":
-            # Functions get structs by value: no effect changes it.
-            return value, at
-        kept = self.temporary("value", load, at)
-        assert isinstance(kept, ir.Load)
-        return Element(kept.place), at + 1
+    def _keep_place(self, place: ir.Place, at: int) -> tuple[Value, int]:
+        """A struct in place: the effects may change it, but not which one it is."""
+        parts = place_parts(place)
+        for i, part in enumerate(parts):
+            if contains_load(part):
+                parts[i], at = self.temporary("at", part, at), at + 1
+        return Element(with_place_parts(place, iter(parts))), at
 
     def refuse(self, node: ast.AST) -> NoReturn:
         """Raises the error for syntax that the language does not have."""

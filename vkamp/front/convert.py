@@ -48,6 +48,7 @@ __all__ = [
     "double_of",
     "index_expr",
     "integer_operation",
+    "is_weak",
     "literal",
     "misfit",
     "narrowed",
@@ -234,7 +235,7 @@ def double_of(value: Constant | Number, span: Span) -> ir.Expr | None:
 def common(left: Constant | Number, right: Constant | Number) -> Scalar:
     """The type in which two operands meet."""
     a, b = scalar_type(left), scalar_type(right)
-    weak_a, weak_b = _weak(left), _weak(right)
+    weak_a, weak_b = is_weak(left), is_weak(right)
     if weak_a != weak_b:
         weak, strong = (a, b) if weak_a else (b, a)
         if strong == BOOL or (weak.kind == "float" and strong.kind != "float"):
@@ -243,7 +244,8 @@ def common(left: Constant | Number, right: Constant | Number) -> Scalar:
     return common_type(a, b)
 
 
-def _weak(value: Constant | Number) -> bool:
+def is_weak(value: Constant | Number) -> bool:
+    """Whether a number takes the type of what it meets."""
     if isinstance(value, Number):
         return value.weak
     return not isinstance(value.value, bool)
@@ -262,7 +264,7 @@ def arithmetic(
         convert(ctx, left, kind, left_node),
         convert(ctx, right, kind, right_node),
         kind,
-        _weak(left) and _weak(right),
+        is_weak(left) and is_weak(right),
     )
 
 

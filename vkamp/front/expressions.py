@@ -11,7 +11,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from vkamp.errors import Note, Span
-from vkamp.front import advice, convert, objects, signs, vectors
+from vkamp.front import advice, convert, objects, references, signs, vectors
 from vkamp.front.context import Context, Slot, expression
 from vkamp.front.functions import call_function
 from vkamp.front.names import constant_value
@@ -32,7 +32,7 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Scalar, Struct
 from vkamp.lang.power import integer_power
 
-__all__ = ["ThreadKind", "binary", "compare_two", "thread_index", "thread_value"]
+__all__ = ["ThreadKind", "binary", "compare_two", "thread_index", "thread_value", "truth_of"]
 
 #: Which of a thread's indices.
 ThreadKind = Literal["global", "local", "tile", "tile_origin"]
@@ -309,16 +309,16 @@ def _whole_exponent(ctx: Context, value: Constant | Number) -> Value:
 
 @expression(ast.UnaryOp)
 def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
-    value = ctx.expr(node.operand)
     span = ctx.span(node)
-    overloaded = objects.unary(ctx, node.op, (value, node.operand), node)
-    if overloaded is not None:
-        return overloaded
     if isinstance(node.op, ast.Not):
-        test = convert.condition(ctx, value, node.operand)
+        test = truth_of(ctx, node.operand)
         if isinstance(test, ir.Const):
             return Constant(not test.value)
         return Number(ir.Unary(span, BOOL, "not", test))
+    value = ctx.expr(node.operand)
+    overloaded = objects.unary(ctx, node.op, (value, node.operand), node)
+    if overloaded is not None:
+        return overloaded
     value = thread_value(ctx, value, node)
     if isinstance(value, TupleValue) and value.kind != "tuple" and isinstance(node.op, (ast.USub, ast.UAdd)):
         zero = TupleValue(tuple(Constant(0) for _ in value.items), value.kind)
@@ -359,13 +359,89 @@ def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
 
 @expression(ast.BoolOp)
 def _boolop(ctx: Context, node: ast.BoolOp) -> Value:
+    """The operand that decides, as in Python."""
     name: Literal["and", "or"] = "and" if isinstance(node.op, ast.And) else "or"
-    return _logical(ctx, name, node.values, node)
+    return _deciding(ctx, name, node.values, node)
+
+
+def _deciding(ctx: Context, name: Literal["and", "or"], parts: list[ast.expr], node: ast.expr) -> Value:
+    """Each operand once, from left to right, until one decides; the last one decides anyway."""
+    left = convert.number(ctx, ctx.expr(parts[0]), parts[0])
+    if len(parts) == 1:
+        return left
+    span = ctx.span(node)
+    test = convert.condition(ctx, left, parts[0])
+    if isinstance(test, ir.Const):
+        # Decided at compile time: the other side is not evaluated, so it is not compiled either.
+        return left if test.value == (name == "or") else _deciding(ctx, name, parts[1:], node)
+    assert isinstance(left, Number)
+    with ctx.nested() as inner:
+        right = convert.number(ctx, _deciding(ctx, name, parts[1:], node), parts[1])
+    if convert.scalar_type(left) == BOOL and convert.scalar_type(right) == BOOL:
+        return _decided(ctx, name, left.expr, convert.natural(ctx, right, parts[1]), inner, (parts[0], node))
+    kind = _one_type(ctx, name, left, right, parts, node)
+    first = convert.convert(ctx, left, kind, parts[0])
+    if inner or not _is_short(left.expr):
+        # Written before the other operand's effects, and read once.
+        first = ctx.temporary("either", first)
+        test = convert.truth(first, span)
+    if inner:
+        assert isinstance(first, ir.Load)
+        other = convert.convert(ctx, right, kind, parts[1])
+        again = ir.Unary(test.span, BOOL, "not", test) if name == "or" else test
+        ctx.emit(ir.If(span, again, (*inner, ir.Assign(span, first.place, other)), ()))
+        return Number(first)
+    other = convert.convert(ctx, right, kind, parts[1])
+    weak = left.weak and (isinstance(right, Constant) or right.weak)
+    sides = (first, other) if name == "or" else (other, first)
+    return Number(ir.Select(span, kind, test, *sides), weak, _deciding_double(name, left, right, test, span))
+
+
+def _deciding_double(name: str, left: Number, right: Constant | Number, test: ir.Expr, span: Span) -> ir.Expr | None:
+    """The operand that decides in double precision, where both are at hand in that."""
+    one, other = left.double, convert.double_of(right, span)
+    if one is None or other is None:
+        return None
+    return ir.Select(span, FLOAT64, test, *((one, other) if name == "or" else (other, one)))
+
+
+def _is_short(expr: ir.Expr) -> bool:
+    """Whether an operand can be read twice."""
+    if isinstance(expr, (ir.ScalarValue, ir.ThreadIndex, ir.SubgroupIndex, ir.BufferExtent)):
+        return True
+    return isinstance(expr, ir.Load) and isinstance(expr.place, ir.Local)
+
+
+def _one_type(
+    ctx: Context,
+    name: str,
+    left: Number,
+    right: Constant | Number,
+    parts: list[ast.expr],
+    node: ast.expr,
+) -> Scalar:
+    """The type that both operands have; literals take that of the other one."""
+    kind = convert.common(left, right)
+    for side in (left, right):
+        given = convert.scalar_type(side)
+        if given != kind and not (convert.is_weak(side) and given != BOOL):
+            one, other = (ctx.text(part) for part in parts[:2])
+            a, b = convert.scalar_type(left), convert.scalar_type(right)
+            if a == BOOL and name == "and":
+                help_text = f"write the choice: `{other} if {one} else 0`"
+            elif BOOL in (a, b):
+                number = one if b == BOOL else other
+                help_text = f"where a condition is meant, write `{number} != 0`"
+            else:
+                help_text = f"convert one: `amp.{b}({one}) {name} {other}`"
+            what = f"{advice.with_article(a)} and {advice.with_article(b)}"
+            ctx.fail("VKA356", node, text=ctx.text(node), what=what, advice=help_text)
+    return kind
 
 
 def _logical(ctx: Context, name: Literal["and", "or"], parts: list[ast.expr], node: ast.expr) -> Value:
     """Short circuit from left to right; an operand with effects is evaluated under an ``if``."""
-    left = _truth_of(ctx, parts[0])
+    left = truth_of(ctx, parts[0])
     if len(parts) == 1:
         return _bool(left)
     if isinstance(left, ir.Const):
@@ -376,14 +452,25 @@ def _logical(ctx: Context, name: Literal["and", "or"], parts: list[ast.expr], no
     with ctx.nested() as inner:
         right_value = _logical(ctx, name, parts[1:], node)
         right = convert.condition(ctx, right_value, parts[1])
-    span = ctx.span(node)
+    return _decided(ctx, name, left, right, inner, (parts[0], node))
+
+
+def _decided(
+    ctx: Context,
+    name: Literal["and", "or"],
+    left: ir.Expr,
+    right: ir.Expr,
+    inner: list[ir.Stmt],
+    nodes: tuple[ast.expr, ast.expr],
+) -> Value:
+    """``left and right`` of bools; ``inner`` are the effects of the right side."""
+    span, decisive = ctx.span(nodes[1]), ctx.span(nodes[0])
     if not inner:
         return Number(ir.Logical(span, BOOL, name, left, right))
     variable = ctx.new_variable("decided", BOOL, span, temporary=True)
     place = ir.Local(span, BOOL, variable)
     ctx.emit(ir.Assign(span, place, left))
     load = ir.Load(span, BOOL, place)
-    decisive = ctx.span(parts[0])
     test: ir.Expr = ir.Load(decisive, BOOL, place)
     if name == "or":
         test = ir.Unary(decisive, BOOL, "not", test)
@@ -391,7 +478,11 @@ def _logical(ctx: Context, name: Literal["and", "or"], parts: list[ast.expr], no
     return Number(load)
 
 
-def _truth_of(ctx: Context, node: ast.expr) -> ir.Expr:
+def truth_of(ctx: Context, node: ast.expr) -> ir.Expr:
+    """An expression as a condition: of ``and`` and ``or`` the operands are conditions too."""
+    if isinstance(node, ast.BoolOp):
+        name: Literal["and", "or"] = "and" if isinstance(node.op, ast.And) else "or"
+        return convert.condition(ctx, _logical(ctx, name, node.values, node), node)
     return convert.condition(ctx, ctx.expr(node), node)
 
 
@@ -401,7 +492,7 @@ def _bool(expr: ir.Expr) -> Value:
 
 @expression(ast.IfExp)
 def _ifexp(ctx: Context, node: ast.IfExp) -> Value:
-    test = _truth_of(ctx, node.test)
+    test = truth_of(ctx, node.test)
     if isinstance(test, ir.Const):
         return ctx.expr(node.body if test.value else node.orelse)
     with ctx.nested() as then_block:
@@ -411,9 +502,11 @@ def _ifexp(ctx: Context, node: ast.IfExp) -> Value:
     span = ctx.span(node)
     if isinstance(then, TupleValue) or isinstance(orelse, TupleValue):
         return _select_tuple(ctx, node, test, then, orelse, then_block, else_block)
+    if _are_alike(then, orelse):
+        assert isinstance(then, Element) and isinstance(orelse, Element)
+        return references.choose(ctx, test, (then, orelse), (then_block, else_block), span)
     a, b, weak = _meet(ctx, then, orelse, node)
-    is_struct = isinstance(a.type, Struct)
-    if not then_block and not else_block and not is_struct:
+    if not then_block and not else_block:
         return Number(ir.Select(span, a.type, test, a, b), weak)
     variable = ctx.new_variable("chosen", a.type, span, temporary=True)
     place = ir.Local(span, a.type, variable)
@@ -424,23 +517,21 @@ def _ifexp(ctx: Context, node: ast.IfExp) -> Value:
             (*else_block, ir.Assign(b.span, place, b)),
         )
     )  # fmt: skip
-    return Element(place) if is_struct else Number(ir.Load(span, a.type, place))
+    return Number(ir.Load(span, a.type, place))
 
 
-def _meet(ctx: Context, then: Value, orelse: Value, node: ast.IfExp) -> tuple[ir.Expr, ir.Expr, bool]:
-    """Both sides in one type."""
-    if (
+def _are_alike(then: Value, orelse: Value) -> bool:
+    """Whether both are structs of one type."""
+    return (
         isinstance(then, Element)
         and isinstance(orelse, Element)
         and isinstance(then.place.type, Struct)
         and then.place.type == orelse.place.type
-    ):
-        kind = then.place.type
-        return (
-            ir.Load(ctx.span(node.body), kind, then.place),
-            ir.Load(ctx.span(node.orelse), kind, orelse.place),
-            False,
-        )
+    )
+
+
+def _meet(ctx: Context, then: Value, orelse: Value, node: ast.IfExp) -> tuple[ir.Expr, ir.Expr, bool]:
+    """Both sides in one type."""
     pair = vectors.choice(ctx, then, orelse, node)
     if pair is not None:
         return *pair, False
@@ -475,6 +566,10 @@ def _select_tuple(
     test = ctx.stable(test, "chosen") if len(then.items) > 1 else test
     items: list[Value] = []
     for one, other in zip(then.items, orelse.items, strict=True):
+        if _are_alike(one, other):
+            assert isinstance(one, Element) and isinstance(other, Element)
+            items.append(references.choose(ctx, test, (one, other), ([], []), ctx.span(node)))
+            continue
         a, b, weak = _meet(ctx, one, other, node)
         items.append(Number(ir.Select(ctx.span(node), a.type, test, a, b), weak))
     return TupleValue(tuple(items), then.kind)

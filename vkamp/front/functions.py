@@ -7,15 +7,16 @@ index, functions and types are known at compile time, and the function is specia
 from __future__ import annotations
 
 import ast
+import dataclasses
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any, NoReturn
 
 from vkamp.errors import Note, Span
-from vkamp.front import advice, convert, views
-from vkamp.front.context import Context, Frame, Instance, Slot
+from vkamp.front import advice, convert, references, sharing, views
+from vkamp.front.context import Context, Frame, Instance, NeedsElementsError, Slot
 from vkamp.front.names import outside_lookup, wrap
 from vkamp.front.overloads import overload_of
 from vkamp.front.scopes import bound_names
@@ -33,15 +34,18 @@ from vkamp.front.values import (
     Nothing,
     Number,
     Object,
+    Returned,
     ThreadRef,
     TupleValue,
     Value,
     ViewRef,
+    place_parts,
     view_parts,
+    with_place_parts,
     with_view_parts,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import BOOL, INT32, Scalar, Struct, Type, common_type
+from vkamp.ir.types import BOOL, INT32, Array, Scalar, Struct, Type, common_type
 from vkamp.lang.device import constant
 from vkamp.lang.kernel import DeviceFunction
 
@@ -73,6 +77,18 @@ class _Passing:
     args: list[ir.Expr | ir.Place] = field(default_factory=list)
     #: For each parameter, a function that declares it in the callee.
     bind: list[tuple[str, Callable[[Context, str, Span], Value]]] = field(default_factory=list)
+    #: Structs and private arrays of the caller that parameters stand for, and which of them the call may change.
+    outer: list[ir.Place] = field(default_factory=list)
+    #: Elements go by value, unless the function needs the elements themselves.
+    by_value: bool = True
+    #: The elements that went by value.
+    borrowed: list[ir.Place] = field(default_factory=list)
+    #: Objects of which several arguments are part: each goes over once.
+    shared: frozenset[ir.Variable] = frozenset()
+
+    def inner(self) -> _Passing:
+        """The same call, with parameters that another value binds."""
+        return dataclasses.replace(self, bind=[])
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +154,7 @@ def call_function(
     arguments.positional.extend(operands)
     plain = overload_of(ctx, function, node, arguments)
     assert isinstance(plain, FunctionType)
-    return _call(ctx, _device_callee(ctx, plain, function.__name__), node, arguments, has_owner=owner is not None)
+    return _call(ctx, _device_callee(ctx, plain, function.__name__), node, arguments)
 
 
 def call_closure(ctx: Context, closure: Closure, node: ast.Call) -> Value:
@@ -171,43 +187,133 @@ def _evaluate(ctx: Context, node: ast.Call, owner: _Argument | None) -> CallArgu
     return CallArguments([owner, *positional] if owner is not None else positional, named)
 
 
-def _call(ctx: Context, callee: _Callee, node: ast.Call, arguments: CallArguments, *, has_owner: bool = False) -> Value:
+def _call(ctx: Context, callee: _Callee, node: ast.Call, arguments: CallArguments) -> Value:
     values, nodes, static = _bind_arguments(ctx, callee, node, arguments)
-    passing = _Passing(key=[callee.identity])
-    for name, value in values.items():
-        if name in static:
-            _specialise(passing, name, value)
-        else:
-            _pass(ctx, passing, name, value, nodes[name])
-    for name, value in callee.captured:
-        _pass_captured(ctx, passing, name, value, node)
-    key = tuple(passing.key)
-    _refuse_recursion(ctx, callee, key, node)
-    instance = ctx.module.instances.get(key)
+    shared = _shared_objects([*values.values(), *(v for _, v in callee.captured)])
+
+    def passed(*, by_value: bool) -> _Passing:
+        passing = _Passing(key=[callee.identity, by_value], by_value=by_value, shared=shared)
+        for name, value in values.items():
+            if name in static:
+                _specialise(passing, name, value)
+            else:
+                _pass(ctx, passing, name, value, nodes[name])
+        for name, value in callee.captured:
+            _pass_captured(ctx, passing, name, value, node)
+        return passing
+
+    passing = passed(by_value=True)
+    instance = _instance(ctx, callee, passing, node)
     if instance is None:
-        instance = _lower_function(ctx, callee, passing, node, has_owner=has_owner)
-        ctx.module.instances[key] = instance
+        passing = passed(by_value=False)
+        instance = _instance(ctx, callee, passing, node)
+    assert instance is not None
     return _emit_call(ctx, instance, passing, node)
+
+
+def _instance(ctx: Context, callee: _Callee, passing: _Passing, node: ast.Call) -> Instance | None:
+    """The function lowered for a call; ``None`` if it needs the elements themselves that went by value."""
+    module, key = ctx.module, tuple(passing.key)
+    _refuse_recursion(ctx, callee, key, node)
+    if key in module.instances:
+        return module.instances[key]
+    before = module.state()
+    instance: Instance | None
+    try:
+        instance = _lower_function(ctx, callee, passing, node)
+        if passing.borrowed and _may_change(ctx, module.functions[-1], passing.borrowed):
+            instance = None
+    except NeedsElementsError:
+        instance = None
+    if instance is None:
+        module.restore(before)
+    module.instances[key] = instance
+    return instance
+
+
+def _shared_objects(values: list[Value]) -> frozenset[ir.Variable]:
+    """The objects that several arguments are, or are part of."""
+    seen: set[ir.Variable] = set()
+    twice: set[ir.Variable] = set()
+    for value in values:
+        for item in references.structs_in(value):
+            root = ir.root_of(item.place)
+            if isinstance(root, ir.Local) and references.is_object(item.place):
+                (twice if root.variable in seen else seen).add(root.variable)
+    return frozenset(twice)
+
+
+def _may_change(ctx: Context, function: ir.Function, elements: list[ir.Place]) -> bool:
+    """Whether a function, or others at a barrier in it, may change elements that it got by value."""
+    changed = sharing.changed_memory(ctx.module, function)
+    for element in elements:
+        key = references.memory_of(ctx, element)
+        is_private = isinstance(key, ir.Variable) and key.storage != "tile_static"
+        if key in changed or (sharing.ARRAYS if is_private else sharing.EVERYTHING) in changed:
+            return True
+    return False
 
 
 def _emit_call(ctx: Context, instance: Instance, passing: _Passing, node: ast.Call) -> Value:
     span = ctx.span(node)
     base = instance.name
-    results = []
-    for kind in instance.result_types:
-        results.append(ctx.new_variable(f"{base}_result", kind, span, temporary=True))
+    results: list[ir.Variable] = []
+    own = len(instance.result_types)
+    for number, kind in enumerate(instance.result_types):
+        variable = ctx.new_variable(f"{base}_result", kind, span, temporary=True)
+        results.append(variable)
+        if isinstance(kind, Struct):
+            ctx.unnamed.add(variable.name)
+            if number in instance.origins:
+                ctx.origins[variable.name] = tuple(_outside(p, instance, passing) for p in instance.origins[number])
+    later: list[ir.Stmt] = []
+    for number in instance.changed:
+        place = passing.outer[number]
+        if references.is_given(ctx, place):
+            _refuse_change(ctx, place, instance, node)
+        root = ir.root_of(place)
+        if isinstance(root, ir.Local) and root.variable.name in ctx.borrowed:
+            raise NeedsElementsError
+        if isinstance(place, ir.Local):
+            results.append(place.variable)
+            ctx.changed_by_calls.add((place.variable.name, span.line, span.column))
+            continue
+        variable = ctx.new_variable(f"{base}_changed", place.type, span, temporary=True)
+        results.append(variable)
+        later.append(ir.Assign(span, place, ir.Load(span, place.type, ir.Local(span, place.type, variable))))
     ctx.emit(ir.Call(span, instance.name, tuple(passing.args), tuple(results)))
+    for statement in later:
+        ctx.emit(statement)
     if instance.result is None:
         return Nothing()
-    leaves = iter(results)
-    return _rebuild(instance.result, lambda _: next(leaves), span)
+    leaves = iter(results[:own])
+    return _rebuild(instance, instance.result, leaves, passing, span)
 
 
-def _rebuild(shape: Value, leaf: Callable[[Value], ir.Variable], span: Span) -> Value:
+def _refuse_change(ctx: Context, place: ir.Place, instance: Instance, node: ast.Call) -> NoReturn:
+    """Raises the error for a function that changes a struct of the launch."""
+    name = ir.place_name(place)
+    why, help_text = f"`{instance.name}` changes it, and the launch hands it over by value", "hand over a copy"
+    ctx.fail("VKA209", node, text=name, why=why, advice=f"{help_text}: `{name}.copy()`")
+
+
+def _outside(place: ir.Place, instance: Instance, passing: _Passing) -> ir.Place:
+    """What a place of a function is at its call."""
+    root = ir.root_of(place)
+    if isinstance(root, ir.Local) and root.variable.name in instance.roots:
+        return references.with_root(place, passing.outer[instance.roots[root.variable.name]])
+    return place
+
+
+def _rebuild(instance: Instance, shape: Value, leaves: Iterator[ir.Variable], passing: _Passing, span: Span) -> Value:
     """The result in the shape that the function returns, over the call's result variables."""
     if isinstance(shape, TupleValue):
-        return TupleValue(tuple(_rebuild(i, leaf, span) for i in shape.items), shape.kind)
-    variable = leaf(shape)
+        items = tuple(_rebuild(instance, i, leaves, passing, span) for i in shape.items)
+        return TupleValue(items, shape.kind)
+    if isinstance(shape, Returned):
+        parts = [ir.Load(span, INT32, ir.Local(span, INT32, next(leaves))) for _ in place_parts(shape.place)]
+        return Element(_outside(with_place_parts(shape.place, iter(parts)), instance, passing))
+    variable = next(leaves)
     place = ir.Local(span, variable.type, variable)
     if isinstance(variable.type, Struct):
         return Element(place)
@@ -344,6 +450,8 @@ def _pass(ctx: Context, passing: _Passing, name: str, value: Value, node: ast.ex
         _pass_tuple(ctx, passing, name, value, node)
     elif isinstance(value, Nothing):
         ctx.fail("VKA223", node, text=ctx.text(node))
+    elif isinstance(value, Element) and references.is_struct(value):
+        passing.bind.append((name, _pass_struct(ctx, passing, value, node)))
     else:
         kind = _pass_scalar(ctx, passing, value, node)
         passing.key.append(kind)
@@ -364,7 +472,7 @@ def _pass_captured(ctx: Context, passing: _Passing, name: str, value: Value, nod
 def _pass_closure(ctx: Context, passing: _Passing, name: str, value: Closure, node: ast.expr) -> None:
     """A function as an argument: the callee is specialised for its code, what it captured goes along."""
     passing.key.append(("function", value.code.node))
-    inner = _Passing(passing.key, passing.args)
+    inner = passing.inner()
     for captured, item in value.captured:
         _pass_captured(ctx, inner, captured, item, node)
 
@@ -376,24 +484,112 @@ def _pass_closure(ctx: Context, passing: _Passing, name: str, value: Closure, no
 
 def _pass_method(ctx: Context, passing: _Passing, name: str, value: BoundFunction, node: ast.expr) -> None:
     passing.key.append(("method", id(value.function)))
-    inner = _Passing(passing.key, passing.args)
+    inner = passing.inner()
     _pass(ctx, inner, name, value.owner, node)
     ((_, bind_owner),) = inner.bind
     passing.bind.append((name, lambda c, n, s: BoundFunction(value.function, bind_owner(c, n, s))))
 
 
 def _pass_scalar(ctx: Context, passing: _Passing, value: Value, node: ast.expr) -> Type:
-    if isinstance(value, Element) and isinstance(value.place.type, Struct):
-        passing.args.append(ir.Load(ctx.span(node), value.place.type, value.place))
-        return value.place.type
     expr = convert.vector(ctx, value, node) or convert.natural(ctx, convert.number(ctx, value, node), node)
     passing.args.append(expr)
     return expr.type
 
 
+def _pass_struct(
+    ctx: Context, passing: _Passing, value: Element, node: ast.expr
+) -> Callable[[Context, str, Span], Value]:
+    """A struct: an object by value, and back if the function changes it; an element by its subscripts.
+
+    What only reads an element gets its value instead, which is a simpler function.
+    """
+    place, span = value.place, ctx.span(node)
+    root = ir.root_of(place)
+    if references.is_object(place) and isinstance(root, ir.Local):
+        if root.variable in passing.shared:
+            return _pass_part(passing, place, root, span)
+        return _pass_object(passing, references.stable(ctx, place, "argument"), span)
+    if passing.by_value:
+        number = len(passing.outer)
+        passing.outer.append(place)
+        passing.borrowed.append(place)
+        passing.key.append(("borrowed", place.type))
+        passing.args.append(ir.Load(span, place.type, place))
+
+        def bind(callee: Context, param: str, at: Span) -> Value:
+            element = _parameter(callee, param, place.type, at)
+            assert isinstance(element.place, ir.Local)
+            callee.borrowed.add(element.place.variable.name)
+            callee.roots[element.place.variable.name] = number
+            return element
+
+        return bind
+    return _pass_part(passing, place, root, span)
+
+
+def _pass_object(passing: _Passing, place: ir.Place, span: Span) -> Callable[[Context, str, Span], Value]:
+    number = len(passing.outer)
+    passing.outer.append(place)
+    passing.key.append(place.type)
+    passing.args.append(ir.Load(span, place.type, place))
+
+    def bind(callee: Context, param: str, at: Span) -> Value:
+        element = _parameter(callee, param, place.type, at)
+        assert isinstance(element.place, ir.Local)
+        callee.roots[element.place.variable.name] = number
+        return element
+
+    return bind
+
+
+def _pass_part(
+    passing: _Passing, place: ir.Place, root: ir.Local | ir.BufferElement, span: Span
+) -> Callable[[Context, str, Span], Value]:
+    """Part of what several arguments lie in, or of memory: the whole once, and the subscripts of this part."""
+    parts = [convert.cast(p, INT32, p.span) for p in place_parts(place)]
+    number: int | None = None
+    is_first = False
+    if isinstance(root, ir.Local) and root.variable.storage != "tile_static":
+        whole = ir.Local(span, root.type, root.variable)
+        is_first = whole not in passing.outer
+        if is_first:
+            passing.outer.append(whole)
+            is_array = isinstance(root.type, Array)
+            passing.args.append(whole if is_array else ir.Load(span, root.type, whole))
+        number = passing.outer.index(whole)
+        shape = references.structure(references.with_root(place, _placeholder(root)))
+    else:
+        shape = references.structure(place)
+    passing.args.extend(parts)
+    passing.key.append(("element", shape, number))
+
+    def bind(callee: Context, param: str, at: Span) -> Value:
+        inside = place
+        if number is not None and isinstance(root, ir.Local):
+            if is_first:
+                variable = callee.new_variable(root.variable.name, root.type, at, "parameter")
+                callee.parameters.append(variable)
+                callee.roots[variable.name] = number
+            found = next(p for p in callee.parameters if callee.roots.get(p.name) == number)
+            inside = references.with_root(place, ir.Local(at, root.type, found))
+        numbers: list[ir.Expr] = []
+        for k in range(len(parts)):
+            element = _parameter(callee, f"{param}_index" if len(parts) == 1 else f"{param}_index_{k}", INT32, at)
+            assert isinstance(element.place, ir.Local)
+            callee.subscripts.add(element.place.variable.name)
+            numbers.append(ir.Load(at, INT32, element.place))
+        return Element(with_place_parts(inside, iter(numbers)))
+
+    return bind
+
+
+def _placeholder(root: ir.Local) -> ir.Local:
+    return ir.Local(root.span, root.type, ir.Variable("", root.type, "parameter", root.span))
+
+
 def _pass_tuple(ctx: Context, passing: _Passing, name: str, value: TupleValue, node: ast.expr) -> None:
     passing.key.append((value.kind, len(value.items)))
-    inner = _Passing(passing.key, passing.args)
+    inner = passing.inner()
     for k, item in enumerate(value.items):
         # A component known at compile time stays so: tile sizes are constants in the callee too.
         if isinstance(item, Constant):
@@ -403,6 +599,9 @@ def _pass_tuple(ctx: Context, passing: _Passing, name: str, value: TupleValue, n
 
     def bind(callee: Context, param: str, span: Span) -> Value:
         items = [declare(callee, f"{param}_{k}", span) for k, declare in inner.bind]
+        if value.kind != "tuple":
+            places = (i.place for i in items if isinstance(i, Element))
+            callee.index_parameters.update(p.variable.name for p in places if isinstance(p, ir.Local))
         return TupleValue(tuple(items), value.kind)
 
     passing.bind.append((name, bind))
@@ -418,12 +617,15 @@ def _pass_array(ctx: Context, passing: _Passing, name: str, value: ArrayRef, nod
     if not isinstance(place, ir.Local) or value.prefix:
         ctx.fail("VKA217", node, text=ctx.text(node))
     kind = place.type
+    number = len(passing.outer)
+    passing.outer.append(place)
     passing.key.append(("private", kind))
     passing.args.append(place)
 
     def bind(callee: Context, param: str, span: Span) -> Value:
         variable = callee.new_variable(param, kind, span, "parameter")
         callee.parameters.append(variable)
+        callee.roots[variable.name] = number
         return ArrayRef(ir.Local(span, kind, variable))
 
     passing.bind.append((name, bind))
@@ -437,7 +639,6 @@ def _bind_projection(value: BufferRef | ArrayRef) -> Callable[[Context, str, Spa
         prefix = []
         for k in range(count):
             part = _parameter(callee, f"{param}_{k}", INT32, span)
-            assert isinstance(part, Element)
             prefix.append(ir.Load(span, INT32, part.place))
         if isinstance(value, BufferRef):
             return BufferRef(value.param, tuple(prefix))
@@ -456,6 +657,8 @@ def _pass_view(ctx: Context, passing: _Passing, name: str, value: ViewRef, node:
         if root.place.variable.storage != "tile_static":
             by_reference = root.place
             passing.args.append(root.place)
+            passing.outer.append(root.place)
+    number_of_root = len(passing.outer) - 1
     parts = [convert.cast(p, INT32, p.span) for p in view_parts(value)]
     known = [
         p if isinstance(p, (ir.Const, ir.ScalarValue, ir.BufferExtent, ir.ThreadIndex, ir.SubgroupIndex)) else None
@@ -469,6 +672,7 @@ def _pass_view(ctx: Context, passing: _Passing, name: str, value: ViewRef, node:
         if by_reference is not None:
             variable = callee.new_variable(param, by_reference.type, span, "parameter")
             callee.parameters.append(variable)
+            callee.roots[variable.name] = number_of_root
             base = views.over(value, ir.Local(span, by_reference.type, variable))
         numbers: list[ir.Expr] = []
         for number, part in enumerate(known):
@@ -476,14 +680,13 @@ def _pass_view(ctx: Context, passing: _Passing, name: str, value: ViewRef, node:
                 numbers.append(part)
                 continue
             element = _parameter(callee, f"{param}_{number}", INT32, span)
-            assert isinstance(element, Element)
             numbers.append(ir.Load(span, INT32, element.place))
         return with_view_parts(base, iter(numbers))
 
     passing.bind.append((name, bind))
 
 
-def _parameter(callee: Context, name: str, kind: Type, span: Span) -> Value:
+def _parameter(callee: Context, name: str, kind: Type, span: Span) -> Element:
     variable = callee.new_variable(name, kind, span, "parameter")
     callee.parameters.append(variable)
     return Element(ir.Local(span, kind, variable))
@@ -492,12 +695,13 @@ def _parameter(callee: Context, name: str, kind: Type, span: Span) -> Value:
 # -- the function --------------------------------------------------------------------------------------------------
 
 
-def _lower_function(ctx: Context, function: _Callee, passing: _Passing, node: ast.Call, *, has_owner: bool) -> Instance:
+def _lower_function(ctx: Context, function: _Callee, passing: _Passing, node: ast.Call) -> Instance:
     source = function.source()
     span = ctx.span(node)
     callee = Context(ctx.module, source, function.lookup(span), span, is_kernel=False)
     callee.local_names = set(function.local_names())
     callee.counters = function.counters()
+    callee.once_bound, callee.rebound = references.bindings(source.node)
     definition = Span(
         source.file,
         source.first_line,
@@ -506,28 +710,71 @@ def _lower_function(ctx: Context, function: _Callee, passing: _Passing, node: as
         source.shift + 3,
         source.name,
     )
-    fixed = {n for n, _ in function.captured} | (set(list(function.signature.parameters)[:1]) if has_owner else set())
+    captured = {n for n, _ in function.captured}
     for name, bind in passing.bind:
         value = bind(callee, name, definition)
         kind = "variable" if isinstance(value, (Element, TupleValue)) else "alias"
         callee.slots[name] = Slot(value, definition, kind)
-        if name in fixed and isinstance(value, Element) and isinstance(value.place, ir.Local):
-            callee.fixed.add(value.place.variable.name)
+        if isinstance(value, Element) and isinstance(value.place, ir.Local):
+            variable = value.place.variable
+            if name in captured and not references.is_struct(value):
+                callee.fixed.add(variable.name)
         assert callee.assigned is not None
         callee.assigned.add(name)
     params = tuple(callee.parameters)
+    references.own_parameters(callee, definition)
     ctx.module.stack.append(Frame(function.outer, span, tuple(passing.key), function.name))
     name = ctx.module.unique_function(_plain_name(function))
     try:
         lower_body(callee, source.node.body)
+        returned = _unify_returns(callee, source, tuple(callee.block))
+        changed, body = _with_changes(callee, source, returned.body)
     finally:
         ctx.module.stack.pop()
-    body = tuple(callee.block)
-    result, types, body = _unify_returns(callee, source, body)
-    ctx.module.functions.append(
-        ir.Function(name, function.name, params, types, tuple(callee.variables), body, definition)
-    )
-    return Instance(name, result, types)
+    types = (*returned.types, *(callee.type_of(p) for p in changed))
+    lowered = ir.Function(name, function.name, params, types, tuple(callee.variables), body, definition)
+    ctx.module.functions.append(lowered)
+    origins = _with_origins(callee, returned.origins, sharing.check(callee, body))
+    numbers = tuple(callee.roots[p] for p in changed)
+    return Instance(name, returned.result, returned.types, numbers, dict(callee.roots), origins)
+
+
+def _with_origins(
+    callee: Context, known: Mapping[int, tuple[ir.Place, ...]], found: Mapping[int, tuple[ir.Place, ...]]
+) -> dict[int, tuple[ir.Place, ...]]:
+    """What the structs that a function returns may be, if they are no elements."""
+    origins = {n: tuple(dict.fromkeys((*known.get(n, ()), *found.get(n, ())))) for n in {*known, *found}}
+    for places in origins.values():
+        roots = [ir.root_of(p) for p in places]
+        if places and all(isinstance(r, ir.Local) and r.variable.name in callee.borrowed for r in roots):
+            raise NeedsElementsError
+    return {n: places for n, places in origins.items() if places}
+
+
+def _with_changes(callee: Context, source: Source, body: ir.Block) -> tuple[list[str], ir.Block]:
+    """The objects of the caller that a function changes, and its body with their values as its last results."""
+    objects = {p.name: p for p in callee.parameters if isinstance(p.type, Struct)}
+    changed: list[str] = []
+    for name in sharing.changed_locals(body):
+        if name in callee.borrowed:
+            raise NeedsElementsError
+        if name in callee.roots and name in objects:
+            changed.append(name)
+    changed.sort(key=callee.roots.__getitem__)
+    if not changed:
+        return changed, body
+
+    def outputs(span: Span) -> tuple[ir.Expr, ...]:
+        return tuple(ir.Load(span, objects[n].type, ir.Local(span, objects[n].type, objects[n])) for n in changed)
+
+    def change(node: ir.Node) -> ir.Node:
+        return ir.Return(node.span, (*node.values, *outputs(node.span))) if isinstance(node, ir.Return) else node
+
+    body = ir.map_block(body, change)
+    if callee.assigned is not None:
+        end = callee.span(source.node.body[-1])
+        body = (*body, ir.Return(end, outputs(end)))
+    return changed, body
 
 
 def _plain_name(function: _Callee) -> str:
@@ -558,12 +805,22 @@ def _shape(value: Value) -> Any:
     return None
 
 
-def _unify_returns(callee: Context, source: Source, body: ir.Block) -> tuple[Value | None, tuple[Type, ...], ir.Block]:
+@dataclass(frozen=True)
+class _Returns:
+    """What a function returns: its shape, the types of its numbers, the body, and what its structs may be."""
+
+    result: Value | None
+    types: tuple[Type, ...]
+    body: ir.Block
+    origins: dict[int, tuple[ir.Place, ...]] = field(default_factory=dict)
+
+
+def _unify_returns(callee: Context, source: Source, body: ir.Block) -> _Returns:
     """One result type for all ``return``s of a function; values are converted where they differ."""
     given = [(v, s) for v, s in callee.returns]
     valued = [(v, s) for v, s in given if v is not None]
     if not valued:
-        return None, (), body
+        return _Returns(None, (), body)
     first, first_span = valued[0]
     missing = next((s for v, s in given if v is None), None)
     if missing is not None or callee.assigned is not None:
@@ -577,19 +834,69 @@ def _unify_returns(callee: Context, source: Source, body: ir.Block) -> tuple[Val
     for statement in returns[1:]:
         for k, expr in enumerate(statement.values):
             types[k] = _meet(callee, source, types[k], expr.type, statement.span, first_span)
+    results = [_result(callee, [s.values[k] for s in returns], kind) for k, kind in enumerate(types)]
 
     def change(node: ir.Node) -> ir.Node:
         if isinstance(node, ir.Return):
-            values = tuple(
-                convert.cast(e, t, e.span) if isinstance(t, Scalar) else e
-                for e, t in zip(node.values, types, strict=True)
-            )
-            return ir.Return(node.span, values)
+            values = [e for value, result in zip(node.values, results, strict=True) for e in result.values(value)]
+            return ir.Return(node.span, tuple(values))
         return node
 
-    new_body = tuple(ir.transform(s, change) for s in body)
+    new_body = ir.map_block(body, change)
     assert first is not None
-    return first, tuple(types), new_body  # type: ignore[return-value]
+    new_types = [kind for result in results for kind in result.types]
+    origins = {}
+    at = 0
+    for result in results:
+        if result.origins:
+            origins[at] = result.origins
+        at += len(result.types)
+    shapes = iter([r.place for r in results])
+    return _Returns(_reshaped(first, shapes), tuple(new_types), new_body, origins)
+
+
+@dataclass(frozen=True)
+class _Result:
+    """One number, vector or struct of what a function returns; ``place``: where it lies, if it is an element."""
+
+    type: Type
+    place: ir.Place | None = None
+    origins: tuple[ir.Place, ...] = ()
+
+    @property
+    def types(self) -> tuple[Type, ...]:
+        if self.place is None:
+            return (self.type,)
+        return (INT32,) * len(place_parts(self.place))
+
+    def values(self, value: ir.Expr) -> list[ir.Expr]:
+        if self.place is not None:
+            assert isinstance(value, ir.Load)
+            return [convert.cast(p, INT32, p.span) for p in place_parts(value.place)]
+        return [convert.cast(value, self.type, value.span) if isinstance(self.type, Scalar) else value]
+
+
+def _result(callee: Context, values: list[ir.Expr], kind: Type) -> _Result:
+    """A struct that exists outside the function is returned as what it is there; a new one by value."""
+    if not isinstance(kind, Struct):
+        return _Result(kind)
+    places = [v.place for v in values if isinstance(v, ir.Load)]
+    outer = [p for p in places if references.is_outer(p)]
+    for place in outer:
+        root = ir.root_of(place)
+        if isinstance(root, ir.Local) and root.variable.name in callee.borrowed:
+            raise NeedsElementsError
+    one = references.structure(places[0])
+    if len(outer) == len(values) and all(references.structure(p) == one for p in places):
+        return _Result(kind, places[0])
+    return _Result(kind, None, tuple(outer))
+
+
+def _reshaped(shape: Value, places: Iterator[ir.Place | None]) -> Value:
+    if isinstance(shape, TupleValue):
+        return TupleValue(tuple(_reshaped(i, places) for i in shape.items), shape.kind)
+    place = next(places)
+    return shape if place is None else Returned(place)
 
 
 def _meet(callee: Context, source: Source, a: Type, b: Type, span: Span, first: Span) -> Type:

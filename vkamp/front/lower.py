@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vkamp.errors import Span, diagnostic
-from vkamp.front import advice, statements
+from vkamp.front import advice, references, sharing, statements
 from vkamp.front.context import Context, Frame, Module, Slot
 from vkamp.front.guards import Guard
 from vkamp.front.names import NeededAsConstantError, bind_argument, outside_lookup, wrap
@@ -64,9 +64,11 @@ def _lower(request: Request, module: Module) -> ir.Kernel:
     ctx.local_names = set(local_names(function))
     ctx.counters = loop_counters(function)
     ctx.once = _assigned_once(source.node)
+    ctx.once_bound, ctx.rebound = references.bindings(source.node)
     _declare_parameters(ctx, request, source)
     module.stack.append(Frame(function, None, (function,), source.name))
     statements.lower_statements(ctx, source.node.body)
+    sharing.check(ctx, tuple(ctx.block))
     variables = (*module.prologue_variables, *ctx.variables)
     body = ir.Function("main", source.name, (), (), variables, (*module.prologue, *ctx.block), definition)
     return ir.Kernel(

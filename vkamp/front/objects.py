@@ -194,10 +194,7 @@ def construct(ctx: Context, cls: type, node: ast.Call) -> Value:
     assert isinstance(kind, Struct)
     span = ctx.span(node)
     wanted = ctx.name_of_result(node)
-    if wanted is not None:
-        ctx.made = node
-    variable = ctx.new_variable(wanted or cls.__name__.lower(), kind, span)
-    place = ir.Local(span, kind, variable)
+    place = ctx.new_object(wanted or cls.__name__.lower(), kind, span, wanted)
     for field in fields:
         member = kind.field(field.name)
         assert member is not None

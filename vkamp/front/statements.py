@@ -12,7 +12,7 @@ from vkamp.front import convert
 from vkamp.front.assignments import ann_assign, assign, aug_assign, changes_kind, define, settle, store
 from vkamp.front.calls import marked_name, wrong_count
 from vkamp.front.context import Context, Slot
-from vkamp.front.expressions import thread_index
+from vkamp.front.expressions import thread_index, truth_of
 from vkamp.front.functions import flatten, set_body_lowering
 from vkamp.front.matching import as_branches
 from vkamp.front.sequences import Sequence, items_of, listed, range_type, try_sequence
@@ -118,16 +118,18 @@ def _drop_results(ctx: Context) -> None:
         ctx.taken.discard(last.result.name)
         ctx.block[-1] = ir.Atomic(last.span, last.name, last.place, last.args, None, last.expected)
     elif isinstance(last, ir.Call):
-        for result in last.results:
-            if result is not None:
-                ctx.variables.remove(result)
-                ctx.taken.discard(result.name)
-        ctx.block[-1] = ir.Call(last.span, last.function, last.args, (None,) * len(last.results))
+        # Those that it changes are the caller's.
+        dropped = [r for r in last.results if r is not None and r in ctx.variables and r.temporary]
+        for result in dropped:
+            ctx.variables.remove(result)
+            ctx.taken.discard(result.name)
+        results = tuple(None if r in dropped else r for r in last.results)
+        ctx.block[-1] = ir.Call(last.span, last.function, last.args, results)
 
 
 @_statement(ast.Assert)
 def _assert(ctx: Context, node: ast.Assert) -> None:
-    test = convert.condition(ctx, ctx.expr(node.test), node.test)
+    test = truth_of(ctx, node.test)
     message = ""
     if node.msg is not None:
         if not (isinstance(node.msg, ast.Constant) and isinstance(node.msg.value, str)):
@@ -151,7 +153,7 @@ def _branch(ctx: Context, body: list[ast.stmt], entry: set[str] | None) -> tuple
 
 @_statement(ast.If)
 def _if(ctx: Context, node: ast.If) -> None:
-    test = convert.condition(ctx, ctx.expr(node.test), node.test)
+    test = truth_of(ctx, node.test)
     if isinstance(test, ir.Const):
         # Decided at compile time: the other branch is not part of this kernel.
         lower_statements(ctx, node.body if test.value else node.orelse)
@@ -177,7 +179,7 @@ def _while(ctx: Context, node: ast.While) -> None:
     ctx.counted.append(False)
     ctx.depth += 1
     with ctx.nested() as block:
-        test = convert.condition(ctx, ctx.expr(node.test), node.test)
+        test = truth_of(ctx, node.test)
         leading = len(block)
         if leading and not isinstance(test, ir.Const):
             span = ctx.span(node.test)

@@ -265,6 +265,8 @@ def _attribute(ctx: Context, node: ast.Attribute) -> Value:
             found = objects.struct_attribute(ctx, owner, name, node)
             if found is not None:
                 return found
+            if name == "copy":
+                return FieldMethod(owner, name)
         return _field_of(ctx, owner.place, name, node)
     vector = convert.vector(ctx, owner, node.value)
     if vector is not None:

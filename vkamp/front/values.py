@@ -34,13 +34,16 @@ __all__ = [
     "Object",
     "ProjectionView",
     "ReinterpretedView",
+    "Returned",
     "SectionView",
     "ShapedView",
     "ThreadRef",
     "TupleValue",
     "Value",
     "ViewRef",
+    "place_parts",
     "view_parts",
+    "with_place_parts",
     "with_view_parts",
 ]
 
@@ -73,6 +76,13 @@ class Number(Value):
 @dataclass(frozen=True)
 class Element(Value):
     """A place that holds a scalar, a short vector or a struct and is loaded where its value is needed."""
+
+    place: ir.Place
+
+
+@dataclass(frozen=True)
+class Returned(Value):
+    """A struct that a function returns and that exists outside it: where it lies, as the function sees that."""
 
     place: ir.Place
 
@@ -240,14 +250,14 @@ class Nothing(Value):
 _Memory = BufferRef | ArrayRef | ViewRef
 
 
-def _place_parts(place: ir.Place) -> list[ir.Expr]:
+def place_parts(place: ir.Place) -> list[ir.Expr]:
     """The subscripts on the way to an array, outermost first."""
     if isinstance(place, ir.Local):
         return []
     if isinstance(place, ir.BufferElement):
         return list(place.indices)
-    assert isinstance(place, (ir.ArrayElement, ir.FieldOf, ir.Reinterpreted, ir.ViewElement))
-    inner = _place_parts(place.base)
+    assert isinstance(place, (ir.ArrayElement, ir.ComponentsOf, ir.FieldOf, ir.Reinterpreted, ir.ViewElement))
+    inner = place_parts(place.base)
     if isinstance(place, ir.ArrayElement):
         return [*inner, *place.indices]
     if isinstance(place, ir.Reinterpreted):
@@ -255,7 +265,7 @@ def _place_parts(place: ir.Place) -> list[ir.Expr]:
     return [*inner, *place.indices, *place.extent] if isinstance(place, ir.ViewElement) else inner
 
 
-def _with_place_parts(place: ir.Place, parts: Iterator[ir.Expr]) -> ir.Place:
+def with_place_parts(place: ir.Place, parts: Iterator[ir.Expr]) -> ir.Place:
     def some(old: tuple[ir.Expr, ...]) -> tuple[ir.Expr, ...]:
         return tuple(next(parts) for _ in old)
 
@@ -263,8 +273,8 @@ def _with_place_parts(place: ir.Place, parts: Iterator[ir.Expr]) -> ir.Place:
         return place
     if isinstance(place, ir.BufferElement):
         return replace(place, indices=some(place.indices))
-    assert isinstance(place, (ir.ArrayElement, ir.FieldOf, ir.Reinterpreted, ir.ViewElement))
-    base = _with_place_parts(place.base, parts)
+    assert isinstance(place, (ir.ArrayElement, ir.ComponentsOf, ir.FieldOf, ir.Reinterpreted, ir.ViewElement))
+    base = with_place_parts(place.base, parts)
     if isinstance(place, ir.ArrayElement):
         return replace(place, base=base, indices=some(place.indices))
     if isinstance(place, ir.Reinterpreted):
@@ -279,7 +289,7 @@ def view_parts(value: _Memory) -> list[ir.Expr]:
     if isinstance(value, BufferRef):
         return list(value.prefix)
     if isinstance(value, ArrayRef):
-        return [*_place_parts(value.place), *value.prefix]
+        return [*place_parts(value.place), *value.prefix]
     inner = view_parts(value.of)
     if isinstance(value, SectionView):
         return [*inner, *value.origin, *value.size]
@@ -297,7 +307,7 @@ def with_view_parts(value: _Memory, parts: Iterator[ir.Expr]) -> _Memory:
     if isinstance(value, BufferRef):
         return replace(value, prefix=some(value.prefix))
     if isinstance(value, ArrayRef):
-        place = _with_place_parts(value.place, parts)
+        place = with_place_parts(value.place, parts)
         return replace(value, place=place, prefix=some(value.prefix))
     of = with_view_parts(value.of, parts)
     if isinstance(value, SectionView):

@@ -42,6 +42,8 @@ def attribute(ctx: Context, owner: Value, kind: Vector, name: str, node: ast.Att
     """``v.x``, ``v.zyx``, ``v.rgb``: in place if the vector is; ``v.ref_x`` is a method that gives the component."""
     if name.startswith("ref_") and isinstance(owner, Element) and letters_of(name[4:], kind.count) in tuple("xyzw"):
         return FieldMethod(attribute(ctx, owner, kind, name[4:], node), name)
+    if name == "copy":
+        return FieldMethod(owner, name)
     letters = letters_of(name, kind.count)
     if letters is None:
         families = f"{kind.letters} or {'rgba'[: kind.count]}"

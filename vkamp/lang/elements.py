@@ -84,7 +84,7 @@ class element_reference:
 
     Members are read and assigned as ``ref.x`` or ``ref["x"]``, elements of a member that is an
     array as ``ref.m[i, j]``. Each read takes the newest value, each assignment writes through to
-    the view.  ``ref.item()`` is a copy.
+    the view.  ``ref.copy()`` and ``ref.item()`` are copies.
     """
 
     __slots__ = ("_path", "_view")
@@ -141,6 +141,9 @@ class element_reference:
         try:
             return self[name]
         except KeyError as error:
+            if name == "copy":
+                # As numpy's records have it; a member of this name comes first.
+                return self.item
             raise AttributeError(str(error.args[0])) from None
 
     def __setattr__(self, name: str, value: Any) -> None:

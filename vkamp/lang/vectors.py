@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from vkamp.ir.types import VECTOR_LETTERS, vector_dtype
 from vkamp.lang.dtypes import convert_scalar, dtype_name, vector_type
 from vkamp.tracebacks import entry_point
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = [
     "ShortVector",
@@ -160,6 +163,11 @@ class ShortVector:
         if not isinstance(value, wanted):
             raise TypeError(f".{name} takes a {wanted.__name__}, got {type(value).__name__}")
         self._change(where, list(value._values))
+
+    def copy(self) -> Self:
+        """Another vector of the same components, which changes on its own."""
+        made: Self = self._of(self._values.copy())
+        return made
 
     def _change(self, where: list[int], values: list[Any]) -> None:
         """Assigns components, in the element too that the vector was read from."""

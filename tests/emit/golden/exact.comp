@@ -65,12 +65,10 @@ void main() {
     shared_products[i] = a * b + 0.5;
     // t_idx.barrier.wait_with_tile_static_memory_fence()
     memoryBarrierShared(); barrier();
-    precise float first;
+    precise float total;
     precise float second;
     // first, second = polynomial(a * b + 2.0, b)
-    polynomial(exact_add(exact_mul(a, b), 2.0), b, first, second);
-    // total = first
-    precise float total = first;
+    polynomial(exact_add(exact_mul(a, b), 2.0), b, total, second);
     total += shared_products[3 - i] * second;
     // if a * b + total > 0.0:
     if (exact_add(exact_mul(a, b), total) > 0.0) {

@@ -45,7 +45,7 @@ void main() {
     }
     const int idx_0 = int(gl_GlobalInvocationID.x);
 
-    // record = source[idx]
+    // record = source[idx].copy()
     Record record = source[idx_0];
     record.pixel.g = record.pixel.r * 2.0;
     // record.matrix[1, 2] += 1.0

@@ -1,0 +1,28 @@
+import numpy as np
+
+import vkamp as amp
+
+
+@amp.struct
+class P:
+    x: amp.float32
+    v: amp.float32
+
+
+PS = amp.array_view(np.zeros(12, P))
+QS = amp.array_view(np.zeros(12, P))
+OUT = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.func
+def reset(p):
+    p.x = 0.0
+
+
+@amp.kernel
+def run(idx, p, out):
+    reset(p)
+    out[idx] = p.x
+
+
+run.inspect(OUT.extent, P(1.0, 2.0), OUT)

@@ -1,0 +1,16 @@
+import numpy as np
+
+import vkamp as amp
+
+A = amp.array_view(np.zeros(12, np.int32))
+OUT = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.kernel
+def run(idx, a, out):
+    found = a[idx] or out[idx] > 0.0
+    if found:
+        out[idx] = 1.0
+
+
+run.inspect(A.extent, A, OUT)
