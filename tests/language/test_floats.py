@@ -159,7 +159,7 @@ def comparisons(i, a, b, out):
     out[15, k] = 1 if x else 0
     out[16, k] = not x
     out[17, k] = x < y or x > y
-    out[18, k] = x and y
+    out[18, k] = bool(x and y)
     out[19, k] = bool(x) != bool(y)
     out[20, k] = 1 if x < y else -1
 
