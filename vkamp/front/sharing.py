@@ -255,7 +255,7 @@ class _Checker:
 
     def _leave(self, state: _State) -> None:
         """The caller reads its own objects again."""
-        for name, change in state.stale:
+        for name, change in sorted(state.stale, key=repr):
             if name in self.structs:
                 self._lost(change.span, str(change.by), name)
 
@@ -270,7 +270,7 @@ class _Checker:
                 continue
             name = root.variable.name
             self.read |= {site for site in state.pending if site[0] == name}
-            for stale, change in state.stale:
+            for stale, change in sorted(state.stale, key=repr):
                 if stale == name and _overlap(change.path, _path(inner.place)):
                     self._refuse_read(inner, name, change)
 
@@ -285,7 +285,7 @@ class _Checker:
         return replace(state, stale=frozenset(stale))
 
     def _memory_changed(self, state: _State, keys: set[_Key], span: Span) -> _State:
-        for link in state.links:
+        for link in sorted(state.links, key=repr):
             for key in (link[0], link[2]):
                 is_array = isinstance(key, ir.Variable) and key.storage != "tile_static"
                 if isinstance(key, str):
@@ -401,7 +401,8 @@ class _Checker:
 
 
 def _both_ways(links: frozenset[_Link]) -> Iterator[_Link]:
-    for a, at, b, there in links:
+    # In a fixed order, for messages.
+    for a, at, b, there in sorted(links, key=repr):
         yield a, at, b, there
         yield b, there, a, at
 
