@@ -47,7 +47,6 @@ __all__ = [
     "is_object",
     "is_outer",
     "is_struct",
-    "structs_in",
     "may_change",
     "memory_of",
     "note_name",
@@ -55,6 +54,7 @@ __all__ = [
     "own_parameters",
     "settled",
     "stable",
+    "structs_in",
     "structure",
     "with_root",
 ]
@@ -335,7 +335,7 @@ def _described(ctx: Context, place: ir.Place) -> str:
 
 
 def as_item(ctx: Context, value: Element, owner: str, name: str, span: Span) -> Element:
-    """A struct in a tuple that gets a name: it is what was put in, or a variable if ``owner`` is bound several times."""
+    """A struct in a tuple that gets a name: what was put in, or a variable if ``owner`` is bound several times."""
     place = value.place
     if owner not in ctx.once_bound or None in ctx.loops:
         return Element(own_object(ctx, name, place.type, span))
