@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from tests.spirv.paths import visits
 from vkamp.run import workarounds
 from vkamp.run.workarounds import WORKAROUNDS, quirks_of
+from vkamp.spirv.blocks import parse
 
 NUMBERS = np.array([0, 1, 16777217, 123456789, 2**31 - 1, -5], np.int32)
 
@@ -117,10 +119,31 @@ def ends_loops(view):
     return (run(view, count, np.int32([1, 1]), np.zeros(256, np.int32), 256, 60) == 3600).all()
 
 
+def counted_paths(view):
+    @amp.kernel
+    def choose(i, values, out):
+        x = values[i]
+        for k in range(values[0]):
+            for j in amp.static_range(30):
+                if x > k * j:
+                    out[x] = j
+                else:
+                    out[x + 1] = k
+                x = (x + out[j]) & 7
+        out[i] = x
+
+    values, out = amp.array_view(np.arange(20, dtype=np.int32)), amp.array_view(np.zeros(40, np.int32))
+    if "swiftshader" not in view.accelerator.description.lower():
+        return True
+    module = parse(choose.inspect(view, values.extent, values, out).spirv)
+    return max(visits(function) for function in module.functions) < 10**5
+
+
 PROGRAMS = {
     program.__name__: program
     for program in (
         absent_lanes,
+        counted_paths,
         ends_loops,
         fences_wait,
         float_round_trips,

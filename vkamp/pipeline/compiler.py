@@ -89,8 +89,9 @@ def executable(kernel: Kernel, target: Target) -> Executable:
     """The program for a kind of device; its SPIR-V is made when an engine asks for it."""
     form, lowering = _lowered(kernel, target)
     shader = emit.emit(form, target)
+    to_spirv = functools.partial(spirv.compile, name=kernel.name, straight="counted_paths" in target.quirks)
     # The module is the program as it was written: the reference accelerator runs that.
-    return Executable(shader, lambda: kernel, functools.partial(spirv.compile, name=kernel.name), lowering)
+    return Executable(shader, lambda: kernel, to_spirv, lowering)
 
 
 def _lowered(kernel: Kernel, target: Target) -> tuple[Kernel, str]:

@@ -273,7 +273,7 @@ def program(compiled: Compiled, target: Target) -> Executable | None:
         shared_bytes=data["shared_bytes"],
         lines=tuple(None if at is None else spans.span(at) for at in data["lines"]),
     )
-    to_spirv = functools.partial(spirv.compile, name=compiled.name)
+    to_spirv = functools.partial(spirv.compile, name=compiled.name, straight="counted_paths" in target.quirks)
     return Executable(shader, lambda: compiled.kernel, to_spirv, data["lowering"])
 
 

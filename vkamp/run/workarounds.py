@@ -66,6 +66,12 @@ WORKAROUNDS = (
         "the conversion goes through int32",
     ),
     Workaround(
+        "counted_paths",
+        _SWIFTSHADER,
+        "takes twice as long to compile a loop for each if with an else in it",
+        "the SPIR-V has one side after the other, or computes both and chooses",
+    ),
+    Workaround(
         "widened_comparisons",
         _LAVAPIPE,
         "gets < and >= of an int32 that was widened to int64 and a constant wrong",

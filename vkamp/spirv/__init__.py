@@ -29,16 +29,28 @@ __all__ = [
 _FORMAT = 1
 
 
-def compile(glsl: str, *, name: str = "kernel") -> bytes:
+def compile(glsl: str, *, name: str = "kernel", straight: bool = False) -> bytes:
     """The SPIR-V 1.3 of a compute shader, little-endian words as bytes.
 
-    ``name`` is what errors call the shader.  Compiles with glslangValidator for Vulkan 1.1, or takes the result of an
-    earlier compilation of the same text by the same compiler from the cache on disk.
+    ``name`` is what errors call the shader; ``straight``: for drivers that take long for branches
+    (:mod:`vkamp.spirv.straighten`).  Compiles with glslangValidator for Vulkan 1.1, or takes the result of an earlier
+    compilation of the same text by the same compiler from the cache on disk.
 
     Raises :class:`GlslError` if the compiler refuses the text, AmpError if there is no compiler, or if it crashes,
     hangs or gives something that is no SPIR-V.
     """
-    return compile_many([glsl], name=name)[0]
+    if not straight:
+        return compile_many([glsl], name=name)[0]
+    cache = default_cache()
+    key = _key(glsl, _version(find_compiler(), cache), "straight")
+    known = cache.get(key)
+    if known is None:
+        # Imported here: most processes find their shaders in the cache.
+        from vkamp.spirv.straighten import straightened
+
+        known = straightened(compile_many([glsl], name=name)[0])
+        cache.put(key, known)
+    return known
 
 
 def compile_many(shaders: Sequence[str], *, name: str = "kernel") -> list[bytes]:
@@ -86,8 +98,8 @@ def _side_by_side(build: Callable[[str], bytes], shaders: list[str]) -> list[byt
         return list(pool.map(build, shaders))
 
 
-def _key(glsl: str, version: str) -> str:
-    text = "\0".join((str(_FORMAT), version, *OPTIONS, glsl))
+def _key(glsl: str, version: str, *more: str) -> str:
+    text = "\0".join((str(_FORMAT), version, *OPTIONS, *more, glsl))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

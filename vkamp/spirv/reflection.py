@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from vkamp.errors import AmpError
+from vkamp.spirv.blocks import instructions
 
 __all__ = ["BoundBuffer", "Interface", "PushMember", "reflect", "source_line"]
-
-_MAGIC = 0x07230203
-_HEADER_WORDS = 5
 
 _NAME, _MEMBER_NAME, _LINE, _NO_LINE = 5, 6, 8, 317
 _EXECUTION_MODE, _EXECUTION_MODE_ID, _LOCAL_SIZE, _LOCAL_SIZE_ID = 16, 331, 17, 38
@@ -88,7 +84,7 @@ class _Declarations:
 def reflect(spirv: bytes) -> Interface:
     """The interface of a compute module that glslang made. AmpError if it is no module."""
     found = _Declarations()
-    for opcode, operands in _instructions(spirv):
+    for opcode, operands in instructions(spirv):
         if opcode == _FUNCTION:
             break
         _declare(found, opcode, operands)
@@ -184,25 +180,10 @@ def _declare_type(found: _Declarations, opcode: int, operands: tuple[int, ...]) 
         types[number] = _Type(found.names.get(number, "struct"), size, rest)
 
 
-def _instructions(spirv: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
-    if len(spirv) < 4 * _HEADER_WORDS or len(spirv) % 4:
-        raise AmpError(f"this is no SPIR-V module: {len(spirv)} bytes")
-    words = struct.unpack(f"<{len(spirv) // 4}I", spirv)
-    if words[0] != _MAGIC:
-        raise AmpError(f"this is no SPIR-V module: it begins with {words[0]:#010x}")
-    at = _HEADER_WORDS
-    while at < len(words):
-        length = words[at] >> 16
-        if length == 0 or at + length > len(words):
-            raise AmpError(f"this SPIR-V module is damaged at word {at}")
-        yield words[at] & 0xFFFF, words[at + 1 : at + length]
-        at += length
-
-
 def source_line(spirv: bytes, number: int) -> int | None:
     """The GLSL line of a module's instruction ``number`` (from 1), where it was compiled with line information."""
     line: int | None = None
-    for count, (opcode, operands) in enumerate(_instructions(spirv), 1):
+    for count, (opcode, operands) in enumerate(instructions(spirv), 1):
         if opcode == _LINE:
             line = operands[1]
         elif opcode == _NO_LINE:
