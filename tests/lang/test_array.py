@@ -123,7 +123,7 @@ class TestConstruction:
             array(extent(3))
         begins = "array begins with its extent: write array(extent(...), dtype, data)"
         with refused(TypeError, begins):
-            array(RAW)
+            array(RAW, int32, RAW)
         with refused(TypeError, begins):
             array([1.5, 2.5])
         with refused(TypeError, "array(array_or_view) takes over type and contents: no dtype, no data"):

@@ -257,11 +257,46 @@ def test_the_largest_tiles_run(accelerator):
         runs_in_full(accelerator, tile)
 
 
-@pytest.mark.parametrize("wrong", [5, (3, 4), [2], None, "8", np.zeros(3), amp.index(3)])
+@pytest.mark.parametrize("wrong", [5.0, (3, 4.0), [2, "3"], (), True, (True, 2), None, "8", np.zeros(3), amp.index(3)])
 def test_what_is_no_domain(accelerator_view, wrong):
     message = message_of(wrong, accelerator_view, TypeError)
     assert message.startswith("the domain of a launch must be an amp.extent, tiled or not, not ")
     assert "write amp.extent(" in message or "amp.accelerator(" in message
+
+
+@pytest.mark.parametrize(
+    "domain", [(3, 4), [3, 4], np.zeros((3, 4)).shape, np.array([3, 4]), (np.int64(3), np.uint8(4))]
+)
+def test_a_shape_as_domain(accelerator_view, domain):
+    hits = amp.array_view(np.zeros((3, 4), np.int32))
+
+    @amp.kernel
+    def count_once(idx, hits):
+        hits[idx] += 10 * idx[0] + idx[1]
+
+    for _ in range(2):
+        amp.parallel_for_each(accelerator_view, domain, count_once, hits)
+
+    @amp.parallel_for_each(accelerator_view, domain)
+    def _(idx):
+        hits[idx] += 1
+
+    assert amp.check(accelerator_view, domain, count_once, hits).ok
+    assert count_once.inspect(accelerator_view, domain, hits).name == "count_once"
+    assert np.array_equal(hits, 3 * (10 * np.arange(3)[:, None] + np.arange(4)) + 1)
+
+
+@pytest.mark.parametrize("domain", [7, np.int64(7), (7,)])
+def test_a_number_as_domain(accelerator_view, domain):
+    hits = amp.array_view(np.zeros(7, np.int32))
+
+    @amp.parallel_for_each(accelerator_view, domain)
+    def _(idx):
+        hits[idx] += idx[0]
+
+    assert np.asarray(hits).tolist() == [*range(7)]
+    with pytest.raises(amp.InvalidComputeDomainError, match="component 0 is 0"):
+        amp.parallel_for_each(accelerator_view, 0, lambda idx: None)
 
 
 def test_no_domain_at_all(accelerator_view):

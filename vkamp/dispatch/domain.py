@@ -9,13 +9,15 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from vkamp.errors import InvalidComputeDomainError
 from vkamp.lang.container import Container
 from vkamp.lang.index_space import extent, tiled_extent
 from vkamp.lang.kernel import BoundKernel, KernelFunction
 from vkamp.run.engine import Limits
 
-__all__ = ["Domain", "check_tile", "domain_of"]
+__all__ = ["Domain", "as_domain", "check_tile", "domain_of"]
 
 _MAX_THREADS = 2**32 - 1
 
@@ -35,6 +37,20 @@ class Domain:
     def __str__(self) -> str:
         text = f"extent({', '.join(map(str, self.shape))})"
         return text if self.tile is None else f"{text}.tile({', '.join(map(str, self.tile))})"
+
+
+def as_domain(value: Any) -> Any:
+    """A domain as an extent: an int, a tuple or list of ints, the shape of an ndarray; anything else as it is."""
+    if type(value) is extent or type(value) is tiled_extent or isinstance(value, bool):
+        return value
+    if isinstance(value, (int, np.integer)):
+        return extent(int(value))
+    if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "iu":
+        value = value.tolist()
+    is_shape = isinstance(value, (tuple, list)) and bool(value)
+    if is_shape and all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in value):
+        return extent([int(n) for n in value])
+    return value
 
 
 def domain_of(value: Any) -> Domain:

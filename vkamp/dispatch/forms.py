@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from vkamp.dispatch.domain import as_domain
 from vkamp.lang.kernel import KernelFunction
 from vkamp.run.accelerators import accelerator, accelerator_view
 from vkamp.tracebacks import entry_point
@@ -19,17 +20,17 @@ T = TypeVar("T")
 
 def parse(name: str, args: tuple[Any, ...]) -> tuple[accelerator_view | None, Any, tuple[Any, ...]]:
     """The arguments of ``amp.NAME``, apart: the accelerator_view that leads them, if there is one (or an accelerator),
-    the domain, and the kernel with its arguments, or nothing.
+    the domain as an extent, and the kernel with its arguments, or nothing.
     """
     if args:
         first = args[0]
         if isinstance(first, accelerator_view):
             if len(args) > 1:
-                return first, args[1], args[2:]
+                return first, as_domain(args[1]), args[2:]
         elif not isinstance(first, accelerator):
-            return None, first, args[1:]
+            return None, as_domain(first), args[1:]
         elif len(args) > 1:
-            return first.default_view, args[1], args[2:]
+            return first.default_view, as_domain(args[1]), args[2:]
     raise TypeError(f"{name} needs a domain: amp.extent(...) or extent.tile(...)")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -23,6 +24,7 @@ from vkamp.lang.home import Home
 from vkamp.lang.host_memory import Lease
 from vkamp.lang.index_space import ExtentLike, extent
 from vkamp.lang.region import Layout
+from vkamp.lang.sources import has_memory
 from vkamp.lang.storage import Location, default_location
 from vkamp.lang.views import array_view
 from vkamp.tracebacks import entry_point
@@ -38,7 +40,10 @@ class array(Container):
     ``data``: an ndarray, nested or flat sequence or iterable with as many elements as the extent,
     or an iterator, of which as many are taken and the rest is left; without ``dtype`` it has the
     data's type. ``array(other)`` copies an array, on the same
-    accelerator_view unless told, or an array_view.
+    accelerator_view unless told, or an array_view; ``array(ndarray)`` copies an ndarray, or what has memory by a
+    protocol (see :class:`array_view`), whose extent and type it has, and ``array(ndarray, dtype)`` converts it.
+    accelerator_views and the ``cpu_access_type`` may also follow the other arguments without their names, as in
+    C++ AMP: ``array(extent, dtype, accelerator_view)``.
 
     The location is ``accelerator_view``, or the default view of the default accelerator.  A
     *staging* array lies on a view of the cpu accelerator and names the device that it exchanges
@@ -57,14 +62,18 @@ class array(Container):
 
     def __init__(
         self,
-        extent: ExtentLike | Container,
-        dtype: DTypeLike | None = None,
+        extent: Any,
+        dtype: Any = None,
         data: Any = None,
-        *,
+        *places: Any,
         accelerator_view: Location | None = None,
         associated_accelerator_view: Location | None = None,
         cpu_access_type: access_type = access_type_auto,
     ) -> None:
+        dtype, data, found = _arranged(dtype, data, places)
+        accelerator_view = found.only("accelerator_view", 0, accelerator_view)
+        associated_accelerator_view = found.only("associated_accelerator_view", 1, associated_accelerator_view)
+        cpu_access_type = cpu_access_type if found.access is None else found.access
         source = _source(extent, dtype, data)
         if isinstance(source, Container) and accelerator_view is None:
             accelerator_view = source._location if isinstance(source, array) else None
@@ -213,6 +222,53 @@ def fit(values: NDArray[Any], shape: tuple[int, ...], what: str) -> NDArray[Any]
     raise AmpError(f"{what} has shape {values.shape}, not {shape}; a flat one would do")
 
 
+@dataclass(frozen=True)
+class _Places:
+    """What an array's arguments without names say of where it is."""
+
+    views: tuple[Location, ...] = ()
+    access: access_type | None = None
+
+    def only(self, name: str, number: int, named: Location | None) -> Location | None:
+        """The accelerator_view of a number, or that given by name; TypeError for both."""
+        if number >= len(self.views):
+            return named
+        if named is not None:
+            raise TypeError(f"array got two values for {name}")
+        return self.views[number]
+
+
+def _arranged(dtype: Any, data: Any, places: tuple[Any, ...]) -> tuple[Any, Any, _Places]:
+    """An array's arguments after its extent: the type, the data, and then accelerator_views and a cpu_access_type."""
+    given = [dtype, data, *places]
+    first = next((k for k, each in enumerate(given) if _is_place(each)), len(given))
+    views = []
+    access = None
+    for each in given[first:]:
+        if isinstance(each, access_type):
+            access = each
+        elif _is_place(each):
+            views.append(getattr(each, "default_view", each))
+        elif each is not None:
+            raise TypeError(
+                f"array takes its extent, dtype and data, and then accelerator_views, got {type(each).__name__} after "
+                "an accelerator_view"
+            )
+    if first > 2 and places and not _is_place(places[0]) and places[0] is not None:
+        raise TypeError(f"array takes an accelerator_view after its data, got {type(places[0]).__name__}")
+    if len(views) > 2:
+        raise TypeError(f"array takes an accelerator_view and an associated one, got {len(views)}")
+    known = [*given[:first], None, None]
+    return known[0], known[1], _Places(tuple(views), access)
+
+
+def _is_place(value: Any) -> bool:
+    """Whether a value is an accelerator_view, an accelerator or an access type."""
+    if isinstance(value, (type, np.ndarray)):
+        return False
+    return isinstance(value, access_type) or hasattr(value, "runs_kernels") or hasattr(value, "default_view")
+
+
 def _source(first: Any, dtype: DTypeLike | None, data: Any) -> Any:
     """What an array's contents come from; None for indeterminate ones."""
     if not isinstance(first, Container):
@@ -228,9 +284,9 @@ def _contents(
     """Shape, element type and values (None: indeterminate) of a new array."""
     if isinstance(first, Container):
         return first._layout.shape, first.dtype, first._read()
-    if isinstance(first, np.ndarray) or (
-        isinstance(first, Sequence) and not all(isinstance(n, (int, np.integer)) for n in first)
-    ):
+    if isinstance(first, np.ndarray) or (not isinstance(first, extent) and has_memory(first)):
+        return _copied(first, dtype, source)
+    if isinstance(first, Sequence) and not all(isinstance(n, (int, np.integer)) for n in first):
         raise TypeError("array begins with its extent: write array(extent(...), dtype, data)")
     if source is None:
         if dtype is None:
@@ -246,3 +302,16 @@ def _contents(
     wanted = element_dtype(values.dtype)
     shape = container_shape(first, wanted)
     return shape, wanted, fit(values, shape, "data")
+
+
+def _copied(
+    first: Any, dtype: DTypeLike | None, data: Any
+) -> tuple[tuple[int, ...], np.dtype[Any], NDArray[Any] | None]:
+    """As :func:`_contents`, of an array that copies an ndarray or the like."""
+    if data is not None:
+        raise TypeError("array begins with its extent: write array(extent(...), dtype, data)")
+    values = convert(first, None if dtype is None else element_dtype(dtype))
+    if values.ndim == 0:
+        raise AmpError("a 0-dimensional ndarray has no extent: write array(a.reshape(1))")
+    wanted = element_dtype(values.dtype)
+    return container_shape(values.shape, wanted), wanted, values

@@ -26,6 +26,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from vkamp.errors import AmpError
 from vkamp.ir.types import VECTORS, Vector
+from vkamp.lang.sources import has_memory, values_of
 
 __all__ = [
     "aligned",
@@ -230,6 +231,8 @@ def convert(data: Any, dtype: np.dtype[Any] | None, what: str = "data") -> NDArr
     """
     if isinstance(data, np.ma.MaskedArray):
         raise TypeError(f"{what} is a masked array: write .filled(value)")
+    if not hasattr(data, "__array__") and has_memory(data):
+        data = values_of(data)
     if isinstance(data, Iterable) and not hasattr(data, "__len__"):
         data = list(data)
     vector = None if dtype is None else vector_type(dtype)

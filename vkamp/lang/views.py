@@ -29,6 +29,7 @@ from vkamp.lang.home import Home
 from vkamp.lang.host_memory import Lease, bring_home_at_exit, lease_memory
 from vkamp.lang.index_space import ExtentLike, extent, index, tiled_index
 from vkamp.lang.region import ByteSet, Layout
+from vkamp.lang.sources import has_memory, memory_of
 from vkamp.lang.storage import Location, host_location
 from vkamp.tracebacks import entry_point
 
@@ -47,6 +48,9 @@ class array_view(Container):
       the same memory cohere.  With an ``extent`` a prefix of it, row-major.  Elements that do not lie whole elements
       apart (a field of packed records) are copied to and from the device by every launch that uses them, which then
       takes no other view of the same bytes if one of them is written.
+    - ``array_view(source)`` of what has memory by a protocol (the buffer protocol, numpy's array interface, DLPack): a
+      bytearray, an array.array, a pandas Series, a tensor in host memory.  Without a copy; a view of memory that is
+      read-only is, too.
     - ``array_view(ndarray, dtype=float3)``: the last dimension holds the components of short vectors, side by side.
     - ``array_view(array)`` and ``array_view(view)``: the same elements; with an ``extent`` as by
       :meth:`view_as`.
@@ -70,20 +74,20 @@ class array_view(Container):
     _elements: NDArray[Any] | None
 
     @overload
+    def __init__(self, source: extent, extent: DTypeLike, *, readonly: bool = False) -> None: ...
+
+    @overload
+    def __init__(self, source: extent, *, dtype: DTypeLike, readonly: bool = False) -> None: ...
+
+    @overload
     def __init__(
         self,
-        source: NDArray[Any] | Container,
+        source: Any,
         extent: ExtentLike | None = None,
         *,
         dtype: DTypeLike | None = None,
         readonly: bool = False,
     ) -> None: ...
-
-    @overload
-    def __init__(self, source: extent, extent: DTypeLike, *, readonly: bool = False) -> None: ...
-
-    @overload
-    def __init__(self, source: extent, *, dtype: DTypeLike, readonly: bool = False) -> None: ...
 
     def __init__(
         self,
@@ -96,6 +100,10 @@ class array_view(Container):
         if isinstance(source, _extent):
             self._over_own_memory(source, extent if dtype is None else dtype, readonly)
             return
+        if not isinstance(source, (Container, np.ndarray)) and has_memory(source):
+            source = memory_of(source, readonly=readonly)
+            # Nobody has to say so of memory that is not numpy's own.
+            readonly = readonly or not source.flags.writeable
         if dtype is not None:
             source = _as_vectors(source, element_dtype(dtype))
         if isinstance(source, Container):

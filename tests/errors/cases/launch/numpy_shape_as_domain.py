@@ -10,4 +10,4 @@ def clear(idx, a):
     a[idx] = 0.0
 
 
-amp.parallel_for_each((3, 5), clear, GRID)
+amp.parallel_for_each((3, 5.0), clear, GRID)

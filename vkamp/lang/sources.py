@@ -1,0 +1,122 @@
+"""Memory of other libraries as ndarrays, by the protocols that they have: without a copy, or with an error.
+
+The buffer protocol (bytes, bytearray, array.array, memoryview, ctypes, mmap), numpy's array interface and ``__array__``
+(pandas, pyarrow, PyTorch's tensors in host memory), DLPack.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["has_memory", "memory_of", "values_of"]
+
+#: DLPack's numbers of memory that the host reaches: its own, and what CUDA and ROCm pin for it.
+_HOST_DEVICES = (1, 3, 11)
+_COPY = "write np.array(...) of it and keep that"
+
+
+def has_memory(source: Any) -> bool:
+    """Whether an object, which is no ndarray, offers its elements by one of the protocols."""
+    if isinstance(source, (str, list, tuple, type, int, float, complex, np.generic)):
+        return False
+    names = ("__array_interface__", "__array__", "__dlpack__")
+    return _is_buffer(source) or any(hasattr(source, name) for name in names)
+
+
+def memory_of(source: Any, *, readonly: bool) -> NDArray[Any]:
+    """The elements of an object in its own memory; of a readonly view also in a copy, where there is no other way.
+
+    TypeError for elements that are no numbers in host memory, and that only a copy would have.
+    """
+    found = _shared(source)
+    if found is not None:
+        return found
+    kind = type(source).__name__
+    if not readonly:
+        raise TypeError(
+            f"{kind} gives its elements as a copy, which a view would change instead of them: {_COPY}, "
+            "or array_view(..., readonly=True)"
+        )
+    return values_of(source)
+
+
+def values_of(source: Any) -> NDArray[Any]:
+    """The elements of an object, in its memory or in a copy."""
+    found = _shared(source)
+    if found is None:
+        found = np.asarray(source)
+    if found.dtype == object:
+        raise TypeError(f"{type(source).__name__} has elements that are no numbers, or missing ones: {_COPY}")
+    return found
+
+
+def _shared(source: Any) -> NDArray[Any] | None:
+    """The elements in the object's memory; ``None`` where its protocols give copies alone."""
+    if _is_buffer(source):
+        view = memoryview(source)
+        try:
+            return np.asarray(view)
+        except ValueError as error:
+            raise TypeError(
+                f"{type(source).__name__} has elements of a kind that numpy does not know: {error}"
+            ) from None
+    if hasattr(source, "__array_interface__") or hasattr(source, "__array__"):
+        found = _by_array(source)
+        if found is not None:
+            return found
+    return _by_dlpack(source) if hasattr(source, "__dlpack__") else None
+
+
+def _is_buffer(source: Any) -> bool:
+    try:
+        memoryview(source)
+    except (TypeError, BufferError, ValueError):
+        return False
+    return True
+
+
+def _by_array(source: Any) -> NDArray[Any] | None:
+    """What numpy makes of an object, if it makes the same memory of it twice: else these are copies."""
+    try:
+        first, second = np.asanyarray(source), np.asarray(source)
+    except (TypeError, ValueError, RuntimeError):
+        # Another library's tensor on a device, say: DLPack tells more.
+        if hasattr(source, "__dlpack__"):
+            return None
+        raise
+    if isinstance(first, np.ma.MaskedArray):
+        raise TypeError(f"{type(source).__name__} has masked elements: fill them, as by .filled(value)")
+    if first.dtype == object:
+        raise TypeError(f"{type(source).__name__} has elements that are no numbers, or missing ones: {_COPY}")
+    same = first.__array_interface__["data"][0] == second.__array_interface__["data"][0]
+    return np.asarray(first) if same or not first.size else None
+
+
+def _by_dlpack(source: Any) -> NDArray[Any]:
+    kind, number = source.__dlpack_device__()
+    if int(kind) not in _HOST_DEVICES:
+        raise TypeError(
+            f"{type(source).__name__} is in the memory of a device (DLPack {int(kind)}, {number}), which array_view "
+            f"cannot look into: copy it to the host's, as by .cpu(), and keep that"
+        )
+    try:
+        found = np.from_dlpack(source)
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise TypeError(f"{type(source).__name__} does not give its elements through DLPack: {error}") from error
+    if found.flags.writeable or int(np.__version__.split(".")[0]) >= 2:
+        return found
+    # numpy 1 takes all of DLPack for read-only; its first version has no read-only memory.
+    return np.asarray(_Writable(found))
+
+
+class _Writable:
+    """An ndarray's memory as memory that may be written; it keeps the ndarray."""
+
+    def __init__(self, found: NDArray[Any]) -> None:
+        self.found = found
+        interface = dict(found.__array_interface__)
+        interface["data"] = (interface["data"][0], False)
+        self.__array_interface__ = interface
