@@ -446,7 +446,9 @@ MESSAGES: dict[str, Message] = {
         _C, "`{text}` is {what}, which has no length", "`len` takes a container, array, tuple, index or extent"
     ),
     "VKA232": Message(
-        _C, "`ord` takes a string of one character, and `{text}` is not one", "the elements of a container are numbers already"
+        _C,
+        "`ord` takes a string of one character, and `{text}` is not one",
+        "the elements of a container are numbers already",
     ),
     # -- 3xx: types
     "VKA301": Message(_C, "{given} value cannot be stored in {what}, which is {type}", "{advice}"),

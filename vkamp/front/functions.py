@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any, NoReturn
 
+import numpy as np
+
 from vkamp.errors import Note, Span
 from vkamp.front import advice, convert, references, sharing, views
 from vkamp.front.context import Context, Frame, Instance, NeedsElementsError, Slot
@@ -85,6 +87,8 @@ class _Passing:
     borrowed: list[ir.Place] = field(default_factory=list)
     #: Objects of which several arguments are part: each goes over once.
     shared: frozenset[ir.Variable] = frozenset()
+    #: Arrays of objects, of which copies went: by the copies, what stores them back.
+    after: dict[ir.Variable, list[ir.Assign]] = field(default_factory=dict)
 
     def inner(self) -> _Passing:
         """The same call, with parameters that another value binds."""
@@ -282,6 +286,7 @@ def _emit_call(ctx: Context, instance: Instance, passing: _Passing, node: ast.Ca
         results.append(variable)
         later.append(ir.Assign(span, place, ir.Load(span, place.type, ir.Local(span, place.type, variable))))
     ctx.emit(ir.Call(span, instance.name, tuple(passing.args), tuple(results)))
+    later += _returned_copies(ctx, instance, passing, node)
     for statement in later:
         ctx.emit(statement)
     if instance.result is None:
@@ -608,31 +613,74 @@ def _pass_tuple(ctx: Context, passing: _Passing, name: str, value: TupleValue, n
 
 
 def _pass_array(ctx: Context, passing: _Passing, name: str, value: ArrayRef, node: ast.expr) -> None:
-    place = value.place
-    if isinstance(place, ir.Local) and place.variable.storage == "tile_static":
-        passing.key.append(("tile_static", place.variable.name, len(value.prefix)))
-        passing.args.extend(convert.cast(p, INT32, p.span) for p in value.prefix)
-        passing.bind.append((name, _bind_projection(value)))
-        return
-    if not isinstance(place, ir.Local) or value.prefix:
-        ctx.fail("VKA217", node, text=ctx.text(node))
-    kind = place.type
+    root = ir.root_of(value.place)
+    own = isinstance(root, ir.Local) and root.variable.storage != "tile_static"
+    if isinstance(root, ir.Local) and own and not isinstance(root.type, Array):
+        value = _copied_array(ctx, passing, value, node)
+        root = ir.root_of(value.place)
+    parts = [convert.cast(p, INT32, p.span) for p in view_parts(value)]
+    passing.key.append(views.structure(value))
     number = len(passing.outer)
-    passing.outer.append(place)
-    passing.key.append(("private", kind))
-    passing.args.append(place)
+    if own:
+        passing.outer.append(root)
+        passing.args.append(root)
+    passing.args.extend(parts)
 
     def bind(callee: Context, param: str, span: Span) -> Value:
-        variable = callee.new_variable(param, kind, span, "parameter")
-        callee.parameters.append(variable)
-        callee.roots[variable.name] = number
-        return ArrayRef(ir.Local(span, kind, variable))
+        memory: views.Memory = value
+        if own:
+            variable = callee.new_variable(param, root.type, span, "parameter")
+            callee.parameters.append(variable)
+            callee.roots[variable.name] = number
+            memory = views.over(value, ir.Local(span, root.type, variable))
+        numbers: list[ir.Expr] = []
+        for k in range(len(parts)):
+            part = _parameter(callee, f"{param}_{k}", INT32, span)
+            numbers.append(ir.Load(span, INT32, part.place))
+        return with_view_parts(memory, iter(numbers))
 
     passing.bind.append((name, bind))
 
 
-def _bind_projection(value: BufferRef | ArrayRef) -> Callable[[Context, str, Span], Value]:
-    """The callee's view of a container or tile_static array: the same memory, the leading indices as parameters."""
+#: Elements of a struct's array that a call copies.
+_MOST_COPIED = 256
+
+
+def _copied_array(ctx: Context, passing: _Passing, value: ArrayRef, node: ast.expr) -> ArrayRef:
+    """A private array with the elements of an object's array: objects go by value."""
+    kind, span = value.place.type, ctx.span(node)
+    assert isinstance(kind, Array)
+    if kind.count > _MOST_COPIED:
+        ctx.fail("VKA217", node, text=ctx.text(node))
+    variable = ctx.new_variable("part", kind, span, "private", temporary=True)
+    copy = ir.Local(span, kind, variable)
+    ctx.emit(ir.Declare(span, variable))
+    back: list[ir.Assign] = []
+    for where in np.ndindex(*kind.shape):
+        indices = tuple(ir.Const(span, INT32, int(k)) for k in where)
+        own = ir.ArrayElement(span, kind.element, value.place, indices)
+        other = ir.ArrayElement(span, kind.element, copy, indices)
+        ctx.emit(ir.Assign(span, other, ir.Load(span, kind.element, own)))
+        back.append(ir.Assign(span, own, ir.Load(span, kind.element, other)))
+    passing.after[variable] = back
+    return ArrayRef(copy, value.prefix)
+
+
+def _returned_copies(ctx: Context, instance: Instance, passing: _Passing, node: ast.Call) -> list[ir.Stmt]:
+    """What stores the copies of arrays back into their objects, if the function may have changed them."""
+    if not passing.after:
+        return []
+    function = next(f for f in ctx.module.functions if f.name == instance.name)
+    if not sharing.changed_memory(ctx.module, function) & {sharing.ARRAYS, sharing.EVERYTHING}:
+        return []
+    for back in passing.after.values():
+        if references.is_given(ctx, back[0].place):
+            _refuse_change(ctx, back[0].place, instance, node)
+    return [statement for back in passing.after.values() for statement in back]
+
+
+def _bind_projection(value: BufferRef) -> Callable[[Context, str, Span], Value]:
+    """The callee's view of a container: the same memory, the leading indices as parameters."""
     count = len(value.prefix)
 
     def bind(callee: Context, param: str, span: Span) -> Value:
@@ -640,9 +688,7 @@ def _bind_projection(value: BufferRef | ArrayRef) -> Callable[[Context, str, Spa
         for k in range(count):
             part = _parameter(callee, f"{param}_{k}", INT32, span)
             prefix.append(ir.Load(span, INT32, part.place))
-        if isinstance(value, BufferRef):
-            return BufferRef(value.param, tuple(prefix))
-        return ArrayRef(value.place, tuple(prefix))
+        return BufferRef(value.param, tuple(prefix))
 
     return bind
 
@@ -652,12 +698,13 @@ def _pass_view(ctx: Context, passing: _Passing, name: str, value: ViewRef, node:
     root = views.root_of(value)
     by_reference: ir.Local | None = None
     if isinstance(root, ArrayRef):
-        if not isinstance(root.place, ir.Local):
-            ctx.fail("VKA217", node, text=ctx.text(node))
-        if root.place.variable.storage != "tile_static":
-            by_reference = root.place
-            passing.args.append(root.place)
-            passing.outer.append(root.place)
+        whole = ir.root_of(root.place)
+        if isinstance(whole, ir.Local) and whole.variable.storage != "tile_static":
+            if not isinstance(whole.type, Array):
+                ctx.fail("VKA217", node, text=ctx.text(node))
+            by_reference = whole
+            passing.args.append(whole)
+            passing.outer.append(whole)
     number_of_root = len(passing.outer) - 1
     parts = [convert.cast(p, INT32, p.span) for p in view_parts(value)]
     known = [

@@ -380,7 +380,15 @@ def over(view: Memory, place: ir.Local) -> Memory:
     if isinstance(view, ViewRef):
         return replace(view, of=over(view.of, place))
     assert isinstance(view, ArrayRef)
-    return ArrayRef(place, view.prefix)
+    return ArrayRef(_rooted(view.place, place), view.prefix)
+
+
+def _rooted(place: ir.Place, root: ir.Local) -> ir.Place:
+    """The same part of another variable."""
+    if isinstance(place, ir.Local):
+        return root
+    assert isinstance(place, (ir.ArrayElement, ir.FieldOf, ir.Reinterpreted, ir.ViewElement))
+    return replace(place, base=_rooted(place.base, root))
 
 
 def structure(view: Memory) -> Hashable:
@@ -388,11 +396,20 @@ def structure(view: Memory) -> Hashable:
     if isinstance(view, BufferRef):
         return "container", view.param.name, len(view.prefix)
     if isinstance(view, ArrayRef):
-        name = view.place.variable.name if isinstance(view.place, ir.Local) else None
-        shared = isinstance(view.place, ir.Local) and view.place.variable.storage == "tile_static"
-        return "array", name if shared else None, view.place.type, len(view.prefix)
+        return "array", _place_structure(view.place), view.place.type, len(view.prefix)
     kind = view.element if isinstance(view, ReinterpretedView) else None
     return type(view).__name__, view.rank, kind, structure(view.of)
+
+
+def _place_structure(place: ir.Place) -> Hashable:
+    """Where in its memory an array lies, but for the subscripts; locals are handed over."""
+    if isinstance(place, ir.Local):
+        return place.variable.name if place.variable.storage == "tile_static" else place.type
+    if isinstance(place, ir.BufferElement):
+        return place.buffer
+    assert isinstance(place, (ir.ArrayElement, ir.FieldOf, ir.Reinterpreted, ir.ViewElement))
+    name = place.name if isinstance(place, ir.FieldOf) else type(place).__name__
+    return name, place.type, _place_structure(place.base)
 
 
 def same_structure(one: Memory, other: Memory) -> bool:

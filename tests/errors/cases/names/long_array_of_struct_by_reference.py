@@ -5,6 +5,11 @@ import vkamp as amp
 FLOATS = amp.array_view(np.zeros(12, np.float32))
 
 
+@amp.struct
+class Table:
+    values: (amp.float32, 400)
+
+
 @amp.func
 def first(row):
     return row[0]
@@ -12,9 +17,8 @@ def first(row):
 
 @amp.kernel
 def rows(idx, a):
-    table = amp.private((4, 4), amp.float32)
-    table[0, 0] = 1.0
-    a[idx] = first(table[0])
+    table = Table()
+    a[idx] = first(table.values)
 
 
 rows.inspect(FLOATS.extent, FLOATS)
