@@ -203,13 +203,14 @@ def of_signs(i, n, u, out):
     out[3, k] = count
     out[4, k] = i[0] < u[i]
     out[5, k] = min(n[i], u[i], 3)
+    out[6, k] = 0 <= u[i] < n[k] < 7 + u[i]
 
 
 def test_signed_with_unsigned_by_value(accelerator_view):
     n, wide = pairs(EDGES, np.int64)
     u = wide.astype(U32)
     n = n.astype(I32)
-    got = rows(accelerator_view, of_signs, 6, I32, n, u)
+    got = rows(accelerator_view, of_signs, 7, I32, n, u)
     values = [(int(a), int(b)) for a, b in zip(n, u, strict=True)]
     same(got[0], [compared(a, b) for a, b in values])
     same(got[1], [min(a, b) for a, b in values])
@@ -217,6 +218,7 @@ def test_signed_with_unsigned_by_value(accelerator_view):
     same(got[3], [min(b, 9) for _, b in values])
     same(got[4], [k < b for k, (_, b) in enumerate(values)])
     same(got[5], [min(a, b, 3) for a, b in values])
+    same(got[6], [0 <= b < a < 7 + b for a, b in values])
 
 
 @amp.func

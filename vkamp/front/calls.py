@@ -13,7 +13,7 @@ import numpy as np
 from vkamp.errors import Span
 from vkamp.front import advice, convert, dtypes, printing, references, scalars, vectors, views
 from vkamp.front.context import Context, NeedsElementsError, contains_load, expression
-from vkamp.front.expressions import thread_index
+from vkamp.front.expressions import binary, thread_index
 from vkamp.front.functions import call_closure, call_function
 from vkamp.front.objects import call_object, construct
 from vkamp.front.reductions import REDUCTIONS, extreme
@@ -151,6 +151,8 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     row = _PYTHON_FUNCTIONS.get(id(target))
     if row is not None:
         return _python_builtin(ctx, target, row, node)
+    if target is divmod:
+        return _divmod(ctx, node)
     if target is ord:
         return _ord(ctx, node)
     if target is np.dtype:
@@ -183,6 +185,23 @@ def _length(ctx: Context, node: ast.Call) -> Value:
     if vector is not None:
         return Constant(vector.count)
     ctx.fail("VKA231", node.args[0], text=ctx.text(node.args[0]), what=ctx.describe(value))
+
+
+def _divmod(ctx: Context, node: ast.Call) -> Value:
+    """``divmod(x, y)``: ``(x // y, x % y)``."""
+    _arity(ctx, node, 2, "divmod", "divmod(x, y)")
+    left, right = (
+        _stable_number(ctx, value, part) for value, part in zip(ctx.operands(*node.args), node.args, strict=True)
+    )
+    first, second = node.args
+    parts = (binary(ctx, op, left, right, node, first, second) for op in (ast.FloorDiv(), ast.Mod()))
+    return TupleValue(tuple(parts))
+
+
+def _stable_number(ctx: Context, value: Value, node: ast.expr) -> Value:
+    """A number that is used more than once."""
+    number = convert.number(ctx, value, node)
+    return number if isinstance(number, Constant) else Number(ctx.stable(number.expr), number.weak, number.double)
 
 
 def _ord(ctx: Context, node: ast.Call) -> Value:

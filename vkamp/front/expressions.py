@@ -138,6 +138,9 @@ def binary(
         ctx.fail("VKA101", node, what="`@`", advice="write the loop over the inner dimension")
     if _is_index(left) or _is_index(right):
         return _index_arithmetic(ctx, op, left, right, node)
+    joined = _join_tuples(op, left, right)
+    if joined is not None:
+        return joined
     found = vectors.binary(ctx, op, left, right, node, (left_node, right_node))
     if found is not None:
         return found
@@ -176,6 +179,22 @@ def binary(
         return Number(convert.cast(ir.Binary(span, FLOAT32, name, x, y), FLOAT16, span))
     double = _in_double(name, a, b, span, weak and kind == FLOAT32)
     return Number(convert.integer_operation(span, kind, name, x, y), weak, double)
+
+
+def _join_tuples(op: ast.operator, left: Value, right: Value) -> Value | None:
+    """``t + u``, and ``t * n`` for a constant; ``None``: no tuples."""
+    if isinstance(op, ast.Add) and isinstance(left, TupleValue) and isinstance(right, TupleValue):
+        return TupleValue((*left.items, *right.items))
+    if isinstance(op, ast.Mult) and isinstance(right, TupleValue):
+        left, right = right, left
+    times = right.value if isinstance(right, Constant) else None
+    if isinstance(op, ast.Mult) and isinstance(left, TupleValue) and isinstance(times, int) and times <= _LONGEST_TUPLE:
+        return TupleValue(left.items * times)
+    return None
+
+
+#: Times that a tuple is repeated.
+_LONGEST_TUPLE = 64
 
 
 def _in_double(name: Any, a: Constant | Number, b: Constant | Number, span: Span, weak: bool) -> ir.Expr | None:
@@ -629,9 +648,16 @@ def _chain(ctx: Context, node: ast.Compare) -> Value:
         values.append(value)
         if k == 0:
             continue
-        test = compare_two(ctx, node.ops[k - 1], values[k - 1], value, node, terms[k - 1], term)
-        link = convert.condition(ctx, test, node)
-        result = link if result is None else ir.Logical(span, BOOL, "and", result, link)
+        with ctx.nested() as inner:
+            test = compare_two(ctx, node.ops[k - 1], values[k - 1], value, node, terms[k - 1], term)
+            link = convert.condition(ctx, test, node)
+        if result is None:
+            ctx.block.extend(inner)
+            result = link
+        elif inner:
+            result = convert.condition(ctx, _decided(ctx, "and", result, link, inner, (node.left, node)), node)
+        else:
+            result = ir.Logical(span, BOOL, "and", result, link)
     assert result is not None
     return _bool(result)
 

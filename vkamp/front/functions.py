@@ -299,7 +299,9 @@ def _refuse_change(ctx: Context, place: ir.Place, instance: Instance, node: ast.
     """Raises the error for a function that changes a struct of the launch."""
     name = ir.place_name(place)
     why, help_text = f"`{instance.name}` changes it, and the launch hands it over by value", "hand over a copy"
-    ctx.fail("VKA209", node, text=name, why=why, advice=f"{help_text}: `{name}.copy()`")
+    if not isinstance(place, ir.ArrayElement):
+        help_text = f"{help_text}: `{name}.copy()`"
+    ctx.fail("VKA209", node, text=name, why=why, advice=help_text)
 
 
 def _outside(place: ir.Place, instance: Instance, passing: _Passing) -> ir.Place:
