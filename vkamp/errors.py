@@ -302,11 +302,6 @@ MESSAGES: dict[str, Message] = {
     ),
     "VKA103": Message(_C, "`{text}` has no effect", "{advice}"),
     "VKA104": Message(_C, "a `for` loop cannot iterate over `{text}`", "{advice}"),
-    "VKA105": Message(
-        _C,
-        "the `else` of a `{name}` loop is not supported",
-        "set a bool variable before the `break`, and test it after the loop",
-    ),
     "VKA106": Message(
         _C,
         "`{name}` takes any number of arguments (`{param}`); a kernel's parameters are fixed when it is compiled",

@@ -11,7 +11,7 @@ from typing import NoReturn
 from vkamp.errors import Note, Span
 from vkamp.front import advice, closures, convert, dtypes, references, views
 from vkamp.front.calls import check_writable, fixed_place, marked_name, wrong_count
-from vkamp.front.context import Context, NeedsElementsError, Slot, contains_load
+from vkamp.front.context import Context, NeedsElementsError, Slot, contains_load, expression
 from vkamp.front.expressions import binary, thread_index
 from vkamp.front.objects import arguments_by_name
 from vkamp.front.sequences import items_of
@@ -66,6 +66,16 @@ def assign(ctx: Context, node: ast.Assign) -> None:
             value = Number(ctx.temporary("value", value.expr), value.weak, value.double)
     for target in node.targets:
         store(ctx, target, value, node.value, node)
+
+
+@expression(ast.NamedExpr)
+def _named(ctx: Context, node: ast.NamedExpr) -> Value:
+    """``(name := value)``."""
+    value = ctx.expr(node.value)
+    if isinstance(value, Nothing):
+        ctx.fail("VKA223", node.value, text=ctx.text(node.value))
+    store(ctx, node.target, value, node.value, ast.copy_location(ast.Expr(node), node))
+    return ctx.expr(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
 
 
 def ann_assign(ctx: Context, node: ast.AnnAssign) -> None:

@@ -286,6 +286,19 @@ class Context:
         finally:
             self.block = outer
 
+    @contextmanager
+    def conditional(self) -> Iterator[list[ir.Stmt]]:
+        """Collects the statements of an expression that may not be evaluated: what it assigns may have no value."""
+        assigned = self.assigned
+        self.assigned = None if assigned is None else set(assigned)
+        self.depth += 1
+        try:
+            with self.nested() as block:
+                yield block
+        finally:
+            self.depth -= 1
+            self.assigned = assigned
+
     def new_variable(
         self, name: str, kind: Type, span: Span, storage: Any = "local", *, temporary: bool = False
     ) -> ir.Variable:

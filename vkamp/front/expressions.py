@@ -394,7 +394,7 @@ def _deciding(ctx: Context, name: Literal["and", "or"], parts: list[ast.expr], n
         # Decided at compile time: the other side is not evaluated, so it is not compiled either.
         return left if test.value == (name == "or") else _deciding(ctx, name, parts[1:], node)
     assert isinstance(left, Number)
-    with ctx.nested() as inner:
+    with ctx.conditional() as inner:
         right = convert.number(ctx, _deciding(ctx, name, parts[1:], node), parts[1])
     if convert.scalar_type(left) == BOOL and convert.scalar_type(right) == BOOL:
         return _decided(ctx, name, left.expr, convert.natural(ctx, right, parts[1]), inner, (parts[0], node))
@@ -468,7 +468,7 @@ def _logical(ctx: Context, name: Literal["and", "or"], parts: list[ast.expr], no
         if left.value == (name == "or"):
             return Constant(bool(left.value))
         return _logical(ctx, name, parts[1:], node)
-    with ctx.nested() as inner:
+    with ctx.conditional() as inner:
         right_value = _logical(ctx, name, parts[1:], node)
         right = convert.condition(ctx, right_value, parts[1])
     return _decided(ctx, name, left, right, inner, (parts[0], node))
@@ -514,9 +514,9 @@ def _ifexp(ctx: Context, node: ast.IfExp) -> Value:
     test = truth_of(ctx, node.test)
     if isinstance(test, ir.Const):
         return ctx.expr(node.body if test.value else node.orelse)
-    with ctx.nested() as then_block:
+    with ctx.conditional() as then_block:
         then = ctx.expr(node.body)
-    with ctx.nested() as else_block:
+    with ctx.conditional() as else_block:
         orelse = ctx.expr(node.orelse)
     span = ctx.span(node)
     if isinstance(then, TupleValue) or isinstance(orelse, TupleValue):

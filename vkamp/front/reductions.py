@@ -175,10 +175,8 @@ def _decide_short(
 ) -> Value:
     tests: list[tuple[list[ir.Stmt], ir.Expr]] = []
     for item in items:
-        assigned = ctx.assigned
-        with ctx.nested() as block:
+        with ctx.conditional() as block:
             found = test(item())
-        ctx.assigned = assigned
         if isinstance(found, ir.Const) and not block:
             if bool(found.value) == until:
                 tests.append((block, found))

@@ -30,7 +30,6 @@ _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
         "`nonlocal`",
         _OUT,
     ),
-    ast.NamedExpr: ("`:=`", "assign on a line by itself"),
     ast.Await: ("`await`", "a kernel waits at tile barriers only"),
     ast.Yield: ("`yield`", "store the values in a container"),
     ast.YieldFrom: ("`yield from`", "store the values in a container"),

@@ -14,6 +14,7 @@ from vkamp.front.calls import marked_name, wrong_count
 from vkamp.front.context import Context, Slot
 from vkamp.front.expressions import thread_index, truth_of
 from vkamp.front.functions import flatten, set_body_lowering
+from vkamp.front.loop_else import without_else
 from vkamp.front.matching import as_branches
 from vkamp.front.sequences import Sequence, items_of, listed, range_type, try_sequence
 from vkamp.front.values import (
@@ -173,7 +174,8 @@ def _match(ctx: Context, node: ast.Match) -> None:
 @_statement(ast.While)
 def _while(ctx: Context, node: ast.While) -> None:
     if node.orelse:
-        ctx.fail("VKA105", node.orelse[0], name="while")
+        lower_statements(ctx, without_else(node, ctx.slots.keys() | ctx.local_names))
+        return
     entry = ctx.assigned
     ctx.loops.append([])
     ctx.counted.append(False)
@@ -199,7 +201,8 @@ def _while(ctx: Context, node: ast.While) -> None:
 @_statement(ast.For)
 def _for(ctx: Context, node: ast.For) -> None:
     if node.orelse:
-        ctx.fail("VKA105", node.orelse[0], name="for")
+        lower_statements(ctx, without_else(node, ctx.slots.keys() | ctx.local_names))
+        return
     call = node.iter
     kind = _kind_of_range(ctx, call) if isinstance(call, ast.Call) and isinstance(node.target, ast.Name) else None
     if kind is None:
