@@ -21,6 +21,8 @@ __all__ = [
     "CheckWarning",
     "CompileError",
     "Copy",
+    "InternalCompilerError",
+    "InternalCompilerWarning",
     "InvalidComputeDomainError",
     "Message",
     "Note",
@@ -120,6 +122,21 @@ class CompileError(_LocatedError):
     """A kernel that is no tile program (AMP: a compile error); raised before any effect."""
 
 
+class InternalCompilerError(_LocatedError):
+    """The compiler failed on a kernel for a reason that is not the kernel's: a fault of vkamp, to be reported.
+
+    The message says which pass failed on which kernel (``compiler_pass``, ``kernel``), and a way round it.
+    ``__cause__`` is the failure.
+    """
+
+    def __init__(
+        self, message: str = "", *, compiler_pass: str = "", kernel: str = "", span: Span | None = None
+    ) -> None:
+        super().__init__(message, span=span)
+        self.compiler_pass = compiler_pass
+        self.kernel = kernel
+
+
 class UnsupportedFeatureError(_LocatedError):
     """A type, function or size that the device or the engine does not support (AMP: ``unsupported_feature``)."""
 
@@ -169,6 +186,10 @@ class CheckWarning(UserWarning):
 
 class RaceWarning(UserWarning):
     """All threads of a tile store to one element: the last one wins, whichever that is."""
+
+
+class InternalCompilerWarning(UserWarning):
+    """A pass of the compiler failed that the kernel can do without: a fault of vkamp, to be reported."""
 
 
 class BarrierWarning(UserWarning):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vkamp.artifacts import Binding, PushWord, Shader, Target
 from vkamp.emit.arrays import bind_arrays
@@ -25,7 +25,8 @@ from vkamp.ir.access import access, typed_access
 from vkamp.ir.builtins import ATOMICS
 from vkamp.ir.containers import Access
 from vkamp.ir.flow import changed_parameters
-from vkamp.ir.nodes import Atomic, Barrier, Breakpoint, For, Kernel, Print, Subgroup, walk_statements
+from vkamp.ir.nodes import Atomic, Barrier, Breakpoint, For, Kernel, Print, Subgroup, walk_statements, without_claims
+from vkamp.ir.passes import optional, required
 from vkamp.ir.subgroups import OPERATIONS, SUBGROUPS, Operation
 from vkamp.ir.types import FLOAT16, FLOAT64, INT64, UINT32, UINT64, Scalar, Struct, Type, Vector, scalars_in
 from vkamp.ir.usage import memory_unit, types_in_use, wide_operations
@@ -43,8 +44,23 @@ def emit(kernel: Kernel, target: Target) -> Shader:
     """
     if not target.reference:
         _refuse_debugging(kernel)
-    kernel = split_structs(lower_places(bind_arrays(kernel)), Forms(target.types))
-    return _Shader(reroll(direct_results(kernel), target.most_unrolled), target).shader()
+    kernel = required("places", kernel.name, kernel.span, lambda: _addressable(kernel, target))
+    plain = kernel
+    kernel = optional("results", plain, lambda: direct_results(plain), lambda: _without_claims(plain))
+    copied = kernel
+    kernel = optional("rolling", copied, lambda: reroll(copied, target.most_unrolled), lambda: copied)
+    printed = kernel
+    return required("printer", kernel.name, kernel.span, lambda: _Shader(printed, target).shader())
+
+
+def _addressable(kernel: Kernel, target: Target) -> Kernel:
+    """The kernel with arrays, places and structs that a shader can have."""
+    return split_structs(lower_places(bind_arrays(kernel)), Forms(target.types))
+
+
+def _without_claims(kernel: Kernel) -> Kernel:
+    functions = [replace(f, body=without_claims(f.body)) for f in (*kernel.functions, kernel.body)]
+    return replace(kernel, functions=tuple(functions[:-1]), body=functions[-1])
 
 
 def _refuse_debugging(kernel: Kernel) -> None:

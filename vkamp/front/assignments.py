@@ -31,6 +31,7 @@ from vkamp.front.values import (
     TupleValue,
     Value,
     ViewRef,
+    loaded,
     place_parts,
     view_parts,
 )
@@ -120,7 +121,7 @@ def aug_assign(ctx: Context, node: ast.AugAssign) -> None:
     before = len(ctx.block)
     right = ctx.expr(node.value)
     if ctx.has_effects(before) and isinstance(place.type, (Scalar, Vector)):
-        old = Number(ctx.temporary("before", ir.Load(span, place.type, place), before))
+        old = Number(ctx.temporary("before", loaded(place, span), before))
     result = binary(ctx, node.op, old, right, node, target, node.value)
     first = _first_span(ctx, target)
     statement = f"{ctx.text(target)} = "
@@ -237,7 +238,7 @@ def settle(ctx: Context, value: Value) -> Value:
         place = value.place
         if isinstance(place.type, Struct):
             return references.settled(ctx, place)
-        return Number(ctx.temporary("value", ir.Load(place.span, place.type, place)))
+        return Number(ctx.temporary("value", loaded(place, place.span)))
     if isinstance(value, Number) and contains_load(value.expr) and not _is_fresh(ctx, value.expr):
         return Number(ctx.temporary("value", value.expr), value.weak, value.double)
     return value

@@ -32,6 +32,7 @@ from vkamp.front.values import (
     TupleValue,
     Value,
     ViewRef,
+    loaded,
     place_parts,
     view_parts,
     with_place_parts,
@@ -400,7 +401,7 @@ class Context:
         if isinstance(value, Element):
             if isinstance(value.place.type, Struct):
                 return self._keep_place(value.place, at)
-            value = Number(ir.Load(value.place.span, value.place.type, value.place))
+            value = Number(loaded(value.place, value.place.span))
         if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
             parts = view_parts(value)
             for i, part in enumerate(parts):

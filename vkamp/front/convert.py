@@ -17,7 +17,7 @@ import numpy as np
 from vkamp.errors import Note, Span
 from vkamp.front import advice
 from vkamp.front.context import Context
-from vkamp.front.values import ArrayRef, Constant, Element, Nothing, Number, Object, Value
+from vkamp.front.values import ArrayRef, Constant, Element, Nothing, Number, Object, Value, loaded
 from vkamp.ir import nodes as ir
 from vkamp.ir.neutral import NEUTRAL_LEFT, NEUTRAL_RIGHT
 from vkamp.ir.types import (
@@ -33,7 +33,6 @@ from vkamp.ir.types import (
     Vector,
     common_type,
     int_range,
-    promoted,
 )
 from vkamp.lang.device import tdiv, trem
 
@@ -68,19 +67,13 @@ def number(ctx: Context, value: Value, node: ast.expr) -> Constant | Number:
     if isinstance(value, Constant) or (isinstance(value, Number) and isinstance(value.expr.type, Scalar)):
         return value
     if isinstance(value, Element) and isinstance(value.place.type, Scalar):
-        return Number(_loaded(ctx.span(node), value.place))
+        return Number(loaded(value.place, ctx.span(node)))
     if isinstance(value, ArrayRef) and isinstance(value.place.type, Array):
         kind = value.place.type
         if kind.shape == () and isinstance(kind.element, Scalar):
             span = ctx.span(node)
-            return Number(_loaded(span, ir.ArrayElement(span, kind.element, value.place, ())))
+            return Number(loaded(ir.ArrayElement(span, kind.element, value.place, ()), span))
     no_number(ctx, value, node)
-
-
-def _loaded(span: Span, place: ir.Place) -> ir.Expr:
-    """The value of a scalar in memory."""
-    assert isinstance(place.type, Scalar)
-    return cast(ir.Load(span, place.type, place), promoted(place.type), span)
 
 
 def vector(ctx: Context, value: Value, node: ast.expr) -> ir.Expr | None:

@@ -20,6 +20,7 @@ from vkamp.front.values import (
     TupleValue,
     Value,
     ViewRef,
+    loaded,
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import Scalar, Type
@@ -160,7 +161,7 @@ def _show_tuple(ctx: Context, text: _Text, value: TupleValue, node: ast.expr) ->
 def _value_of(value: Number | Element) -> ir.Expr:
     if isinstance(value, Number):
         return value.expr
-    return ir.Load(value.place.span, value.place.type, value.place)
+    return loaded(value.place, value.place.span)
 
 
 def _check_type(ctx: Context, spec: str, kind: Type, node: ast.expr) -> None:

@@ -16,7 +16,7 @@ from vkamp.errors import Span
 from vkamp.front.signature import FunctorType
 from vkamp.front.source import Source
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import Array, Type
+from vkamp.ir.types import Array, Scalar, Type, promoted
 
 __all__ = [
     "ArrayRef",
@@ -41,7 +41,11 @@ __all__ = [
     "TupleValue",
     "Value",
     "ViewRef",
+<<<<<<< HEAD
     "place_parts",
+=======
+    "loaded",
+>>>>>>> 5fd0347 (Never end a program with a bare internal error; keep small integers as the numbers that they are promoted to)
     "view_parts",
     "with_place_parts",
     "with_view_parts",
@@ -78,6 +82,13 @@ class Element(Value):
     """A place that holds a scalar, a short vector or a struct and is loaded where its value is needed."""
 
     place: ir.Place
+
+
+def loaded(place: ir.Place, span: Span) -> ir.Expr:
+    """The value at a place; one of a small integer type is promoted, as expressions compute with it."""
+    load = ir.Load(span, place.type, place)
+    kind = promoted(place.type) if isinstance(place.type, Scalar) else place.type
+    return load if kind == place.type else ir.Cast(span, kind, load)
 
 
 @dataclass(frozen=True)

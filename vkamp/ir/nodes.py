@@ -86,6 +86,7 @@ __all__ = [
     "transform",
     "walk",
     "walk_statements",
+    "without_claims",
 ]
 
 
@@ -798,6 +799,19 @@ def _held(node: Node, fields: tuple[tuple[str, bool], ...]) -> Iterator[Any]:
             yield from value
         else:
             yield value
+
+
+def without_claims(block: Block) -> Block:
+    """The block as a device runs it: a claim is an assignment."""
+    return tuple(map(_unclaimed, block))
+
+
+def _unclaimed(statement: Stmt) -> Stmt:
+    if isinstance(statement, Claim):
+        return Assign(
+            statement.span, Local(statement.span, statement.variable.type, statement.variable), statement.value
+        )
+    return map_blocks(statement, without_claims)
 
 
 def place_name(place: Place) -> str:

@@ -13,22 +13,19 @@ from vkamp.errors import Span
 from vkamp.ir.fences import Fence
 from vkamp.ir.nodes import (
     Assert,
-    Assign,
     Barrier,
     Block,
     Break,
-    Claim,
     Const,
     Continue,
     Declare,
     For,
     If,
-    Local,
     Return,
     Stmt,
     While,
     blocks,
-    map_blocks,
+    without_claims,
 )
 from vkamp.lower.errors import KeepsThreads
 from vkamp.lower.inline import is_wait
@@ -201,7 +198,7 @@ class _Splitter:
                     # From here on no barrier follows, so that the rest of the block is one phase.
                     self.check_exits(jumps, where)
                     exits = True
-                run.append(_plain(statement))
+                run += without_claims((statement,))
         flush()
         return tuple(items)
 
@@ -239,11 +236,3 @@ def _is_jump(statement: Stmt) -> bool:
 
 def _declares_shared(statement: Stmt) -> bool:
     return isinstance(statement, Declare) and statement.variable.storage == "tile_static"
-
-
-def _plain(statement: Stmt) -> Stmt:
-    """A claim is an assignment to a device."""
-    if isinstance(statement, Claim):
-        place = Local(statement.span, statement.variable.type, statement.variable)
-        return Assign(statement.span, place, statement.value)
-    return map_blocks(statement, lambda block: tuple(map(_plain, block)))

@@ -61,10 +61,14 @@ def executable(compiled: Compiled, target: Target) -> Executable:
     found = kept.program(compiled, target)
     if found is not None:
         return found
+    from vkamp.ir.passes import recorded
     from vkamp.pipeline import compiler
 
-    made = compiler.executable(compiled.kernel, target)
-    kept.keep_program(compiled, target, made)
+    with recorded() as failures:
+        made = compiler.executable(compiled.kernel, target)
+    if not failures:
+        # What was made without a pass is made again, and warned of again.
+        kept.keep_program(compiled, target, made)
     return made
 
 

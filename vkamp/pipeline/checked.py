@@ -14,6 +14,7 @@ from vkamp.check.report import Placed, Shadow, Where
 from vkamp.emit.arrays import bind_arrays
 from vkamp.findings import Finding
 from vkamp.ir.access import access
+from vkamp.ir.passes import required
 from vkamp.pipeline.compiled import Compiled, Whole
 from vkamp.pipeline.compiler import subgroup_needs, verify_if_asked
 
@@ -30,7 +31,8 @@ def instrument(
     """
     proved = compiled.races.proved if proofs else frozenset()
     # Functions that take tile_static arrays come once for each, so that every access has a known variable.
-    made = _instrument(bind_arrays(compiled.kernel), proved, left_out)
+    kernel = compiled.kernel
+    made = required("check mode", kernel.name, kernel.span, lambda: _instrument(bind_arrays(kernel), proved, left_out))
     verify_if_asked(made.kernel)
     needs = subgroup_needs(made.kernel)
     whole = Whole(made.kernel, compiled.races)

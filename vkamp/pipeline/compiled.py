@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from vkamp import spirv
 from vkamp.errors import Span
 from vkamp.front.guards import Guard
 from vkamp.ir.containers import Access
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from vkamp.check.conflicts import RaceVerdicts
     from vkamp.ir.nodes import Kernel
 
-__all__ = ["Compiled", "Whole"]
+__all__ = ["Compiled", "Whole", "generated_spirv"]
 
 
 class Whole(NamedTuple):
@@ -59,3 +60,13 @@ class Compiled:
     def races(self) -> RaceVerdicts:
         """What is known of races."""
         return self.whole().races
+
+
+def generated_spirv(glsl: str, *, name: str) -> bytes:
+    """The SPIR-V of a shader as it was generated; InternalCompilerError where glslang refuses it."""
+    try:
+        return spirv.compile(glsl, name=name)
+    except spirv.GlslError as error:
+        from vkamp.ir.passes import failure  # where a compilation fails
+
+        raise failure("glslang", name, None, error) from error

@@ -8,27 +8,32 @@ What only check mode needs is in :mod:`vkamp.pipeline.checked`, so that other la
 
 from __future__ import annotations
 
+import ast
 import functools
 import os
+import traceback
 import warnings
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
-from vkamp import emit, lower, spirv
+from vkamp import emit, lower
 from vkamp.artifacts import Executable, Target
-from vkamp.check.conflicts import judge_races
+from vkamp.check.conflicts import RaceVerdicts, judge_races
 from vkamp.check.races import RaceFinding, check_certain_races
 from vkamp.check.uniformity import check_uniformity
-from vkamp.errors import BarrierWarning, RaceWarning, Span
+from vkamp.errors import BarrierWarning, InternalCompilerError, RaceWarning, Span
 from vkamp.front import Request
+from vkamp.front.context import Context
+from vkamp.front.lower import Lowered
 from vkamp.front.lower import lower as lower_function
 from vkamp.ir.access import access, contiguous
 from vkamp.ir.nodes import Kernel, SubgroupIndex
+from vkamp.ir.passes import OPTIONAL, optional, recorded, required, switched_off, warn, without_optional
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.text import text
 from vkamp.ir.usage import types_in_use, wide_operations
 from vkamp.ir.uses import subgroup_uses
-from vkamp.pipeline.compiled import Compiled, Whole
+from vkamp.pipeline.compiled import Compiled, Whole, generated_spirv
 from vkamp.progress import hide
 
 __all__ = [
@@ -40,19 +45,36 @@ __all__ = [
 ]
 
 
+_T = TypeVar("_T")
+
+
 def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
-    """Runs the front end and the checks; raises their errors, warns of stores that race and of barriers without use."""
-    lowered = lower_function(request, captured)
+    """Runs the front end and the checks; raises their errors, warns of stores that race and of barriers without use.
+
+    What fails for another reason is an InternalCompilerError, or is left out with an InternalCompilerWarning.
+    """
+    code = request.function.__code__
+    head = Span(code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 0)
+    lowered = required(
+        "front end", request.function.__name__, head, lambda: lower_function(request, captured), where=_place_in_kernel
+    )
     kernel = lowered.kernel
     verify_if_asked(kernel)
-    uniformity = check_uniformity(kernel)
+    uniformity = _required("uniformity", kernel, lambda: check_uniformity(kernel))
     # Races are judged by what is uniform, so that a single thread's update passes.
-    certain = check_certain_races(kernel, uniformity)
+    certain = _required("certain races", kernel, lambda: check_certain_races(kernel, uniformity))
     for finding in certain:
         _warn(finding, RaceWarning)
-    races = judge_races(kernel, uniformity)
+    with recorded() as failures:
+        races = optional("races", kernel, lambda: judge_races(kernel, uniformity), RaceVerdicts)
     for finding in races.advice:
         _warn(finding, BarrierWarning)
+    warned = bool(certain or races.advice or failures)
+    return _required("facts", kernel, lambda: _compiled(kernel, races, lowered, warned))
+
+
+def _compiled(kernel: Kernel, races: RaceVerdicts, lowered: Lowered, warned: bool) -> Compiled:
+    """A kernel with what launches must know of it."""
     whole = Whole(kernel, races)
     return Compiled(
         name=kernel.name,
@@ -65,9 +87,23 @@ def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
         types={kind.name: span for kind, span in types_in_use(kernel).items()},
         wide=wide_operations(kernel),
         sizes_in_loops=lower.sizes_in_loops(kernel),
-        warned=bool(certain or races.advice),
+        warned=warned,
         whole=lambda: whole,
     )
+
+
+def _required(name: str, kernel: Kernel, run: Callable[[], _T]) -> _T:
+    return required(name, kernel.name, kernel.span, run)
+
+
+def _place_in_kernel(error: Exception) -> Span | None:
+    """The part of the kernel that the front end was at when it failed."""
+    found: Span | None = None
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        node, context = frame.f_locals.get("node"), frame.f_locals.get("ctx")
+        if isinstance(context, Context) and isinstance(node, (ast.stmt, ast.expr)):
+            found = context.source.span(node)
+    return found
 
 
 def verify_if_asked(kernel: Kernel) -> None:
@@ -76,7 +112,7 @@ def verify_if_asked(kernel: Kernel) -> None:
         # Imported here: it is for vkamp's own tests.
         from vkamp.ir.verify import verify
 
-        verify(kernel)
+        _required("verifier", kernel, lambda: verify(kernel))
 
 
 def _warn(finding: RaceFinding, kind: type[Warning]) -> None:
@@ -86,18 +122,47 @@ def _warn(finding: RaceFinding, kind: type[Warning]) -> None:
 
 
 def executable(kernel: Kernel, target: Target) -> Executable:
-    """The program for a kind of device; its SPIR-V is made when an engine asks for it."""
+    """The program for a kind of device; its SPIR-V is made when an engine asks for it.
+
+    Where it cannot be made, it is made without the passes that a kernel can do without.
+    """
+    try:
+        return _executable(kernel, target)
+    except InternalCompilerError as error:
+        if switched_off() == frozenset(OPTIONAL):
+            raise
+        try:
+            with without_optional():
+                made = _executable(kernel, target)
+        except InternalCompilerError:
+            raise error from error.__cause__
+        warn(error)
+        return made
+
+
+def _executable(kernel: Kernel, target: Target) -> Executable:
     form, lowering = _lowered(kernel, target)
     shader = emit.emit(form, target)
     to_spirv = functools.partial(spirv.compile, name=kernel.name, straight="counted_paths" in target.quirks)
     # The module is the program as it was written: the reference accelerator runs that.
+<<<<<<< HEAD
     return Executable(shader, lambda: kernel, to_spirv, lowering)
+=======
+    return Executable(shader, lambda: kernel, functools.partial(generated_spirv, name=kernel.name), lowering)
+>>>>>>> 5fd0347 (Never end a program with a bare internal error; keep small integers as the numbers that they are promoted to)
 
 
 def _lowered(kernel: Kernel, target: Target) -> tuple[Kernel, str]:
     """The kernel with its threads as the target wants them, and what was chosen."""
     if target.lowering == "threads":
         return kernel, "threads"
+    if "loops" in switched_off():
+        return kernel, "threads: VKAMP_PASSES_OFF leaves the pass for loops out"
+    failed = kernel, "threads: vkamp failed to make loops of them, as a warning said"
+    return optional("loops", kernel, lambda: _as_loops(kernel, target), lambda: failed)
+
+
+def _as_loops(kernel: Kernel, target: Target) -> tuple[Kernel, str]:
     try:
         if target.lowering == "auto" and not lower.waits(kernel):
             raise lower.KeepsThreads("it has no barrier")

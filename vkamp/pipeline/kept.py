@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 
-from vkamp import spirv
 from vkamp.artifacts import Binding, Executable, PushWord, Shader, Target
 from vkamp.cache import DiskCache, default_cache
 from vkamp.errors import AmpError, Span
@@ -35,7 +34,7 @@ from vkamp.front.signature import read_name
 from vkamp.front.source import is_unchanged
 from vkamp.ir.containers import Access
 from vkamp.ir.types import Scalar, Vector
-from vkamp.pipeline.compiled import Compiled, Whole
+from vkamp.pipeline.compiled import Compiled, Whole, generated_spirv
 
 __all__ = ["keep_kernel", "keep_program", "kernel", "place_of", "program", "renew"]
 
@@ -88,7 +87,8 @@ def place_of(request: Request) -> str | None:
     constants = [(name, describe(value)) for name, value in request.constants]
     if None in (compiler, code, *(words for _, words in (*args, *captures, *constants))):
         return None
-    return _hash(compiler, code, request.precise, request.rank, request.tile, args, captures, constants)
+    off = os.environ.get("VKAMP_PASSES_OFF")
+    return _hash(compiler, code, off, request.precise, request.rank, request.tile, args, captures, constants)
 
 
 def _kind(kind: ArgType) -> str | None:
@@ -273,7 +273,11 @@ def program(compiled: Compiled, target: Target) -> Executable | None:
         shared_bytes=data["shared_bytes"],
         lines=tuple(None if at is None else spans.span(at) for at in data["lines"]),
     )
+<<<<<<< HEAD
     to_spirv = functools.partial(spirv.compile, name=compiled.name, straight="counted_paths" in target.quirks)
+=======
+    to_spirv = functools.partial(generated_spirv, name=compiled.name)
+>>>>>>> 5fd0347 (Never end a program with a bare internal error; keep small integers as the numbers that they are promoted to)
     return Executable(shader, lambda: compiled.kernel, to_spirv, data["lowering"])
 
 

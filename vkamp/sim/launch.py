@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from vkamp.errors import AmpError, CheckError, InvalidComputeDomainError, RaceError
 from vkamp.findings import Report, unravel
 from vkamp.ir.nodes import Function, Kernel, Local, walk
+from vkamp.ir.passes import required
 from vkamp.ir.types import Array, int_range
 from vkamp.progress import NOTHING, Activity, activity
 from vkamp.sim.claims import Claims
@@ -115,7 +116,9 @@ def _program(kernel: Kernel, mode: Mode) -> Program:
     key = (id(kernel), mode)
     program = _programs.get(key)
     if program is None:
-        program = _programs[key] = translate(kernel, mode)
+        program = _programs[key] = required(
+            "reference accelerator", kernel.name, kernel.span, lambda: translate(kernel, mode)
+        )
         while len(_programs) > _KEPT:
             _programs.popitem(last=False)
     else:

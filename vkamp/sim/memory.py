@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.errors import AmpError, UnsupportedFeatureError
+from vkamp.ir.access import typed_access
 from vkamp.ir.nodes import Kernel
 from vkamp.ir.types import Array, Scalar, Struct, Type
 from vkamp.sim.faults import BufferLayout, Judge, Thread
@@ -261,19 +262,24 @@ class Buffer:
         return judge(thread, site, word)
 
 
-def _check(kernel: Kernel, buffers: Mapping[str, NDArray[Any]], written: frozenset[str], unit: int) -> None:
+def _check(
+    kernel: Kernel, buffers: Mapping[str, NDArray[Any]], written: frozenset[str], used: frozenset[str], unit: int
+) -> None:
     """Refuses arrays that are not what the kernel was compiled for."""
     for param in kernel.buffers:
         array = buffers.get(param.name)
         if array is None:
             raise AmpError(f"no array is given for {param.name}")
-        words_of(param.element, unit)
         if array.dtype != param.element.dtype:
             raise AmpError(f"{param.name} has {array.dtype} elements, the kernel wants {param.element.dtype}")
         if array.ndim != param.rank:
             raise AmpError(f"{param.name} has rank {array.ndim}, the kernel wants {param.rank}")
         if param.name in written and not array.flags.writeable:
             raise AmpError(f"{param.name} is a read-only array, and the kernel writes it")
+        if param.name not in used:
+            # Its elements may be smaller than those that the kernel's addresses count.
+            continue
+        words_of(param.element, unit)
         address = array.__array_interface__["data"][0]
         if any(v % unit for v in (address, *array.strides)):
             raise AmpError(f"{param.name} is not aligned to {unit} bytes")
@@ -315,14 +321,16 @@ def bind(
     ``written`` names the buffers that the kernel stores to; memory that it only reads needs no shadow.
     """
     unit = judge.unit
-    _check(kernel, buffers, written, unit)
+    used = frozenset(name for name, _ in typed_access(kernel))
+    _check(kernel, buffers, written, used, unit)
     arrays = {p.name: buffers[p.name] for p in kernel.buffers}
-    regions = _regions(arrays.values(), unit)
+    regions = _regions([array for name, array in arrays.items() if name in used], unit)
     empty = Region(0, 0, (), unit)
     home: dict[str, Region] = {}
     for name, array in arrays.items():
         low, high = _span(array)
-        home[name] = next((r for r in regions if high > low and r.low <= low < r.high), empty)
+        around = (r for r in regions if name in used and high > low and r.low <= low < r.high)
+        home[name] = next(around, empty)
     shadows: dict[int, Shadow] = {}
     if shadow is not None:
         for region in {id(home[name]): home[name] for name in sorted(written)}.values():
