@@ -28,7 +28,7 @@ from vkamp.emit import emit
 from vkamp.emit.arrays import bind_arrays
 from vkamp.emit.reroll import reroll
 from vkamp.emit.scopes import plan
-from vkamp.errors import Copy, Span
+from vkamp.errors import Copy, InternalCompilerError, Span
 from vkamp.ir import flow, nodes
 from vkamp.ir import verify as verify_module
 from vkamp.ir.access import own_nodes
@@ -311,5 +311,5 @@ def test_the_printer_and_the_text_refuse_it():
     """As does every table above."""
     kernel = dataclasses.replace(kernel_of("out[i] = 1"), body=function_of(PLANTED))
     for use in (text, lambda kernel: emit(kernel, Target()), verify, uniformity.check_uniformity):
-        with pytest.raises((AssertionError, KeyError, verify_module.VerificationError)):
+        with pytest.raises((AssertionError, InternalCompilerError, KeyError, verify_module.VerificationError)):
             use(kernel)
