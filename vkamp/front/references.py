@@ -29,6 +29,7 @@ from vkamp.front.values import (
     TupleValue,
     Value,
     ViewRef,
+    loaded,
     place_parts,
     with_place_parts,
 )
@@ -358,7 +359,7 @@ def copy_of(ctx: Context, value: Element, node: ast.expr) -> Value:
     """``p.copy()``: another object."""
     place, span = value.place, ctx.span(node)
     if not isinstance(place.type, Struct):
-        return Number(ir.Load(span, place.type, place))
+        return Number(loaded(place, span))
     name = ctx.name_of_result(node)
     variable = ctx.new_object(name or "copy", place.type, span, name)
     ctx.emit(ir.Assign(span, variable, ir.Load(span, place.type, place)))

@@ -41,11 +41,8 @@ __all__ = [
     "TupleValue",
     "Value",
     "ViewRef",
-<<<<<<< HEAD
-    "place_parts",
-=======
     "loaded",
->>>>>>> 5fd0347 (Never end a program with a bare internal error; keep small integers as the numbers that they are promoted to)
+    "place_parts",
     "view_parts",
     "with_place_parts",
     "with_view_parts",

@@ -62,10 +62,10 @@ class Compiled:
         return self.whole().races
 
 
-def generated_spirv(glsl: str, *, name: str) -> bytes:
+def generated_spirv(glsl: str, *, name: str, straight: bool) -> bytes:
     """The SPIR-V of a shader as it was generated; InternalCompilerError where glslang refuses it."""
     try:
-        return spirv.compile(glsl, name=name)
+        return spirv.compile(glsl, name=name, straight=straight)
     except spirv.GlslError as error:
         from vkamp.ir.passes import failure  # where a compilation fails
 

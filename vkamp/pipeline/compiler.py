@@ -143,13 +143,9 @@ def executable(kernel: Kernel, target: Target) -> Executable:
 def _executable(kernel: Kernel, target: Target) -> Executable:
     form, lowering = _lowered(kernel, target)
     shader = emit.emit(form, target)
-    to_spirv = functools.partial(spirv.compile, name=kernel.name, straight="counted_paths" in target.quirks)
+    to_spirv = functools.partial(generated_spirv, name=kernel.name, straight="counted_paths" in target.quirks)
     # The module is the program as it was written: the reference accelerator runs that.
-<<<<<<< HEAD
     return Executable(shader, lambda: kernel, to_spirv, lowering)
-=======
-    return Executable(shader, lambda: kernel, functools.partial(generated_spirv, name=kernel.name), lowering)
->>>>>>> 5fd0347 (Never end a program with a bare internal error; keep small integers as the numbers that they are promoted to)
 
 
 def _lowered(kernel: Kernel, target: Target) -> tuple[Kernel, str]:

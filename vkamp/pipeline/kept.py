@@ -273,11 +273,7 @@ def program(compiled: Compiled, target: Target) -> Executable | None:
         shared_bytes=data["shared_bytes"],
         lines=tuple(None if at is None else spans.span(at) for at in data["lines"]),
     )
-<<<<<<< HEAD
-    to_spirv = functools.partial(spirv.compile, name=compiled.name, straight="counted_paths" in target.quirks)
-=======
-    to_spirv = functools.partial(generated_spirv, name=compiled.name)
->>>>>>> 5fd0347 (Never end a program with a bare internal error; keep small integers as the numbers that they are promoted to)
+    to_spirv = functools.partial(generated_spirv, name=compiled.name, straight="counted_paths" in target.quirks)
     return Executable(shader, lambda: compiled.kernel, to_spirv, data["lowering"])
 
 
