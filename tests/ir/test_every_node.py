@@ -159,7 +159,7 @@ SAMPLES: dict[type[nodes.Node], str] = {
     nodes.ArrayElement: "a = amp.private((2, 2), amp.int32)\na[1, n & 1] = n\nout[i] = a[1, n & 1]",
     nodes.FieldOf: "points[i].x = n\nout[i] = points[i].x",
     nodes.ComponentsOf: "v = amp.int2(n, 3)\nv.yx = v.xy\nout[i] = v.x",
-    nodes.Reinterpreted: "out[i] = cells.reinterpret_as(amp.uint32)[1] == amp.uint32(3) and 1 or 2",
+    nodes.Reinterpreted: "out[i] = 1 if cells.reinterpret_as(amp.uint32)[1] == 3 else 2",
     nodes.ViewElement: "part = cells.section(amp.index(1), amp.extent(2))\nout[i] = part[1]",
 }
 
