@@ -24,7 +24,7 @@ from vkamp.dispatch import editing, forms, memo
 from vkamp.dispatch.domain import Domain, check_tile, domain_of
 from vkamp.dispatch.targets import target_view
 from vkamp.dispatch.types import check_types, check_wide_operations, small_types
-from vkamp.errors import AmpError, UnsupportedFeatureError, diagnostic
+from vkamp.errors import AmpError, CompileError, UnsupportedFeatureError, diagnostic
 from vkamp.lang.capturing import recorder
 from vkamp.lang.container import Container, Descriptor
 from vkamp.lang.kernel import LOWERINGS, BoundKernel, DeviceFunction, KernelFunction
@@ -173,7 +173,13 @@ def prepare(
     """Everything that comes before the device: target, limits, compilation."""
     function, _, owner = _function_of(kernel)
     arguments = pipeline.collect(function, args, constants, owner)
-    return prepare_on(target_view(view, arguments.containers), domain, kernel, arguments)
+    try:
+        return prepare_on(target_view(view, arguments.containers), domain, kernel, arguments)
+    except (CompileError, UnsupportedFeatureError):
+        # What a constant left out may not compile.
+        if not pipeline.give_up(function):
+            raise
+        return prepare(view, domain, kernel, args, constants)
 
 
 def prepare_on(target: accelerator_view, domain: Domain, kernel: Any, arguments: pipeline.Arguments) -> Prepared:

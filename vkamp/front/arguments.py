@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from vkamp.errors import AmpError, Span, diagnostic
-from vkamp.front import functors
+from vkamp.front import functors, varying
 from vkamp.front.parameters import parameters_of
 from vkamp.front.signature import (
     ArgType,
@@ -177,7 +177,8 @@ def collect(function: FunctionType, args: tuple[Any, ...], constants: dict[str, 
 def _captures(function: FunctionType) -> Iterator[tuple[str, Any]]:
     """The free names that a launch hands over: containers, indices, vectors, structs, and the numbers of a closure.
 
-    Numbers of the module, functions, types and modules are part of the program instead.
+    Numbers of the module, functions, types and modules are part of the program instead; but for floats that change all
+    the time (:mod:`vkamp.front.varying`).
     """
     for name in free_names(function):
         found = read_name(function, name)
@@ -190,6 +191,8 @@ def _captures(function: FunctionType) -> Iterator[tuple[str, Any]]:
             or (origin == "closure" and is_number(value) and not isinstance(value, bool))
         ):
             yield name, value
+        elif origin == "global" and varying.is_varying(function, name, value):
+            yield name, float(value)
 
 
 def _constant(function: FunctionType, name: str, value: Any) -> Any:

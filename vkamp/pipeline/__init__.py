@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from vkamp.artifacts import Executable, Target
-from vkamp.front import Arguments, Request, collect, make_request
+from vkamp.edit.active import active_folder
+from vkamp.front import Arguments, Request, collect, make_request, varying
 from vkamp.front.description import describe_request, request_of
 from vkamp.front.guards import Guard
 from vkamp.front.source import CodeKey
+from vkamp.front.varying import give_up
 from vkamp.pipeline import kept
 from vkamp.pipeline.compiled import Compiled, Whole
 from vkamp.pipeline.domains import choose_target, grid, tile_counts
@@ -31,6 +33,7 @@ __all__ = [
     "compile_kernel",
     "describe_request",
     "executable",
+    "give_up",
     "grid",
     "ir_text",
     "make_request",
@@ -45,6 +48,15 @@ def compile_kernel(request: Request, captured: Mapping[str, Any], *, keep: bool)
 
     ``keep``: whether the disk is looked at, and written to.
     """
+    made = _compiled(request, captured, keep=keep)
+    folder, name = active_folder(), request.function.__qualname__
+    # A hand-edited shader is one of constants.
+    if folder is None or name not in folder.by_kernel:
+        varying.note(request.function, made.guards)
+    return made
+
+
+def _compiled(request: Request, captured: Mapping[str, Any], *, keep: bool) -> Compiled:
     place = kept.place_of(request) if keep else None
     found = kept.kernel(place, request, captured) if place is not None else None
     if found is not None:
