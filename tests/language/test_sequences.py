@@ -114,7 +114,7 @@ def tuples(n: amp.int32):
     total += max(*t) + min(*rest)
     total += 1000 if t == (n, n + 1, n * 2) else 0
     total += 5 if t[:2] != (n, n) else 0
-    total += sum(t + rest) + sum((n,) * 3)
+    total += sum(t + squares) + sum((n,) * 3)
     quotient, remainder = divmod(n - 3, 4)
     total += quotient * 10 + remainder
     return total
