@@ -59,6 +59,13 @@ def test_no_loader(project: Project, tmp_path: Path) -> None:
         assert step["fix"].endswith("apt install libvulkan1")
     assert found["drivers"]["ok"] is None
     assert found["compiler"]["ok"] and found["cache"]["ok"]
+    # Neither engine works without it, and no other package mends that.
+    for name in ("engine kompute", "engine vulkan"):
+        assert found[name]["ok"] is False
+        assert found[name]["fix"] == step["fix"]
+        assert found[name]["result"].startswith("there is no Vulkan loader on this machine")
+    assert "libvulkan" in found["engine kompute"]["result"]
+    assert "pip" not in found["engine kompute"]["fix"]
 
 
 def test_a_loader_without_drivers(project: Project, tmp_path: Path) -> None:
@@ -67,6 +74,8 @@ def test_a_loader_without_drivers(project: Project, tmp_path: Path) -> None:
     assert wrong(found)[:2] == ["drivers", "devices"]
     assert "VK_DRIVER_FILES=" in found["drivers"]["result"]
     assert found["drivers"]["fix"] == "unset VK_DRIVER_FILES"
+    assert found["engine vulkan"]["ok"] is False
+    assert found["engine vulkan"]["result"].startswith("there is no Vulkan device on this machine")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the folders are Linux's")
@@ -203,6 +212,15 @@ def test_kp_is_not_missed_where_the_direct_engine_is_chosen(project: Project, tm
     assert found["engine kompute"]["result"] == "kp is not installed, and VKAMP_ENGINE=vulkan goes without it"
     assert found["a kernel on SwiftShader Device (Subzero) by vulkan"]["ok"]
     assert "engine kompute" in wrong(doctor(project, PYTHONPATH=str(tmp_path)))
+
+
+def test_the_direct_engine_needs_its_package(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "vulkan.py").write_text("raise ModuleNotFoundError(\"No module named 'vulkan'\", name='vulkan')\n")
+    found = doctor(project, PYTHONPATH=str(tmp_path))
+    for name in ("Vulkan loader", "engine vulkan"):
+        assert found[name]["ok"] is False
+        assert found[name]["result"].startswith("the Python package vulkan is missing")
+        assert found[name]["fix"].endswith("-m pip install vulkan")
 
 
 def test_a_wrong_kp(project: Project, tmp_path: Path) -> None:

@@ -323,12 +323,15 @@ def _look_at_kompute() -> Finding:
         )
     if not probe.problem:
         return Finding("engine kompute", True, probe.answer["file"])
-    text = _first(probe.problem).partition(": pip install kp")[0]
+    text = _first(probe.problem).partition(": pip install kp")[0].partition(": install it")[0]
     wrong = re.search(r"the module kp at (.*) is not Kompute", probe.problem)
     if wrong is not None:
         return Finding("engine kompute", False, text, _without_module(Path(wrong[1])))
     if "No module named 'kp'" in text and os.environ.get("VKAMP_ENGINE", "").strip().lower() == "vulkan":
         return Finding("engine kompute", None, "kp is not installed, and VKAMP_ENGINE=vulkan goes without it")
+    if "libvulkan" in text:
+        # kp is installed, and the loader that it needs is not there or broken.
+        return Finding("engine kompute", False, text, _install("loader"))
     fix = _pip("kp") if sys.version_info < (3, 13) else "export VKAMP_ENGINE=vulkan"
     return Finding("engine kompute", False, text, fix)
 
@@ -344,10 +347,18 @@ def _without_module(path: Path) -> str:
 
 
 def _look_at_the_direct_engine() -> Finding:
+    what = "engine vulkan"
     probe = _probe("engine", "vulkan")
-    if probe.problem:
-        return Finding("engine vulkan", False, _first(probe.problem), _pip("vulkan"))
-    return Finding("engine vulkan", True, "ready")
+    if not probe.problem:
+        return Finding(what, True, "ready")
+    if "Python package vulkan is missing" in probe.problem:
+        return Finding(what, False, _first(probe.problem), _pip("vulkan"))
+    if probe.ending:
+        return Finding(what, False, f"looking for devices {probe.ending}", "vkamp doctor names the driver above")
+    if "no Vulkan loader" in probe.problem:
+        return Finding(what, False, _first(probe.problem), _install("loader"))
+    # What mends it is the fix of the step for drivers.
+    return Finding(what, False, _first(probe.problem))
 
 
 def _try(device: dict[str, Any], engine: str, possible: bool) -> Finding:

@@ -34,11 +34,12 @@ def _devices(_: str) -> dict[str, Any]:
 
 
 def _engine(name: str) -> dict[str, Any]:
-    from vkamp.run import kompute, module
+    from vkamp.run import kompute
+    from vkamp.run.vulkan.engine import VulkanEngine
 
     if name == "kompute":
         return {"file": kompute.library_file()}
-    return {"file": module.__file__}
+    return {"devices": len(VulkanEngine().devices())}
 
 
 def _run(path: str) -> dict[str, Any]:

@@ -38,6 +38,7 @@ __all__ = [
     "load_binding",
     "loader_version",
     "manifest_problem",
+    "no_loader",
     "physical_devices",
     "queue_families",
     "rank",
@@ -379,6 +380,11 @@ def _windows_patterns(environ: Mapping[str, str]) -> list[str]:
     return patterns
 
 
+def no_loader(reason: object) -> AmpError:
+    """The error where the Vulkan loader does not load."""
+    return AmpError(_NO_LOADER.format(reason=reason, package=_loader_package()))
+
+
 def _loader_package() -> str:
     return {
         "win32": "a graphics driver or the Vulkan runtime from LunarG brings vulkan-1.dll",
@@ -423,14 +429,13 @@ def load_binding() -> Any:
         for name in [n for n in sys.modules if n == "vulkan" or n.startswith("vulkan.")]:
             del sys.modules[name]
         _record("the Vulkan loader", str(error), ok=False)
-        package = _loader_package()
-        raise AmpError(_NO_LOADER.format(reason=error, package=package)) from error
+        raise no_loader(error) from error
     version = binding.ffi.new("uint32_t*")
     try:
         binding.lib.vkEnumerateInstanceVersion(version)
     except AttributeError as error:
         _record("the Vulkan loader", "older than Vulkan 1.1", ok=False)
-        raise AmpError(_NO_LOADER.format(reason="it is older than Vulkan 1.1", package=_loader_package())) from error
+        raise no_loader("it is older than Vulkan 1.1") from error
     _state.loader_version = _version(version[0])
     _record("the Vulkan loader", "version " + ".".join(map(str, _state.loader_version)))
     return binding

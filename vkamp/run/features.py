@@ -46,7 +46,8 @@ class _Part(NamedTuple):
     fields: tuple[str, ...]
 
 
-_PLAIN = ("shaderFloat64", "shaderInt64", "shaderInt16")
+#: The last is for CPU drivers only (``vulkan/api.py``).
+_PLAIN = ("shaderFloat64", "shaderInt64", "shaderInt16", "robustBufferAccess")
 _PARTS = {
     "store16": _Part(
         "VkPhysicalDevice16BitStorageFeatures",

@@ -28,6 +28,7 @@ from vkamp.run.device import POOL_CAPACITY, BaseDevice, DeviceProgram
 from vkamp.run.engine import DeviceInfo, Engine, Statistics
 from vkamp.run.lifetime import OpenDevices, refuse_fork
 from vkamp.run.memory import Budget, readable
+from vkamp.run.module import with_guard
 from vkamp.run.pool import Pool, size_class
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ _RECORDINGS = 64
 #: What a submission costs at least, on CPU drivers, and what is believed at most (seconds); an H200's costs 0.5 ms.
 _SUBMISSION = 1e-4, 1e-3
 _WORD = np.dtype(np.uint32)
+#: Bytes before and behind each buffer on CPU drivers, where a store out of bounds would change the host's own memory:
+#: kp can't switch on the bounds checks of drivers.
+_GUARD = 16 << 10
 
 _NO_KP = (
     "the Python package kp (Kompute) does not load ({reason}): pip install kp, or do without it by the other engine "
@@ -76,6 +80,9 @@ def _import_kp() -> Any:
     try:
         import kp
     except ImportError as error:
+        if "libvulkan" in str(error):
+            # kp is there, and what it is linked to is not: no other package helps.
+            raise devices.no_loader(error) from error
         raise AmpError(_NO_KP.format(reason=error)) from error
     finally:
         # kp calls logging.basicConfig(), which is the application's to call.
@@ -156,6 +163,8 @@ class KomputeProgram(DeviceProgram):
 
     def __init__(self, device: Device, executable: Executable) -> None:
         super().__init__(device, executable)
+        if device.guard:
+            self.spirv = with_guard(self.spirv, device.guard)
         self.runs = 0
         self.seconds_per_tile: float | None = None
         #: The tiles of the largest submission that ran in one piece, and of the largest one that may have spent all its
@@ -195,13 +204,13 @@ class Slot:
 
     __slots__ = ("dirty", "group", "id", "mirror", "mirrored", "nbytes", "stale", "tensor")
 
-    def __init__(self, number: int, tensor: Any, nbytes: int, *, mirrored: bool) -> None:
+    def __init__(self, number: int, tensor: Any, nbytes: int, guard: int, *, mirrored: bool) -> None:
         self.id = number
         self.tensor = tensor
         self.nbytes = nbytes
         self.mirrored = mirrored
         self.group: Hashable = (nbytes, mirrored)
-        self.mirror: NDArray[np.uint8] = tensor.data().view(np.uint8)
+        self.mirror: NDArray[np.uint8] = tensor.data().view(np.uint8)[guard : guard + nbytes]
         self.dirty = False
         self.stale = False
 
@@ -224,6 +233,8 @@ class Device(BaseDevice[Slot]):
         super().__init__(info)
         self.kp = kp
         self.mirrored = mirrored
+        #: Bytes before and behind each buffer that programs use.
+        self.guard = _GUARD if info.kind == "cpu" and not mirrored else 0
         self.condition = threading.Condition(self.lock)
         self.manager = _open_manager(kp, info)
         # A CPU can't be lost; elsewhere every submission ends with a word that says so.
@@ -286,12 +297,13 @@ class Device(BaseDevice[Slot]):
 
     def _make(self, size: int, *, mirrored: bool) -> Slot:
         kind = self.kp.TensorTypes.device if mirrored else self.kp.TensorTypes.host
+        guard = self.guard if mirrored == self.mirrored else 0
         try:
-            tensor = self.manager.tensor_t(np.empty(size // 4, _WORD), kind)
+            tensor = self.manager.tensor_t(np.empty((size + 2 * guard) // 4, _WORD), kind)
         except (RuntimeError, MemoryError) as error:
             raise OutOfMemoryError(f"{self.info.name} gives no {readable(size)}: {error}") from error
         self.budget.take(size, mirrored=mirrored)
-        slot = Slot(self.number(), tensor, size, mirrored=mirrored)
+        slot = Slot(self.number(), tensor, size, guard, mirrored=mirrored)
         self._slots[slot.id] = slot
         return slot
 

@@ -133,6 +133,9 @@ class Api:
             extensions = devices.device_extensions(self.vk, self.physical)
             self.has_budget = "VK_EXT_memory_budget" in extensions
             self.features = FeatureChain(self.vk, self.physical, version, extensions)
+            if info.kind != "cpu":
+                # Elsewhere each access may cost more for it, and no address is the host's.
+                self.features.head.features.robustBufferAccess = 0
             self.properties = self.ffi.new("VkPhysicalDeviceProperties*")
             self.vk.lib.vkGetPhysicalDeviceProperties(self.physical, self.properties)
             self.family, count = self._choose_family()

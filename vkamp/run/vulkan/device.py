@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from vkamp.run.vulkan.queue import VulkanQueue
 
 __all__ = ["VulkanDevice"]
+
+#: Seconds that threads get, at the end of the process, to leave a wait that is over.
+_LEAVING = 5.0
 
 
 class VulkanDevice(BaseDevice[Slot]):
@@ -116,6 +120,19 @@ class VulkanDevice(BaseDevice[Slot]):
             queue.retire()
         super().collect()
 
+    def _are_free_of_waiters(self) -> bool:
+        """Lets the threads that wait for a fence leave: a fence must not be destroyed while one does.
+
+        All work is over, so they only have to be scheduled. False if some are not in time: then nothing is destroyed,
+        and the end of the process frees it.
+        """
+        deadline = time.monotonic() + _LEAVING
+        while any(frames.has_waiters for frames in self._frames):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.001)
+        return True
+
     def close(self) -> None:
         with self.lock:
             if self.closed:
@@ -128,6 +145,9 @@ class VulkanDevice(BaseDevice[Slot]):
             if self.removed is None:
                 api.DeviceWaitIdle(api.device)
                 self.pipelines.cache.save()
+        if not self._are_free_of_waiters():
+            return
+        with self.lock:
             for frames in self._frames:
                 frames.destroy()
             self.pipelines.destroy()

@@ -229,6 +229,11 @@ class Frames:
         api.check("vkGetQueryPoolResults", result)
         return list(data)
 
+    @property
+    def has_waiters(self) -> bool:
+        """Whether a thread waits for one of the fences."""
+        return any(frame.waiters for frame in self._made)
+
     def destroy(self) -> None:
         """Destroys all of them; none runs any more."""
         api = self._api

@@ -25,6 +25,9 @@ _ALIGNMENT = 256
 #: Memory types that need features which are not enabled: VK_MEMORY_PROPERTY_PROTECTED_BIT,
 #: VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD with VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD.
 _PROTECTED, _UNCACHED_AMD = 0x20, 0xC0
+#: Bytes before and behind each slot that programs use on CPU drivers: SwiftShader checks the bounds of no atomic, and
+#: stores of small types are some.
+_GUARD = 4096
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 20, 64 << 20
 
 
@@ -46,12 +49,14 @@ class Block:
 class Slot:
     """A range of a block. ``place``: what a descriptor says of it."""
 
-    __slots__ = ("block", "group", "id", "mapped", "nbytes", "offset", "place")
+    __slots__ = ("block", "group", "guard", "id", "mapped", "nbytes", "offset", "place")
 
-    def __init__(self, number: int, block: Block, offset: int, nbytes: int) -> None:
+    def __init__(self, number: int, block: Block, start: int, nbytes: int, guard: int) -> None:
         self.id = number
         self.block = block
-        self.offset = offset
+        #: Bytes before it and behind it that are its own, too.
+        self.guard = guard
+        self.offset = offset = start + guard
         self.nbytes = nbytes
         self.group: Hashable = (nbytes, block.kind)
         self.place = (block.serial, offset, nbytes)
@@ -85,14 +90,14 @@ class Memory:
         """Sees to it that ``create`` has a place; why there is none, otherwise."""
         if self._place is not None:  # an interrupted call's
             self._give_back(*self._place)
-        length = self._length(size)
+        length = self._length(size, kind)
         for block in self.blocks.values():
             if block.kind == kind:
                 offset = block.places.take(length, self.alignment)
                 if offset is not None:
                     self._place = (block, offset, length)
                     return None
-        made = self._make_block(size, kind)
+        made = self._make_block(length if self._guard(kind) else size, kind)
         if isinstance(made, str):
             return made
         statistics.allocations += 1
@@ -105,7 +110,8 @@ class Memory:
     def create(self, number: int, size: int) -> Slot:
         """The slot for which there is a place."""
         assert self._place is not None
-        slot = Slot(number, *self._place[:2], size)
+        block, offset = self._place[:2]
+        slot = Slot(number, block, offset, size, self._guard(block.kind))
         self._place = None
         return slot
 
@@ -113,15 +119,19 @@ class Memory:
         """Gives a slot's place back; the block, if it is empty now."""
         slot.mapped = None
         block = slot.block
-        self._give_back(block, slot.offset, min(self._length(slot.nbytes), block.places.size))
+        length = min(self._length(slot.nbytes, block.kind), block.places.size)
+        self._give_back(block, slot.offset - slot.guard, length)
         return block if block.places.is_empty else None
 
     def _give_back(self, block: Block, offset: int, length: int) -> None:
         block.places.give_back(offset, length)
         self._place = None
 
-    def _length(self, size: int) -> int:
-        return -(-size // self.alignment) * self.alignment
+    def _guard(self, kind: Kind) -> int:
+        return _GUARD if self._info.kind == "cpu" and kind in ("shared", "device") else 0
+
+    def _length(self, size: int, kind: Kind) -> int:
+        return -(-size // self.alignment) * self.alignment + 2 * self._guard(kind)
 
     # -- blocks
 

@@ -409,6 +409,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
     def _submit(self, needed: Access | None = None) -> None:
         """Records pending work and hands it to the device; with ``needed``, only what has to be over before that."""
         device = self.device
+        device.check()  # it may have been closed while this thread waited for the lock
         now, later = _split(self._state.pending, needed)
         try:
             if now:
@@ -444,6 +445,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         self, recorded: Recorded, held: object, pieces: int, slots: dict[int, int], later: list[Work] | None = None
     ) -> None:
         """Hands recorded work to the device; ``later`` stays pending. The others are the submission's."""
+        self.device.check()
         pending, running, hazards = self._state
         after = recorded.after
         # What was waited for is over and visible.
@@ -494,6 +496,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         with device.lock:
             if submission.is_over:
                 return
+            device.check()
             if not frame.results:
                 self._submit_recorded()
             frame.waiters += 1
@@ -518,6 +521,8 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
 
     def retire(self) -> None:
         """Lets go of work that is over."""
+        if self.device.closed:
+            return
         pending, running, hazards = self._state
         done, is_done = 0, self._frames.is_done
         try:
