@@ -29,8 +29,9 @@ def _operators(name: str, view: amp.accelerator_view) -> Iterator[Callable[[], l
             yield functools.partial(operators.check, case, view, denormals=denormals)
 
 
-def _barriers(name: str, view: amp.accelerator_view) -> Iterator[Callable[[], list[str]]]:
-    rows = itertools.product(barriers.shapes(), barriers.CONSTRUCTS, ("threads", "loops"))
+def _barriers(ranks: str, view: amp.accelerator_view) -> Iterator[Callable[[], list[str]]]:
+    shapes = [shape for shape in barriers.shapes() if str(len(shape)) in ranks]
+    rows = itertools.product(shapes, barriers.CONSTRUCTS, ("threads", "loops"))
     for shape, construct, lowering in rows:
         yield functools.partial(_texts, construct, shape, lowering, view)
 
@@ -45,6 +46,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.sweep", description=__doc__.partition("\n")[0])
     parser.add_argument("table", choices=("operators", "barriers"))
     parser.add_argument("--accelerators", default="swiftshader,llvmpipe@vulkan,reference")
+    parser.add_argument("--ranks", default="1,2,3", help="barriers: the tiles' numbers of dimensions")
     parser.add_argument("--part", default="0/1", help="I/N: of each N cases the one with number I")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -52,7 +54,7 @@ def main() -> int:
     failed = 0
     for name in options.accelerators.split(","):
         view = amp.accelerator(name).default_view
-        rows = (_operators if options.table == "operators" else _barriers)(name, view)
+        rows = _operators(name, view) if options.table == "operators" else _barriers(options.ranks, view)
         started, count, wrong = time.monotonic(), 0, 0
         for check in itertools.islice(rows, part, None, parts):
             try:
