@@ -24,37 +24,43 @@ GLSL_TYPES = {
     **{name: f"{_VECTOR_PREFIX[v.element.name]}vec{v.count}" for name, v in VECTORS.items()},
 }  # fmt: skip
 
-# -2^31 / -1 is undefined in SPIR-V, and not the same on all devices.
+# -2^31 / -1 is undefined in SPIR-V, and not the same on all devices: a divisor of -1 becomes 1, and the dividend its
+# opposite, which wraps.  None of these branches: `? :` of names and numbers is a choice, and compilers of CPU devices
+# take long for branches.
 _INT_FLOOR_DIV = """\
 // Python's //: rounds towards minus infinity. -2^31 // -1 wraps.
 int floor_div(int a, int b) {
-    if (b == -1) {
-        return -a;
-    }
-    int quotient = a / b;
-    return (a ^ b) < 0 && quotient * b != a ? quotient - 1 : quotient;
+    int sign = b == -1 ? -1 : 1;
+    int dividend = a * sign;
+    int divisor = b * sign;
+    int quotient = dividend / divisor;
+    int rest = dividend - quotient * divisor;
+    return quotient - (int(rest != 0) & int((rest ^ divisor) < 0));
 }
 """
 _INT_FLOOR_MOD = """\
 // Python's %: the sign is the divisor's. GLSL's % is undefined for negative operands.
 int floor_mod(int a, int b) {
-    if (b == -1) {
-        return 0;
-    }
-    int rest = a - (a / b) * b;
-    return rest != 0 && (rest ^ b) < 0 ? rest + b : rest;
+    int divisor = b == -1 ? 1 : b;
+    int rest = a - (a / divisor) * divisor;
+    int other = rest + divisor;
+    bool differ = (rest ^ divisor) < 0;
+    int mended = differ ? other : rest;
+    return rest == 0 ? rest : mended;
 }
 """
 _INT_TRUNC_MOD = """\
 // C's %: the sign is the dividend's. GLSL's % is undefined for negative operands.
 int trunc_mod(int a, int b) {
-    return b == -1 ? 0 : a - (a / b) * b;
+    int divisor = b == -1 ? 1 : b;
+    return a - (a / divisor) * divisor;
 }
 """
 _INT_TRUNC_DIV = """\
 // C's /: rounds towards zero. -2^31 / -1 wraps.
 int trunc_div(int a, int b) {
-    return b == -1 ? -a : a / b;
+    int sign = b == -1 ? -1 : 1;
+    return a * sign / (b * sign);
 }
 """
 _FLOAT_FLOOR_MOD = """\
@@ -120,15 +126,18 @@ double floor_div(double x, double y) {
 _INT_RANGE_NEXT = """\
 // The next value of a range; its end where the sum would pass it and could wrap.
 int range_next(int i, int stop, int step) {
-    uint left = step > 0 ? uint(stop) - uint(i) : uint(i) - uint(stop);
-    uint size = step > 0 ? uint(step) : 0u - uint(step);
-    return left > size ? i + step : stop;
+    int sign = step > 0 ? 1 : -1;
+    uint left = (uint(stop) - uint(i)) * uint(sign);
+    uint size = uint(step) * uint(sign);
+    int next = i + step;
+    return left > size ? next : stop;
 }
 """
 _UINT_RANGE_NEXT = """\
 // The next value of a range; its end where the sum would pass it and could wrap.
 uint range_next(uint i, uint stop, uint step) {
-    return stop - i > step ? i + step : stop;
+    uint next = i + step;
+    return stop - i > step ? next : stop;
 }
 """
 _EXACT = """\
@@ -192,7 +201,7 @@ def _vector_texts() -> dict[str, str]:
 
 def _long(text: str) -> str:
     """A helper for int32 or uint32 as one for 64 bits."""
-    return re.sub(r"\b(u?int)\b", r"\g<1>64_t", text).replace("2^31", "2^63").replace("0u -", "0UL -")
+    return re.sub(r"\b(u?int)\b", r"\g<1>64_t", text).replace("2^31", "2^63")
 
 
 #: Texts by key, in the order in which a shader lists them; what a helper calls stands before it.

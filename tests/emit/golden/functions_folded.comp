@@ -18,20 +18,22 @@ shared int shared_values[4];
 
 // Python's //: rounds towards minus infinity. -2^31 // -1 wraps.
 int floor_div(int a, int b) {
-    if (b == -1) {
-        return -a;
-    }
-    int quotient = a / b;
-    return (a ^ b) < 0 && quotient * b != a ? quotient - 1 : quotient;
+    int sign = b == -1 ? -1 : 1;
+    int dividend = a * sign;
+    int divisor = b * sign;
+    int quotient = dividend / divisor;
+    int rest = dividend - quotient * divisor;
+    return quotient - (int(rest != 0) & int((rest ^ divisor) < 0));
 }
 
 // Python's %: the sign is the divisor's. GLSL's % is undefined for negative operands.
 int floor_mod(int a, int b) {
-    if (b == -1) {
-        return 0;
-    }
-    int rest = a - (a / b) * b;
-    return rest != 0 && (rest ^ b) < 0 ? rest + b : rest;
+    int divisor = b == -1 ? 1 : b;
+    int rest = a - (a / divisor) * divisor;
+    int other = rest + divisor;
+    bool differ = (rest ^ divisor) < 0;
+    int mended = differ ? other : rest;
+    return rest == 0 ? rest : mended;
 }
 
 void divided(int a_1, int b, out int result_0, out int result_1) {

@@ -39,30 +39,34 @@ layout(std430, set = 0, binding = 4) restrict writeonly buffer y_buffer {
 
 // Python's //: rounds towards minus infinity. -2^31 // -1 wraps.
 int floor_div(int a, int b) {
-    if (b == -1) {
-        return -a;
-    }
-    int quotient = a / b;
-    return (a ^ b) < 0 && quotient * b != a ? quotient - 1 : quotient;
+    int sign = b == -1 ? -1 : 1;
+    int dividend = a * sign;
+    int divisor = b * sign;
+    int quotient = dividend / divisor;
+    int rest = dividend - quotient * divisor;
+    return quotient - (int(rest != 0) & int((rest ^ divisor) < 0));
 }
 
 // Python's %: the sign is the divisor's. GLSL's % is undefined for negative operands.
 int floor_mod(int a, int b) {
-    if (b == -1) {
-        return 0;
-    }
-    int rest = a - (a / b) * b;
-    return rest != 0 && (rest ^ b) < 0 ? rest + b : rest;
+    int divisor = b == -1 ? 1 : b;
+    int rest = a - (a / divisor) * divisor;
+    int other = rest + divisor;
+    bool differ = (rest ^ divisor) < 0;
+    int mended = differ ? other : rest;
+    return rest == 0 ? rest : mended;
 }
 
 // C's /: rounds towards zero. -2^31 / -1 wraps.
 int trunc_div(int a, int b) {
-    return b == -1 ? -a : a / b;
+    int sign = b == -1 ? -1 : 1;
+    return a * sign / (b * sign);
 }
 
 // C's %: the sign is the dividend's. GLSL's % is undefined for negative operands.
 int trunc_mod(int a, int b) {
-    return b == -1 ? 0 : a - (a / b) * b;
+    int divisor = b == -1 ? 1 : b;
+    return a - (a / divisor) * divisor;
 }
 
 float fmod_c(float x, float y) {

@@ -36,12 +36,14 @@ shared vec3 tile[4];
 
 // C's /: rounds towards zero. -2^31 / -1 wraps.
 int trunc_div(int a, int b) {
-    return b == -1 ? -a : a / b;
+    int sign = b == -1 ? -1 : 1;
+    return a * sign / (b * sign);
 }
 
 // C's %: the sign is the dividend's. GLSL's % is undefined for negative operands.
 int trunc_mod(int a, int b) {
-    return b == -1 ? 0 : a - (a / b) * b;
+    int divisor = b == -1 ? 1 : b;
+    return a - (a / divisor) * divisor;
 }
 
 ivec2 trunc_div(ivec2 a, ivec2 b) {

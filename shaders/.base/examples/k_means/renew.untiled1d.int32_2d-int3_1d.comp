@@ -22,11 +22,12 @@ layout(std430, set = 0, binding = 1) restrict writeonly buffer colours_buffer {
 
 // Python's //: rounds towards minus infinity. -2^31 // -1 wraps.
 int floor_div(int a, int b) {
-    if (b == -1) {
-        return -a;
-    }
-    int quotient = a / b;
-    return (a ^ b) < 0 && quotient * b != a ? quotient - 1 : quotient;
+    int sign = b == -1 ? -1 : 1;
+    int dividend = a * sign;
+    int divisor = b * sign;
+    int quotient = dividend / divisor;
+    int rest = dividend - quotient * divisor;
+    return quotient - (int(rest != 0) & int((rest ^ divisor) < 0));
 }
 
 int[3] from_ivec3(ivec3 v) {
