@@ -269,6 +269,14 @@ class _RefusedNameError(UnsupportedFeatureError, AttributeError):
     """A name of AMP's that vkamp refuses; an AttributeError as well, as ``hasattr`` and ``dir`` tools expect."""
 
 
+def _elsewhere(name: str) -> str:
+    """Advice for a name of CUDA's or numba's."""
+    from vkamp.front.habits import elsewhere
+
+    found = elsewhere(name)
+    return "" if found is None else f": {found.format(index='idx', amp='amp', text='a')}"
+
+
 @_entry_point
 def __getattr__(name: str) -> _NoReturn:
     """AMP's normalised types are known by name and refused."""
@@ -277,5 +285,5 @@ def __getattr__(name: str) -> _NoReturn:
         instead = f"float{size}" if size.isdigit() else "float32"
         raise _RefusedNameError(f"{name} is not supported: use {instead}, and clamp where it matters")
     close = [] if name.startswith("_") else _difflib.get_close_matches(name.lower(), __all__, 1, 0.7)
-    hint = f": did you mean {close[0]!r}?" if close else ""
+    hint = f": did you mean {close[0]!r}?" if close else _elsewhere(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")

@@ -326,7 +326,7 @@ MESSAGES: dict[str, Message] = {
     "VKA106": Message(
         _C,
         "`{name}` takes any number of arguments (`{param}`); a kernel's parameters are fixed when it is compiled",
-        "name every parameter",
+        "write a name for every parameter",
     ),
     "VKA107": Message(_C, "{what} cannot be a kernel", "{advice}"),
     "VKA108": Message(
@@ -433,7 +433,7 @@ MESSAGES: dict[str, Message] = {
     ),
     "VKA220": Message(_C, "`{text}` takes no keyword arguments", "pass its arguments by position"),
     "VKA221": Message(_C, "the argument of `{name}` must be the barrier", "write `amp.{name}(t_idx.barrier)`"),
-    "VKA222": Message(_C, "the arguments do not fit `{name}`: {reason}", "it is defined as `{definition}`"),
+    "VKA222": Message(_C, "the arguments do not fit `{name}`: {reason}", "call it as `{definition}`"),
     "VKA223": Message(_C, "`{text}` returns no value", "call it on a line by itself"),
     "VKA224": Message(
         _C,

@@ -155,7 +155,7 @@ def _trim(error: Exception) -> None:
 
 def _is_deliberate(error: Exception, trace: TracebackType) -> bool:
     """Whether a ``raise`` statement of vkamp's raised it or the user's own code did, not a call that failed."""
-    if isinstance(error, AmpError) or hasattr(error, _TRIMMED):
+    if isinstance(error, (AmpError, Warning)) or hasattr(error, _TRIMMED):
         return True
     if trace.tb_next is None:
         return True  # The arguments do not fit the entry point's parameters: it never began.

@@ -484,7 +484,7 @@ FORBIDDEN = {
     "varargs": (
         any_arguments,
         "`total` takes any number of arguments (`numbers`); a kernel's parameters are fixed when it is compiled; "
-        "name every parameter",
+        "write a name for every parameter",
     ),
     "other globals": (
         uses_list,

@@ -107,7 +107,9 @@ class TestConstruction:
         with refused(TypeError, "a read-only view without a source would never hold a value"):
             array_view(extent(3), int32, readonly=True)
         with refused(
-            AmpError, "extent(3, 0): component 1 is 0, but a container has at least 1 element in every dimension"
+            AmpError,
+            "extent(3, 0): component 1 is 0, but a container has at least 1 element in every dimension: "
+            "skip the launch if there is no data",
         ):
             array_view(extent(3, 0), int32)
 
@@ -140,7 +142,9 @@ class TestConstruction:
         with refused(AmpError, "a 0-dimensional ndarray has no extent: write array_view(a.reshape(1))"):
             array_view(np.array(1.5, np.float32))
         with refused(
-            AmpError, "extent(0, 4): component 0 is 0, but a container has at least 1 element in every dimension"
+            AmpError,
+            "extent(0, 4): component 0 is 0, but a container has at least 1 element in every dimension: "
+            "skip the launch if there is no data",
         ):
             array_view(np.zeros((0, 4), np.float32))
         with refused(AmpError, "bool is not an element type: use int32 or int8, such as a.astype(np.int8)"):
@@ -254,7 +258,7 @@ class TestSubscripts:
             with refused(
                 TypeError,
                 f"subscripts of {name} are integers or an index, not {kind}: "
-                "np.asarray(...) gives an ndarray, which takes numpy's subscripts",
+                "use np.asarray(...), an ndarray, for numpy's subscripts",
             ):
                 v[key]
         with refused(TypeError, f"{name} has rank 2 and takes 2 subscripts: write copy(values, v[1])"):

@@ -9,7 +9,7 @@ from vkamp.errors import AmpError
 from vkamp.lang.dtypes import convert, convert_scalar, dtype_name, element_dtype
 
 F, I, U = np.float32, np.int32, np.uint32  # noqa: E741
-POSSIBLE = "elements are real numbers of 8 to 64 bits and structured dtypes of these"
+POSSIBLE = "elements are real numbers of 8 to 64 bits and structured dtypes of these; use .astype(...)"
 NESTED = np.dtype([("p", [("x", F), ("y", F)]), ("m", I, (2, 3)), ("n", U)])
 
 

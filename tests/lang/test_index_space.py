@@ -257,7 +257,7 @@ class TestTiledExtent:
         assert str(caught.value) == "tiles have rank 1 to 3, extent(1, 2, 3, 4) has rank 4"
         with pytest.raises(TypeError) as caught:
             extent(8, 9).tile(2)
-        assert str(caught.value) == "extent(8, 9) has rank 2 and needs 2 tile sizes, such as .tile(16, 16), but got 1"
+        assert str(caught.value) == "extent(8, 9) has rank 2 and needs 2 tile sizes, got 1: write .tile(16, 16)"
         with pytest.raises(ValueError, match=r"^tile sizes are at least 1, got 0$"):
             extent(8).tile(0)
         with pytest.raises(TypeError, match=r"^tile components are integers, got float: 2.0$"):

@@ -245,7 +245,12 @@ def test_default_arguments_of_kernels(accelerator_view):
             {},
             "with_defaults is launched without its argument `out`: write parallel_for_each(domain, with_defaults, out)",
         ),
-        ((1, 2, 3, 4), {}, "with_defaults takes 3 arguments after its index (out, scale, shift), but 4 are given"),
+        (
+            (1, 2, 3, 4),
+            {},
+            "with_defaults takes 3 arguments after its index (out, scale, shift), but 4 are given: "
+            "write parallel_for_each(domain, with_defaults, out, scale, shift)",
+        ),
         ((1,), {"size": 3}, "with_defaults has no parameter `size`"),
         ((1, 2), {"scale": 3}, "with_defaults got two values for `scale`"),
     ],
@@ -271,5 +276,5 @@ def test_what_a_launch_runs():
         amp.AmpError, match="uses_globals is a kernel, which cannot be called: launch it with amp.parallel_for_each"
     ):
         uses_globals(0, 1)
-    with pytest.raises(TypeError, match=r"a launch is amp.parallel_for_each\(domain, uses_globals, ...\)"):
+    with pytest.raises(TypeError, match=r"write amp.parallel_for_each\(domain, uses_globals, ...\)"):
         uses_globals[2, 64](1)

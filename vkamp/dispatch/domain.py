@@ -80,11 +80,11 @@ def _what(value: Any) -> str:
 def _instead(value: Any) -> str:
     """What to write for something that is no domain."""
     if isinstance(value, (KernelFunction, BoundKernel)):
-        return f"it comes first: parallel_for_each(domain, {value.__name__}, ...)"
+        return f"write parallel_for_each(domain, {value.__name__}, ...)"
     if isinstance(value, Container):
         return "write view.extent"
     if isinstance(value, str):
-        return f"an accelerator before it is amp.accelerator({value!r})"
+        return f"pass amp.accelerator({value!r}) before the domain to choose a device"
     shape = getattr(value, "shape", value)
     if isinstance(shape, range):
         shape = (len(shape),)

@@ -323,7 +323,7 @@ def _function_of(kernel: Any) -> tuple[FunctionType, bool, Any]:
         return kernel, False, owner
     raise TypeError(
         f"parallel_for_each runs a function decorated with @amp.kernel, not {type(kernel).__name__}: "
-        "parallel_for_each(domain, kernel, ...)"
+        "write a kernel that computes one element, and launch that"
     )
 
 

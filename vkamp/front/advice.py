@@ -241,7 +241,7 @@ def host_advice(value: Any, name: str, *, captured: bool, attribute: str | None 
     if value is None:
         return f"pass a bool beside it, `has_{name}: amp.constant`, and a container that is not read when it is False"
     if isinstance(value, str):
-        return f"pass a number or a bool that stands for it, as a constant: `*, {name}: amp.constant`"
+        return f"pass a number or a bool instead, as a constant: `*, {name}: amp.constant`"
     of_library = habits.of_object(value)
     if of_library is not None:
         return of_library

@@ -119,11 +119,11 @@ def _host_object(function: FunctionType, name: str, value: Any) -> AmpError:
 _INDEX_NAMES = frozenset(("idx", "index", "t_idx", "t", "i", "tid", "gid", "self"))
 
 
-def _index_forgotten(function: FunctionType, given: int) -> str:
-    """What to write if the kernel has a parameter for each argument, but none for the index."""
+def _launch_instead(function: FunctionType, params: tuple[str, ...], given: int) -> str:
+    """What to write where too many arguments are given; the kernel may lack a parameter for its index."""
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     if given != len(names) or names[0] in _INDEX_NAMES:
-        return ""
+        return f": write parallel_for_each({', '.join(('domain', function.__name__, *params))})"
     return f": the first parameter is the thread's index, write `def {function.__name__}(idx, {', '.join(names)}):`"
 
 
@@ -146,7 +146,7 @@ def collect(function: FunctionType, args: tuple[Any, ...], constants: dict[str, 
             f"{name} takes {len(params.positional)} argument{'s' * (len(params.positional) != 1)} after its index"
             + (f" ({', '.join(params.positional)})" if params.positional else "")
             + f", but {len(args)} {'is' if len(args) == 1 else 'are'} given"
-            + _index_forgotten(function, len(args))
+            + _launch_instead(function, params.positional, len(args))
         )
     left = dict(constants)
     for k, param in enumerate(params.positional):

@@ -605,7 +605,7 @@ def _atomic_place(ctx: Context, value: Value, name: str, node: ast.expr) -> ir.P
     if isinstance(root, ir.Local) and root.variable.name in ctx.borrowed:
         raise NeedsElementsError
     if own or (isinstance(value, Constant) and isinstance(node, ast.Name)):
-        what, help_text = "private to this thread", "change it by an ordinary assignment"
+        what, help_text = "private to this thread", "use an ordinary assignment, such as `n += 1`"
         ctx.fail("VKA406", node, name=name, text=ctx.text(node), what=what, advice=help_text)
     if not isinstance(value, Element) or not isinstance(value.place.type, Scalar):
         _no_element(ctx, value, name, node)

@@ -74,7 +74,7 @@ def _name(ctx: Context, node: ast.Name) -> Value:
 
 def _unassigned(ctx: Context, node: ast.Name, slot: Slot | None) -> NoReturn:
     name = node.id
-    help_text = f"assign it on the other ways too, or before: `{name} = ...`"
+    help_text = f"assign it on the other paths too, or before: `{name} = ...`"
     if slot is None:
         help_text = f"assign it before: `{name} = ...`"
         if read_name(ctx.module.stack[-1][0], name) is not None:

@@ -75,7 +75,9 @@ _RESHAPE = "write `{text}.view_as({amp}.extent(...))`"
 
 #: Of a container.
 ARRAY = {
-    **dict.fromkeys(("sum", "mean", "max", "min", "prod", "any", "all", "std", "var", "ptp"), _LOOP),
+    **{name: f"write `{name}({{text}})`, or a loop over the elements" for name in ("sum", "max", "min", "any", "all")},
+    "mean": "write `sum({text}) / len({text})`, or a loop over the elements",
+    **dict.fromkeys(("prod", "std", "var", "ptp"), _LOOP),
     **dict.fromkeys(("dot", "argmax", "argmin", "cumsum", "nonzero", "sort", "argsort", "tolist", "flat"), _LOOP),
     **dict.fromkeys(("fill", "clip", "round", "astype", "copy", "real", "imag", "conj", "take", "put"), _EACH),
     **dict.fromkeys(("append", "extend", "insert", "push", "push_back", "add", "pop"), _FIXED),
@@ -124,8 +126,8 @@ LOOPS = {
     "zip": "write `for i in range(n):` and subscript each with `i`",
     "reversed": "write `for i in range(n - 1, -1, -1):`",
 }
-_SUM = "write a loop: `total = 0.0`, then `for i in range(n): total += ...`"
-_BEST = "write a loop that keeps the best value so far: `for i in range(n): best = max(best, ...)`"
+_SUM = "write `sum(...)`, or a loop: `total = 0.0`, then `for i in range(n): total += ...`"
+_BEST = "write `max(...)` or `min(...)`, or a loop that keeps the best value so far: `for i in range(n): best = max(best, ...)`"
 _DOT = "write the loop over the inner dimension: `for k in range(n): total += a[i, k] * b[k, j]`"
 _MEMORY = "declare `values = amp.private(shape, dtype)`, and assign its elements in a loop"
 _SORT = "sort on the host, or exchange pairs of elements in a loop"

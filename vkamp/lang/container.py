@@ -75,7 +75,7 @@ def container_shape(of: ExtentLike, dtype: np.dtype[Any]) -> tuple[int, ...]:
         if size <= 0:
             raise AmpError(
                 f"{extent(shape)!r}: component {dimension} is {size}, but a container has at least 1 element "
-                "in every dimension"
+                "in every dimension: skip the launch if there is no data"
             )
     if len(shape) > _MAX_RANK:
         raise UnsupportedFeatureError(
@@ -121,7 +121,7 @@ def _refuse_subscript(part: object, what: object) -> NoReturn:
         )
     raise TypeError(
         f"subscripts of {what!r} are integers or an index, not {type(part).__name__}: "
-        f"np.asarray(...) gives an ndarray, which takes numpy's subscripts"
+        f"use np.asarray(...), an ndarray, for numpy's subscripts"
     )
 
 

@@ -53,7 +53,7 @@ __all__ = [
     "without_vectors",
 ]
 
-_POSSIBLE = "real numbers of 8 to 64 bits and structured dtypes of these"
+_POSSIBLE = "real numbers of 8 to 64 bits and structured dtypes of these; use .astype(...)"
 _SCALARS = tuple(
     np.dtype(t) for t in (float32, int32, uint32, float64, int64, uint64, float16, int16, uint16, int8, uint8)
 )

@@ -360,7 +360,7 @@ def _tile_sizes(of: extent, sizes: tuple[Any, ...]) -> tuple[int, ...]:
     if len(values) != of.rank:
         example = ", ".join(["16"] * of.rank)
         raise TypeError(
-            f"{of!r} has rank {of.rank} and needs {of.rank} tile sizes, such as .tile({example}), but got {len(values)}"
+            f"{of!r} has rank {of.rank} and needs {of.rank} tile sizes, got {len(values)}: write .tile({example})"
         )
     for size in values:
         if size <= 0:

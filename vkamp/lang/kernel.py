@@ -37,8 +37,11 @@ def _plain(function: Any, what: str) -> FunctionType:
     if isinstance(function, (staticmethod, classmethod, property)):
         raise TypeError(f"put @amp.{what} below @{type(function).__name__}: it decorates the function itself")
     if not isinstance(function, FunctionType):
-        tiles = "; the tile belongs to the launch: extent.tile(...)" if isinstance(function, (int, tuple)) else ""
-        raise TypeError(f"@amp.{what} decorates a Python function, not {type(function).__name__}{tiles}")
+        tiles = "; the launch chooses the tile, extent.tile(...)" if isinstance(function, (int, tuple)) else ""
+        raise TypeError(
+            f"@amp.{what} decorates a Python function, not {type(function).__name__}: write @amp.{what} in the line "
+            f"before its def{tiles}"
+        )
     return function
 
 

@@ -1,0 +1,19 @@
+"""A barrier in an if."""
+
+import numpy as np
+
+import vkamp as amp
+
+a = amp.array_view(np.ones(8, np.float32))
+
+
+@amp.kernel
+def reverse(t_idx, a):
+    tmp = amp.tile_static(4, amp.float32)
+    if t_idx.local[0] < 2:
+        tmp[t_idx.local] = a[t_idx]
+        t_idx.barrier.wait()
+    a[t_idx] = tmp[0]
+
+
+amp.parallel_for_each(a.extent.tile(4), reverse, a)

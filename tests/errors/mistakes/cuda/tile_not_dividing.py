@@ -1,0 +1,15 @@
+"""A domain that is no multiple of the tile."""
+
+import numpy as np
+
+import vkamp as amp
+
+a = amp.array_view(np.ones(1000, np.float32))
+
+
+@amp.kernel
+def scale(t_idx, a):
+    a[t_idx] *= 2.0
+
+
+amp.parallel_for_each(a.extent.tile(64), scale, a)

@@ -1,0 +1,15 @@
+"""The kernel before the domain."""
+
+import numpy as np
+
+import vkamp as amp
+
+a = amp.array_view(np.ones(8, np.float32))
+
+
+@amp.kernel
+def scale(idx, a):
+    a[idx] *= 2.0
+
+
+amp.parallel_for_each(scale, a.extent, a)

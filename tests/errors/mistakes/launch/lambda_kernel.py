@@ -1,0 +1,8 @@
+"""A lambda as the kernel."""
+
+import numpy as np
+
+import vkamp as amp
+
+a = amp.array_view(np.ones(8, np.float32))
+amp.parallel_for_each(a.extent, amp.kernel(lambda idx, a: a[idx] * 2), a)

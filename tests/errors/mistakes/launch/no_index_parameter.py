@@ -1,0 +1,15 @@
+"""A kernel without the index."""
+
+import numpy as np
+
+import vkamp as amp
+
+a = amp.array_view(np.ones(8, np.float32))
+
+
+@amp.kernel
+def scale(a):
+    a[idx] *= 2.0
+
+
+amp.parallel_for_each(a.extent, scale, a)

@@ -1,0 +1,8 @@
+"""Arithmetic in place on a view."""
+
+import numpy as np
+
+import vkamp as amp
+
+a = amp.array_view(np.ones(8, np.float32))
+a *= 2

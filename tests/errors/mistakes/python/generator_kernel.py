@@ -1,0 +1,15 @@
+"""A kernel that yields."""
+
+import numpy as np
+
+import vkamp as amp
+
+a = amp.array_view(np.ones(8, np.float32))
+
+
+@amp.kernel
+def add(idx, a):
+    yield a[idx]
+
+
+amp.parallel_for_each(a.extent, add, a)

@@ -1,0 +1,16 @@
+"""A misspelt name."""
+
+import numpy as np
+
+import vkamp as amp
+
+a = amp.array_view(np.ones(8, np.float32))
+
+
+@amp.kernel
+def scale(idx, a):
+    value = a[idx] * 2.0
+    a[idx] = valu
+
+
+amp.parallel_for_each(a.extent, scale, a)

@@ -1,0 +1,17 @@
+"""An exception, raised."""
+
+import numpy as np
+
+import vkamp as amp
+
+a = amp.array_view(np.ones(8, np.float32))
+
+
+@amp.kernel
+def invert(idx, a):
+    if a[idx] == 0.0:
+        raise ValueError("zero")
+    a[idx] = 1.0 / a[idx]
+
+
+amp.parallel_for_each(a.extent, invert, a)

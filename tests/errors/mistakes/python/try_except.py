@@ -1,0 +1,18 @@
+"""An exception in a kernel."""
+
+import numpy as np
+
+import vkamp as amp
+
+a = amp.array_view(np.ones(8, np.float32))
+
+
+@amp.kernel
+def invert(idx, a):
+    try:
+        a[idx] = 1.0 / a[idx]
+    except ZeroDivisionError:
+        a[idx] = 0.0
+
+
+amp.parallel_for_each(a.extent, invert, a)
