@@ -127,7 +127,7 @@ LOOPS = {
     "reversed": "write `for i in range(n - 1, -1, -1):`",
 }
 _SUM = "write `sum(...)`, or a loop: `total = 0.0`, then `for i in range(n): total += ...`"
-_BEST = "write `max(...)` or `min(...)`, or a loop that keeps the best value so far: `for i in range(n): best = max(best, ...)`"
+_BEST = "write `max(...)` or `min(...)`, or a loop: `for i in range(n): best = max(best, ...)`"
 _DOT = "write the loop over the inner dimension: `for k in range(n): total += a[i, k] * b[k, j]`"
 _MEMORY = "declare `values = amp.private(shape, dtype)`, and assign its elements in a loop"
 _SORT = "sort on the host, or exchange pairs of elements in a loop"
