@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sim": {"errors", "ir", "findings", "artifacts", "progress"},
     "spirv": {"errors", "artifacts", "cache", "progress"},
     "run": {"errors", "tracebacks", "artifacts", "cache", "lang", "progress"},
-    "profiling": {"errors", "tracebacks", "run"},
+    "profiling": {"errors", "tracebacks", "display", "run"},
     "pipeline": MIDDLE | {"progress"},
     "dispatch": {
         "errors",

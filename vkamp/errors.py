@@ -9,10 +9,12 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from html import escape
 from keyword import iskeyword
 from typing import Any
 
 __all__ = [
+    "FIXED_WIDTH",
     "MESSAGES",
     "AcceleratorRemovedError",
     "AmpError",
@@ -79,6 +81,10 @@ class Note:
     text: str
 
 
+#: The style of lines with carets in a notebook, whose own style sheet may give `pre` a font of other widths.
+FIXED_WIDTH = "font-family: ui-monospace, 'Cascadia Mono', Menlo, Consolas, monospace; white-space: pre"
+
+
 class AmpError(RuntimeError):
     """Base of all errors of vkamp (AMP: ``runtime_exception``).
 
@@ -88,6 +94,11 @@ class AmpError(RuntimeError):
     def __init__(self, message: str = "", *, error_code: str | None = None) -> None:
         super().__init__(message)
         self.error_code = error_code
+
+    def _repr_html_(self) -> str:
+        """For notebooks, where the error is a value: its lines with carets."""
+        text = escape(f"{type(self).__name__}: {self}")
+        return f'<pre style="{FIXED_WIDTH}; overflow-x: auto; text-align: left">{text}</pre>'
 
 
 @dataclass(frozen=True)

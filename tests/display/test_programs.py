@@ -99,3 +99,22 @@ def test_names_break_out_of_nothing() -> None:
     page = page_of(report)
     assert page.texts["p"] == ["<k>&, checked on <d>\"': 1 finding", "not covered: <x>"]
     assert (page.texts["summary"], page.texts["pre"]) == (["a <b> & c"], ["<pre>"])
+
+
+def test_errors_keep_their_carets_in_place(accelerator_view: amp.accelerator_view) -> None:
+    @amp.kernel
+    def wrong(idx, values):
+        values[idx] = missing < 1  # noqa: F821
+
+    values, _ = arguments()
+    with pytest.raises(amp.CompileError) as caught:
+        amp.parallel_for_each(accelerator_view, values.extent, wrong, values)
+    (text,) = page_of(caught.value).texts["pre"]
+    assert text == f"CompileError: {caught.value}"
+    assert " | values[idx] = missing < 1" in text and " |               ^^^^^^^\n" in text
+    # The font is named in place: a notebook's style sheet does not change it.
+    report = amp.check(accelerator_view, values.extent, beyond, values)
+    inspection = halves.inspect(accelerator_view, values.extent.tile(4), *arguments())
+    for html in (caught.value._repr_html_(), report._repr_html_(), report.findings[0]._repr_html_()):
+        assert html.count(", monospace;") == html.count("white-space: pre") == html.count("<pre ") > 0
+    assert "monospace" in inspection._repr_html_()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from tests.display.markup import page_of
 from vkamp.profiling.records import Profile, ProfiledLaunch, ProfiledTransfer
 
 
@@ -225,7 +226,7 @@ Chip @ vulkan     launches   total    mean   least  greatest  share
 not covered: Old chip has no timestamps"""
 
 
-def test_the_table():
+def profile_of_two_views() -> Profile:
     def launch(kernel, shape, tile, started, seconds, queued=0.0, view=1, accelerator="Card"):
         finished = started + seconds
         return ProfiledLaunch(kernel, shape, tile, accelerator, view, queued, queued, started, finished, seconds)
@@ -244,7 +245,30 @@ def test_the_table():
     )
     made = Profile()
     made._end(1.5, launches, transfers, 0.0, ("Old chip has no timestamps",))
+    return made
+
+
+def test_the_table():
+    made = profile_of_two_views()
     found = [line.split() for line in str(made).splitlines()]
     assert found == [line.split() for line in TABLE.splitlines()]
     columns = [line.index("%") for line in str(made).splitlines() if line.endswith("%")]
     assert columns[0] == columns[1]
+
+
+def test_the_table_in_a_notebook():
+    page = page_of(profile_of_two_views())
+    head = ["launches", "total", "mean", "least", "greatest", "share"]
+    assert page.rows == [
+        ["Card", *head],
+        ["blur  512 x 600 in tiles of 16 x 16", "2", "3.0 ms", "1.5 ms", "1.0 ms", "2.0 ms", "97 %"],
+        ["sum  1000", "2", "100.0 us", "50.0 us", "50.0 us", "50.0 us", "3 %"],
+        ["Chip @ vulkan", *head],
+        ["sum  7 in tiles of 7", "1", "1.5 us", "1.5 us", "1.5 us", "1.5 us", "100 %"],
+    ]
+    notes = page.texts["p"]
+    assert notes[0] == "5 launches and 3 transfers in 1.50 s"
+    assert (
+        "3.0 KiB to the device in 2 calls: 5.0 us" in notes and notes[-1] == "not covered: Old chip has no timestamps"
+    )
+    assert Profile()._repr_html_() is None

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["block", "code", "details", "facts", "heading", "note", "program"]
+from vkamp.errors import FIXED_WIDTH
 
-_PLAIN = "white-space: pre; overflow-x: auto; line-height: 1.25; text-align: left"
+__all__ = ["block", "code", "details", "facts", "heading", "note", "program", "table", "text"]
+
+_PLAIN = f"{FIXED_WIDTH}; overflow-x: auto; line-height: 1.25; text-align: left"
 
 
 def block(parts: Iterable[str]) -> str:
@@ -39,21 +41,39 @@ def facts(rows: Sequence[tuple[str, str]]) -> str:
     return "<table>\n" + "\n".join(cells) + "\n</table>"
 
 
-def details(summary: str, text: str, *, is_open: bool = True) -> str:
+def details(summary: str, lines: str, *, is_open: bool = True) -> str:
     """A text under its headline."""
-    shown = f'<pre style="{_PLAIN}">{escape(text)}</pre>'
-    return f"<details{' open' if is_open else ''}><summary>{escape(summary)}</summary>\n{shown}\n</details>"
+    return f"<details{' open' if is_open else ''}><summary>{escape(summary)}</summary>\n{text(lines)}\n</details>"
 
 
-def program(text: str, language: str) -> str:
+def text(lines: str) -> str:
+    """Lines of fixed width, as a terminal shows them."""
+    return f'<pre style="{_PLAIN}">{escape(lines)}</pre>'
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Cells in rows under a header; the first column is text, the others are numbers."""
+
+    def row(tag: str, cells: Sequence[str]) -> str:
+        sides = ("left", *["right"] * (len(cells) - 1))
+        return "".join(
+            f'<{tag} style="text-align: {side}; padding: 0 0.6em">{escape(cell)}</{tag}>'
+            for cell, side in zip(cells, sides, strict=True)
+        )
+
+    lines = [f"<tr>{row('th', header)}</tr>", *(f"<tr>{row('td', cells)}</tr>" for cells in rows)]
+    return "<table>\n" + "\n".join(lines) + "\n</table>"
+
+
+def program(source: str, language: str) -> str:
     """A program, in colours where Pygments is installed."""
     try:
         from pygments import highlight
         from pygments.formatters import HtmlFormatter
         from pygments.lexers import get_lexer_by_name
     except ImportError:
-        return f'<pre style="{_PLAIN}">{escape(text)}</pre>'
+        return text(source)
     # Without a background of its own the notebook's theme decides.
     formatter = HtmlFormatter(noclasses=True, nobackground=True, prestyles=_PLAIN)
-    shown: str = highlight(text, get_lexer_by_name(language), formatter)
+    shown: str = highlight(source, get_lexer_by_name(language), formatter)
     return shown

@@ -192,6 +192,12 @@ class Profile:
 
         return table(self)
 
+    def _repr_html_(self) -> str | None:
+        """For notebooks: the table; nothing before the ``with`` block has ended."""
+        from vkamp.profiling.table import html
+
+        return html(self) if self._is_over else None
+
     def __repr__(self) -> str:
         if not self._is_over:
             return "<Profile: not over>"
