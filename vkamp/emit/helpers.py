@@ -77,7 +77,9 @@ _FLOAT_FLOOR_DIV = """\
 // Python's //: the quotient that belongs to the remainder of %.
 float floor_div(float x, float y) {
     if (y == 0.0) {
-        return x / y;
+        // Infinity, or of zeros and NaN no number; some drivers take a known zero over y for 0.0.
+        uint sign = (floatBitsToUint(x) ^ floatBitsToUint(y)) & 0x80000000u;
+        return uintBitsToFloat(x < 0.0 || x > 0.0 ? sign | 0x7f800000u : 0x7fc00000u);
     }
     precise float rest = fmod_c(x, y);
     precise float quotient = (x - rest) / y;
