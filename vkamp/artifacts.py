@@ -47,6 +47,7 @@ class Target:
     ``types``: what the device has of the types of 8 and 16 bits, by the names of its features.
     ``quirks``: the faults of the driver that its shaders are printed around, as ``vkamp.run.workarounds`` names them.
     ``vector``: with the quirk ``absent_lanes``, the lanes that the driver runs threads of one row in, else 1.
+    ``private_bytes``: those that a thread's private arrays may have, ``None``: any number.
     ``most_unrolled``: the statements that unrolled loops may come to, where the driver takes long for more, and leaves
     loops as they are around others that it can't unroll; ``None``: it unrolls what it is asked to.
     ``aligned``: for loops, the containers whose last dimension is a multiple of four elements; ``sizes``: with
@@ -64,6 +65,7 @@ class Target:
     quirks: frozenset[Quirk] = frozenset()
     vector: int = 1
     most_unrolled: int | None = None
+    private_bytes: int | None = None
     aligned: frozenset[str] = frozenset()
     sizes: tuple[tuple[str, int, int], ...] = ()
 

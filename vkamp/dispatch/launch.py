@@ -32,7 +32,7 @@ from vkamp.lang.region import Footprint
 from vkamp.progress import activity
 from vkamp.run.accelerators import accelerator_view
 from vkamp.run.engine import SUBGROUP_OPERATIONS, Buffer, Dispatch, Launch, Limits
-from vkamp.run.workarounds import max_iterations, max_unrolled, quirks_of
+from vkamp.run.workarounds import max_iterations, max_private_bytes, max_unrolled, quirks_of
 
 if TYPE_CHECKING:
     from vkamp.dispatch.edits import Chosen
@@ -262,6 +262,7 @@ def plain_target(domain: Domain, limits: Limits, view: accelerator_view) -> Targ
         quirks=quirks_of(view._queue.info),
         subgroup_size=limits.subgroup_size,
         most_unrolled=max_unrolled(view._queue.info),
+        private_bytes=max_private_bytes(view._queue.info),
     )
 
 

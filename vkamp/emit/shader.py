@@ -20,15 +20,26 @@ from vkamp.emit.split import split_structs
 from vkamp.emit.statements import Line, fence_glsl, function_lines, holds_float, type_text
 from vkamp.emit.threads import LAUNCH_NAMES, grid_word
 from vkamp.emit.tidy import direct_results
-from vkamp.errors import Span, diagnostic
+from vkamp.errors import Span, UnsupportedFeatureError, diagnostic
 from vkamp.ir.access import access, typed_access
 from vkamp.ir.builtins import ATOMICS
 from vkamp.ir.containers import Access
 from vkamp.ir.flow import changed_parameters
-from vkamp.ir.nodes import Atomic, Barrier, Breakpoint, For, Kernel, Print, Subgroup, walk_statements, without_claims
+from vkamp.ir.nodes import (
+    Atomic,
+    Barrier,
+    Breakpoint,
+    Call,
+    For,
+    Kernel,
+    Print,
+    Subgroup,
+    walk_statements,
+    without_claims,
+)
 from vkamp.ir.passes import optional, required
 from vkamp.ir.subgroups import OPERATIONS, SUBGROUPS, Operation
-from vkamp.ir.types import FLOAT16, FLOAT64, INT64, UINT32, UINT64, Scalar, Struct, Type, Vector, scalars_in
+from vkamp.ir.types import FLOAT16, FLOAT64, INT64, UINT32, UINT64, Array, Scalar, Struct, Type, Vector, scalars_in
 from vkamp.ir.usage import memory_unit, types_in_use, wide_operations
 from vkamp.ir.uses import subgroup_uses
 
@@ -45,12 +56,30 @@ def emit(kernel: Kernel, target: Target) -> Shader:
     if not target.reference:
         _refuse_debugging(kernel)
     kernel = required("places", kernel.name, kernel.span, lambda: _addressable(kernel, target))
+    if target.private_bytes is not None:
+        _check_private(kernel, Forms(target.types), target.private_bytes)
     plain = kernel
     kernel = optional("results", plain, lambda: direct_results(plain), lambda: _without_claims(plain))
     copied = kernel
     kernel = optional("rolling", copied, lambda: reroll(copied, target.most_unrolled), lambda: copied)
     printed = kernel
     return required("printer", kernel.name, kernel.span, lambda: _Shader(printed, target).shader())
+
+
+def _check_private(kernel: Kernel, forms: Forms, most: int) -> None:
+    """Refuses private arrays that are too large together; a function's exist once for each call of it."""
+    sizes: dict[str, int] = {}
+    for function in (*kernel.functions, kernel.body):
+        arrays = [v for v in (*function.params, *function.variables) if isinstance(v.type, Array)]
+        called = [s.function for s in walk_statements(function.body) if isinstance(s, Call)]
+        sizes[function.name] = total = sum(forms.size(v.type) for v in arrays) + sum(sizes[name] for name in called)
+        if total > most:
+            largest = max(arrays, key=lambda v: forms.size(v.type), default=None)
+            raise UnsupportedFeatureError(
+                f"{kernel.name}: the private arrays of a thread come to {total} bytes, and this device takes {most}: "
+                "keep them in a container, or use another accelerator",
+                span=function.span if largest is None else largest.span,
+            )
 
 
 def _addressable(kernel: Kernel, target: Target) -> Kernel:

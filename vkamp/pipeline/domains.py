@@ -56,13 +56,14 @@ def choose_target(
     quirks: frozenset[Quirk] = frozenset(),
     subgroup_size: int = 1,
     most_unrolled: int | None = None,
+    private_bytes: int | None = None,
 ) -> Target:
     """The target to print a kernel for.
 
     ``domain``: the domain's extent (positive; a multiple of ``tile``).  The device's limits: ``max_groups``, tiles in
     x, y, z; ``push_words``, 32-bit words of push constants; ``tile_threads``, threads of a tile.  ``reference``: it is
-    the reference accelerator.  ``subgroup_size``: its lanes.  ``quirks`` and ``most_unrolled`` are the driver's, as in
-    :class:`Target`.  Launches of one kernel that differ only in size mostly share a target.
+    the reference accelerator.  ``subgroup_size``: its lanes.  ``quirks``, ``most_unrolled`` and ``private_bytes`` are
+    the driver's, as in :class:`Target`.  Launches of one kernel that differ only in size mostly share a target.
     """
     group = Target().group if tile is not None else _group(rank, domain, tile_threads)
     counts = _counts(rank, tile, domain, group)
@@ -70,7 +71,10 @@ def choose_target(
     if folded and tile is None:
         group = math.prod(group), 1, 1
     vector = subgroup_size if "absent_lanes" in quirks else 1
-    return Target(push_words, folded, group, reference, quirks=quirks, vector=vector, most_unrolled=most_unrolled)
+    return Target(
+        push_words, folded, group, reference,
+        quirks=quirks, vector=vector, most_unrolled=most_unrolled, private_bytes=private_bytes,
+    )  # fmt: skip
 
 
 def tile_counts(rank: int, tile: tuple[int, ...] | None, domain: tuple[int, ...], target: Target) -> tuple[int, ...]:

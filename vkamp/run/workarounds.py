@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from vkamp.artifacts import Quirk
 from vkamp.run.engine import DeviceInfo
 
-__all__ = ["WORKAROUNDS", "Workaround", "has_quirk", "max_iterations", "max_unrolled", "quirks_of"]
+__all__ = ["WORKAROUNDS", "Workaround", "has_quirk", "max_iterations", "max_private_bytes", "max_unrolled", "quirks_of"]
 
 _LAVAPIPE, _SWIFTSHADER = "llvmpipe", "swiftshader"
 
@@ -116,3 +116,11 @@ def max_unrolled(info: DeviceInfo) -> int | None:
     if info.kind != "cpu":
         return None
     return 1 << 14 if has_quirk(info, "ends_loops") else 128
+
+
+def max_private_bytes(info: DeviceInfo) -> int | None:
+    """The bytes of private arrays that a thread may have; ``None``: as many as a program has.
+
+    SwiftShader keeps them on the stack, four threads side by side, and ends the process where they come to 512 KiB.
+    """
+    return 120_000 if _SWIFTSHADER in info.name.lower() else None
