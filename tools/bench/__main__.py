@@ -20,6 +20,7 @@ from tools.bench import (
     capturing,
     checking,
     compiling,
+    driver_compiling,
     engines,
     example,
     forms,
@@ -39,6 +40,7 @@ GROUPS: dict[str, Callable[[Options], Iterator[Measurement]]] = {
     for module in (
         startup,
         compiling,
+        driver_compiling,
         launching,
         engines,
         example,
