@@ -140,6 +140,9 @@ class InternalCompilerError(_LocatedError):
     ``__cause__`` is the failure.
     """
 
+    #: The traceback of the cause shows where the compiler failed: it keeps vkamp's frames.
+    keeps_cause = True
+
     def __init__(
         self, message: str = "", *, compiler_pass: str = "", kernel: str = "", span: Span | None = None
     ) -> None:

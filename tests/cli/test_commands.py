@@ -59,7 +59,7 @@ def test_run_says_what_a_script_says(project: Project) -> None:
 def test_run_names_its_own_options_behind_the_file(project: Project) -> None:
     done = project.vkamp("run", "prog.py", "one", "--device=llvmpipe")
     assert (done.status, done.out) == (0, "SwiftShader Device (Subzero) one --device=llvmpipe 8.0\n")
-    assert done.err == "note: --device stands after prog.py, which gets it; options of vkamp run go before the file\n"
+    assert done.err == "note: --device follows prog.py, which receives it; options of vkamp run go before the file\n"
 
 
 def test_run_checks(project: Project) -> None:
@@ -81,7 +81,7 @@ def test_run_refuses_what_is_not_there(project: Project) -> None:
     done = project.vkamp("run", "nothing.py")
     assert (done.status, "does not exist" in done.err) == (2, True)
     done = project.vkamp("run", "--device", "nothing", "prog.py")
-    assert (done.status, "VKAMP_ACCELERATOR=nothing names no accelerator" in done.err) == (1, True)
+    assert (done.status, "--device nothing names no accelerator" in done.err) == (1, True)
     assert done.out == ""
 
 

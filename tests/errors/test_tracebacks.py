@@ -219,6 +219,20 @@ def test_an_unexpected_failure_keeps_its_frames(monkeypatch: pytest.MonkeyPatch)
     assert own(error)
 
 
+def test_an_internal_error_keeps_the_frames_of_its_cause(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*args: object) -> None:
+        from vkamp.front import advice
+
+        try:
+            advice.with_article("")
+        except Exception as cause:
+            raise amp.InternalCompilerError("the pass failed", kernel="right") from cause
+
+    monkeypatch.setattr("vkamp.dispatch.launch.prepare", fails)
+    error = raised(lambda: launched(right), amp.InternalCompilerError)
+    assert own(error) == [name for name in own(error) if "advice" in name] != []
+
+
 def test_the_users_own_chain_stays() -> None:
     try:
         {}["key"]

@@ -64,7 +64,11 @@ def run(
     }
     os.environ.update({name: value for name, value in chosen.items() if value is not None})
     # A wrong name is an error before the script has done anything.
-    default = amp.accelerator()
+    try:
+        default = amp.accelerator()
+    except amp.AmpError as error:
+        # The option, not the variable that it sets, is what was written.
+        raise amp.AmpError(str(error).replace(f"VKAMP_ACCELERATOR={device}", f"--device {device}")) from None
     _note_own_options(file, arguments)
     target = Path(folder or project_root(Path.cwd()) / "shaders").absolute()
     if export:
@@ -87,7 +91,7 @@ def _note_own_options(file: Path, arguments: tuple[str, ...]) -> None:
         if argument.split("=")[0] in own:
             name = argument.split("=")[0]
             ERRORS.print(
-                f"note: {name} stands after {file.name}, which gets it; options of vkamp run go before the file"
+                f"note: {name} follows {file.name}, which receives it; options of vkamp run go before the file"
             )
             return
 
