@@ -284,6 +284,7 @@ def _emit_call(ctx: Context, instance: Instance, passing: _Passing, node: ast.Ca
             continue
         variable = ctx.new_variable(f"{base}_changed", place.type, span, temporary=True)
         results.append(variable)
+        ctx.changed_by_calls.add((variable.name, span.line, span.column))
         later.append(ir.Assign(span, place, ir.Load(span, place.type, ir.Local(span, place.type, variable))))
     ctx.emit(ir.Call(span, instance.name, tuple(passing.args), tuple(results)))
     later += _returned_copies(ctx, instance, passing, node)

@@ -25,7 +25,7 @@ from vkamp.lang.kernel import DeviceFunction
 from vkamp.lang.structs import StructField, struct_fields
 
 __all__ = [
-    "arguments_by_name", "call_object", "comparison", "construct", "functor_attribute", "operator", "struct_attribute",
+    "arguments_by_name", "call_object", "comparison", "construct", "defines", "functor_attribute", "operator", "struct_attribute",
     "unary",
 ]  # fmt: skip
 
@@ -90,6 +90,12 @@ def _struct_here(ctx: Context, path: str, kind: Struct, node: ast.Attribute) -> 
 def struct_attribute(ctx: Context, owner: Element, name: str, node: ast.Attribute) -> Value | None:
     """A method or class attribute of a struct's class; ``None`` if it has none of this name."""
     return class_attribute(ctx, owner, name, node) if _class_of(owner) is not None else None
+
+
+def defines(owner: Value, name: str) -> bool:
+    """Whether the class of a struct has an attribute that is not one of numpy's records."""
+    cls = _class_of(owner)
+    return cls is not None and inspect.getattr_static(cls, name, None) is not inspect.getattr_static(np.void, name, None)
 
 
 def class_attribute(ctx: Context, owner: Value, name: str, node: ast.Attribute) -> Value | None:

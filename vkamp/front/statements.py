@@ -119,8 +119,9 @@ def _drop_results(ctx: Context) -> None:
         ctx.taken.discard(last.result.name)
         ctx.block[-1] = ir.Atomic(last.span, last.name, last.place, last.args, None, last.expected)
     elif isinstance(last, ir.Call):
-        # Those that it changes are the caller's.
-        dropped = [r for r in last.results if r is not None and r in ctx.variables and r.temporary]
+        # The objects that it changes stay.
+        at = last.span.line, last.span.column
+        dropped = [r for r in last.results if r is not None and (r.name, *at) not in ctx.changed_by_calls]
         for result in dropped:
             ctx.variables.remove(result)
             ctx.taken.discard(result.name)

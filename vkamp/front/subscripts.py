@@ -262,11 +262,11 @@ def _attribute(ctx: Context, node: ast.Attribute) -> Value:
             return FieldMethod(owner, name)
     if isinstance(owner, Element) and isinstance(owner.place.type, Struct):
         if owner.place.type.field(name) is None:
+            if name == "copy" and not objects.defines(owner, name):
+                return FieldMethod(owner, name)
             found = objects.struct_attribute(ctx, owner, name, node)
             if found is not None:
                 return found
-            if name == "copy":
-                return FieldMethod(owner, name)
         return _field_of(ctx, owner.place, name, node)
     vector = convert.vector(ctx, owner, node.value)
     if vector is not None:
