@@ -359,6 +359,54 @@ def test_elements_of_sections(accelerator_view):
     assert not got["x"].any()
 
 
+@amp.func
+def moved(v, by):
+    v.x += by
+    v += 1.0
+    return v
+
+
+@amp.func
+def moved_there(vs, k):
+    v = vs[k]
+    v.y = 5.0
+    old = v.copy()
+    v.x = 9.0
+    return old + v
+
+
+@amp.func
+def next_of(where):
+    where[0] += 1
+    return where
+
+
+@amp.kernel
+def vectors(idx, vs, out):
+    v = amp.float2(1.0, 2.0)
+    out[0] = moved(v, 3.0) + v
+    out[1] = moved_there(vs, 2)
+    w = v
+    w += 1.0
+    out[2] = v + w
+    here = amp.index(idx[0])
+    out[3].x = next_of(here)[0] * 10.0 + here[0]
+
+
+def test_vectors_and_indices_are_values(accelerator_view):
+    vs, out = amp.array_view(np.ones(4, amp.float2.dtype)), amp.array_view(np.zeros(4, amp.float2.dtype))
+    amp.parallel_for_each(accelerator_view, amp.extent(1), vectors, vs, out)
+    v = amp.float2(1.0, 2.0)
+    assert out[0] == moved(v, 3.0) + v == amp.float2(6.0, 5.0)
+    assert out[1] == moved_there(vs, 2) == amp.float2(10.0, 10.0)
+    w = v
+    w += 1.0
+    assert out[2] == v + w
+    here = amp.index(0)
+    assert out[3].x == next_of(here)[0] * 10.0 + here[0] == 10.0
+    assert np.asarray(vs).tolist() == [[1.0, 1.0]] * 4
+
+
 def test_shaders_name_the_element_itself():
     @amp.kernel
     def move(idx, ps):

@@ -25,8 +25,8 @@ from vkamp.lang.kernel import DeviceFunction
 from vkamp.lang.structs import StructField, struct_fields
 
 __all__ = [
-    "arguments_by_name", "call_object", "comparison", "construct", "defines", "functor_attribute", "operator", "struct_attribute",
-    "unary",
+    "arguments_by_name", "call_object", "comparison", "construct", "defines", "functor_attribute", "operator",
+    "struct_attribute", "unary",
 ]  # fmt: skip
 
 _MISSING = object()
@@ -94,8 +94,8 @@ def struct_attribute(ctx: Context, owner: Element, name: str, node: ast.Attribut
 
 def defines(owner: Value, name: str) -> bool:
     """Whether the class of a struct has an attribute that is not one of numpy's records."""
-    cls = _class_of(owner)
-    return cls is not None and inspect.getattr_static(cls, name, None) is not inspect.getattr_static(np.void, name, None)
+    cls, plain = _class_of(owner), inspect.getattr_static(np.void, name, None)
+    return cls is not None and inspect.getattr_static(cls, name, None) is not plain
 
 
 def class_attribute(ctx: Context, owner: Value, name: str, node: ast.Attribute) -> Value | None:

@@ -11,7 +11,9 @@ from types import FunctionType, MethodType
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from vkamp.errors import AmpError
+from vkamp.lang.index_space import extent, index
 from vkamp.lang.overloads import Form, choose, describe, form_of, kind_of
+from vkamp.lang.vectors import ShortVector
 from vkamp.tracebacks import entry_point, forwards
 
 __all__ = ["LOWERINGS", "BoundKernel", "DeviceFunction", "KernelFunction", "func", "kernel", "set_inspector"]
@@ -125,6 +127,12 @@ class BoundKernel:
 
 
 @entry_point
+def _by_value(value: Any) -> Any:
+    if isinstance(value, ShortVector):
+        return value.copy()
+    return type(value)(value) if type(value) in (index, extent) else value
+
+
 class DeviceFunction(Generic[_P, _R]):
     """A function that kernels call (AMP: ``restrict(cpu, amp)``); plain Python can call it too.
 
@@ -149,10 +157,12 @@ class DeviceFunction(Generic[_P, _R]):
 
     @forwards
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        # Vectors and indices go by value, as in a kernel: what the function does to them, the caller does not see.
+        given, named = [_by_value(a) for a in args], {n: _by_value(a) for n, a in kwargs.items()}
         if self._host is not None:
-            return self._host(*args, **kwargs)  # type: ignore[no-any-return]
+            return self._host(*given, **named)  # type: ignore[no-any-return]
         function: Callable[..., Any] = self._for(args, kwargs) if self._others else self.function
-        return function(*args, **kwargs)  # type: ignore[no-any-return]
+        return function(*given, **named)  # type: ignore[no-any-return]
 
     def _for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
         positional = [kind_of(a) for a in args]

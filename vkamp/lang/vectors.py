@@ -5,6 +5,7 @@ C++ AMP's model: docs/conformance.md, section 14.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -66,6 +67,10 @@ def letters_of(name: str, size: int) -> str | None:
     return None
 
 
+#: How often a vector that no name refers to is referred to while its component is assigned.
+_unnamed = 0
+
+
 class ShortVector:
     """2 to 4 numbers of one scalar type (AMP: ``float_3`` and its like); the classes are ``float2`` to ``double4``.
 
@@ -74,11 +79,11 @@ class ShortVector:
     - The components are ``x y z w`` or ``r g b a``.  Distinct letters of one family in any order are a swizzle, which
       can be read and assigned: ``v.zx = w.xy``.  There are no subscripts.
     - ``+ - * /`` and, of integers, ``% ^ | & ~ << >>`` work component by component; a number stands for a vector of
-      it.  ``/`` and ``%`` of integers truncate as in C.  In-place operators change the object.
+      it.  ``/`` and ``%`` of integers truncate as in C.  ``v += w`` gives the name another vector.
     - ``==`` and ``!=`` give one bool; there is no order.
 
-    As a dtype it is packed: its components lie side by side.  An element that is read from a view is a copy; assigning
-    its components, or an in-place operator, changes the element too.
+    As a dtype it is packed: its components lie side by side.  ``view[i].x = 1`` changes an element; a name that is
+    assigned one, ``v = view[i]``, has a copy.  ``v.copy()`` is a copy of any vector.
 
     Raises TypeError for operands of another vector or scalar type, OverflowError for integers out of range,
     ZeroDivisionError for an integer division by zero, AttributeError for components that it has not.
@@ -170,8 +175,8 @@ class ShortVector:
         return made
 
     def _change(self, where: list[int], values: list[Any]) -> None:
-        """Assigns components, in the element too that the vector was read from."""
-        if self._store is not None:
+        """Assigns components: of the element, if the vector was read from one in the same statement."""
+        if self._store is not None and sys.getrefcount(self) <= _unnamed:
             for position, value in zip(where, values, strict=True):
                 self._store(VECTOR_LETTERS[position], value)
         self._values[where] = values
@@ -211,13 +216,6 @@ class ShortVector:
         left, right = (values, self._values) if swapped else (self._values, values)
         with np.errstate(all="ignore"):
             return self._of(operation(left, right))
-
-    def _update(self, other: Any, operation: Callable[..., Any]) -> Any:
-        result = self._combine(other, operation)
-        if result is NotImplemented:
-            return result
-        self._change(list(range(self.size)), list(result._values))
-        return self
 
     def __neg__(self) -> Any:
         if np.dtype(self.value_type).kind == "u":
@@ -297,7 +295,7 @@ _INTEGER_OPERATIONS: dict[str, Callable[..., Any]] = {
 
 
 def _add_operators(cls: type, operations: dict[str, Callable[..., Any]]) -> None:
-    """Defines ``__add__``, ``__radd__``, ``__iadd__`` and their like."""
+    """Defines ``__add__``, ``__radd__`` and their like; ``v += w`` makes a new vector of them."""
     for name, operation in operations.items():
 
         def forward(self: Any, other: Any, operation: Callable[..., Any] = operation) -> Any:
@@ -306,10 +304,7 @@ def _add_operators(cls: type, operations: dict[str, Callable[..., Any]]) -> None
         def backward(self: Any, other: Any, operation: Callable[..., Any] = operation) -> Any:
             return self._combine(other, operation, swapped=True)
 
-        def in_place(self: Any, other: Any, operation: Callable[..., Any] = operation) -> Any:
-            return self._update(other, operation)
-
-        for prefix, method in (("", forward), ("r", backward), ("i", in_place)):
+        for prefix, method in (("", forward), ("r", backward)):
             method.__name__ = f"__{prefix}{name}__"
             setattr(cls, method.__name__, method)
 
@@ -451,3 +446,15 @@ def vector_class(dtype: np.dtype[Any]) -> type[ShortVector] | None:
     """The class whose elements have this dtype."""
     kind = vector_type(dtype)
     return None if kind is None else short_vector(kind.element.dtype, kind.count)
+
+
+def _count_references() -> None:
+    """Finds ``_unnamed``: ``view[i].x = 1`` assigns to the element, and ``v = view[i]; v.x = 1`` to the name's copy."""
+    global _unnamed
+    stored: list[str] = []
+    while not stored:
+        _unnamed += 1
+        float2._of(np.zeros(2), lambda letter, _: stored.append(letter)).x = 0
+
+
+_count_references()
