@@ -126,13 +126,13 @@ class BoundKernel:
         return f"<amp.kernel {self.__name__} of {self.owner!r}>"
 
 
-@entry_point
 def _by_value(value: Any) -> Any:
     if isinstance(value, ShortVector):
         return value.copy()
     return type(value)(value) if type(value) in (index, extent) else value
 
 
+@entry_point
 class DeviceFunction(Generic[_P, _R]):
     """A function that kernels call (AMP: ``restrict(cpu, amp)``); plain Python can call it too.
 
