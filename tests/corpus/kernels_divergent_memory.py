@@ -192,7 +192,7 @@ def field_of_struct_wrong(t, points, out):
 @mended
 @amp.kernel
 def field_of_struct(t, points, out):
-    point = points[t]
+    point = points[t].copy()
     if points.extent[0] > 5:
         t.barrier.wait()
     out[t] = point.kind * 2

@@ -327,7 +327,7 @@ class Sample:
 @faulty(
     "uninitialised",
     "One field of the struct is set in the tile's memory, and both are read.",
-    uninitialised("sample", on_devices=False),
+    uninitialised("samples"),
     lambda: launch(amp.extent(6).tile(3), random_floats(6), zeros(6, dtype=F32), expect=random_floats(6) * 2),
 )
 @amp.kernel
