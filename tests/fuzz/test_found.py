@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 
 import vkamp as amp
 from tests.language.programs import F32, I32, same
@@ -217,3 +218,15 @@ def test_quotients_of_the_least_integer(accelerator_view):
         [2**31 // 5] * 8,
     ]
     same(np.asarray(out), np.array(expected))
+
+
+@amp.kernel
+def index_and_vector(i, points):
+    points[i] = i - (2 - points[i].yx)
+
+
+def test_an_index_and_a_vector_have_no_operator():
+    """It ended with an assertion of the compiler."""
+    points = amp.array_view(np.zeros(3, amp.int2.dtype))
+    with pytest.raises(amp.CompileError, match="VKA322"):
+        amp.parallel_for_each(amp.accelerator("reference").default_view, points.extent, index_and_vector, points)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import contextlib
 import os
 import queue
@@ -13,8 +14,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tools.fuzz import coverage, keep
+from tools.fuzz import grammar, keep
+from tools.fuzz.changes import changed, reduced
 from tools.fuzz.programs import program
+from tools.fuzz.real import real_programs
 from tools.fuzz.run import Failure
 from tools.fuzz.shrink import shrink
 from tools.fuzz.tree import Program, source_of
@@ -55,19 +58,38 @@ def _arguments(given: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--shrink", action=argparse.BooleanOptionalAction, default=True, help="make failures smaller")
     parser.add_argument("--shrink-seconds", type=float, default=120.0, help="time for each (default: %(default)s)")
+    parser.add_argument("--mutate", action="store_true", help="run random changes of kernels that people wrote")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="write each failure's report and test there")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for a kernel on a device")
-    parser.add_argument("--coverage", action="store_true", help="count what of the language the kernels use")
+    parser.add_argument(
+        "--coverage",
+        action="store_true",
+        help="run nothing: count the pairs of constructs and contexts that the kernels have; 1 if some are missing",
+    )
     return parser.parse_args(given)
 
 
 def main(given: list[str] | None = None) -> int:
     """Runs the command; 1 if kernels disagreed, 130 after Ctrl-C."""
     options = _arguments(given)
+    if options.coverage:
+        return _coverage(options)
     with contextlib.ExitStack() as stack:
         if "VKAMP_CACHE_DIR" not in os.environ:
             os.environ["VKAMP_CACHE_DIR"] = stack.enter_context(tempfile.TemporaryDirectory(prefix="vkamp-fuzz-"))
         return _Campaign(options).run()
+
+
+def _coverage(options: argparse.Namespace) -> int:
+    """Prints the pairs of the kernels; 1 if some that are claimed are missing."""
+    first, last = options.seed, options.seed + options.count
+    parts = [range(n, min(n + 100, last)) for n in range(first, last, 100)]
+    found: Counter[str] = Counter()
+    with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
+        for each in pool.map(grammar.pairs_of_seeds, parts):
+            found += each
+    print(grammar.report(found, options.count))
+    return int(any(not found[row] for row in grammar.claimed()))
 
 
 def _forms(accelerators: list[str], lowerings: list[str]) -> list[str]:
@@ -84,10 +106,11 @@ class _Campaign:
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
         self.accelerators = _forms(options.accelerators.split(","), [x for x in options.lowerings.split(",") if x])
+        self.real = real_programs() if options.mutate else []
+        self.outcomes: Counter[str] = Counter()
         self.failures: list[tuple[int, Failure]] = []
         self.kinds: Counter[tuple[str, str, str]] = Counter()
         self.spent: Counter[str] = Counter()
-        self.used: Counter[str] = Counter()
         self.done = 0
         self.told = time.monotonic()
         self.lock = threading.Lock()
@@ -95,13 +118,13 @@ class _Campaign:
     def run(self) -> int:
         seeds = [self.options.one] if self.options.one is not None else self._seeds()
         if self.options.one is not None:
-            print(source_of(program(self.options.one)))
+            print(source_of(self._program(self.options.one)))
         start, status = time.monotonic(), 0
         batches: queue.SimpleQueue[list[int]] = queue.SimpleQueue()
         for n in range(0, len(seeds), BATCH):
             batches.put(seeds[n : n + BATCH])
         workers = [
-            Worker(self.accelerators, self.options.limit, self.options.coverage)
+            Worker(self.accelerators, self.options.limit)
             for _ in range(max(1, min(self.options.jobs, (len(seeds) + BATCH - 1) // BATCH)))
         ]
         threads = [threading.Thread(target=self._serve, args=(w, batches), daemon=True) for w in workers]
@@ -121,6 +144,10 @@ class _Campaign:
         self._summary(time.monotonic() - start, len(seeds))
         return status or bool(self.failures)
 
+    def _program(self, seed: int) -> Program:
+        """The kernel of a seed."""
+        return changed(self.real[seed % len(self.real)], seed) if self.options.mutate else program(seed)
+
     def _seeds(self) -> list[int]:
         return list(range(self.options.seed, self.options.seed + self.options.count))
 
@@ -130,7 +157,7 @@ class _Campaign:
                 seeds = batches.get_nowait()
             except queue.Empty:
                 break
-            found = worker.run(seeds)
+            found = worker.run([self._program(n) for n in seeds] if self.options.mutate else seeds)
             with self.lock:
                 self.done += len(seeds)
                 if time.monotonic() > self.told + 60:
@@ -146,7 +173,7 @@ class _Campaign:
                         )
         with self.lock:
             self.spent += worker.spent
-            self.used += worker.used
+            self.outcomes += worker.outcomes
 
     def _chosen(self) -> list[tuple[int, Failure]]:
         """The failures to shrink: a few of each kind."""
@@ -159,7 +186,7 @@ class _Campaign:
         return chosen
 
     def _show(self, seed: int, failure: Failure) -> None:
-        made = program(seed)
+        made = self._program(seed)
         if self.options.shrink:
             made, failure = self._shrunk(made, failure)
         text = keep.report(made, failure)
@@ -191,7 +218,8 @@ class _Campaign:
             return True
 
         try:
-            return shrink(made, shows, self.options.shrink_seconds), last
+            smaller = reduced if made.text else shrink
+            return smaller(made, shows, self.options.shrink_seconds), last
         finally:
             worker.close()
 
@@ -199,11 +227,11 @@ class _Campaign:
         print(f"{self.done} of {wanted} kernels in {seconds:.0f} s, {len(self.failures)} failures")
         for (kind, accelerator, detail), count in self.kinds.most_common():
             print(f"{count:6}  {kind} on {accelerator} {detail}")
+        if self.outcomes:
+            print(", ".join(f"{name} {count}" for name, count in self.outcomes.most_common()))
         if self.done:
             parts = (f"{name} {spent / 1000 / self.done:.0f}" for name, spent in self.spent.most_common())
             print(f"milliseconds for a kernel: {', '.join(parts)}")
-        if self.options.coverage:
-            print(coverage.report(self.used, self.done))
 
 
 if __name__ == "__main__":

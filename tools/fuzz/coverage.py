@@ -11,15 +11,13 @@ from tools.fuzz.run import Loaded, quietly
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS, BUILTINS
 
-__all__ = ["NOT_CLAIMED", "claimed", "of", "report"]
+__all__ = ["NOT_CLAIMED", "claimed", "of"]
 
 #: What no program uses, and why.
 NOT_CLAIMED: dict[str, str] = {
     "node Print": "only the reference accelerator prints",
     "node Remark": "the compiler's passes write it for readers of the shader, no program does",
     "node Breakpoint": "only the reference accelerator stops",
-    "node Subgroup": "what threads get depends on the size of a subgroup, in which devices differ",
-    "node SubgroupIndex": "it depends on the size of a subgroup, in which devices differ",
     **{f"builtin {name}": why for name, why in LEFT_OUT.items()},
 }
 
@@ -58,13 +56,3 @@ def of(loaded: Loaded) -> Counter[str]:
                     used.add(f"operator {node.op} of {node.type}")
     used |= {f"source {type(node).__name__}" for node in ast.walk(ast.parse(loaded.source))}
     return Counter(used)
-
-
-def report(used: Counter[str], count: int) -> str:
-    """A table for people, and what is missing."""
-    lines = [f"of {count} kernels, those that use"]
-    lines += [f"{n:8}  {name}" for name, n in sorted(used.items(), key=lambda pair: (pair[0].split()[0], -pair[1]))]
-    missing = [name for name in claimed() if not used[name]]
-    lines += [f"   never  {name}" for name in missing]
-    lines += [f"left out  {name}: {why}" for name, why in NOT_CLAIMED.items()]
-    return "\n".join(lines)

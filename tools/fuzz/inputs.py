@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import random
 from typing import Any
 
@@ -14,7 +15,12 @@ _SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0, 1.5, -2.5, 1e30)
 
 
 def contents(of: str, dtype: Any, shape: tuple[int, ...], seed: int) -> np.ndarray[Any, Any]:
-    """An array of ``dtype``: of the kind's numbers, or, of ``old ...``, what shows that nothing was stored."""
+    """An array of ``dtype``: of the kind's numbers, or, of ``old ...``, what shows that nothing was stored.
+
+    ``data ...`` are the bytes themselves.
+    """
+    if of.startswith("data "):
+        return np.frombuffer(base64.b64decode(of[5:]), np.dtype(dtype)).reshape(shape).copy()
     chooser = random.Random(seed)
     data = np.zeros(shape, dtype)
     if of.startswith("old "):
@@ -46,6 +52,8 @@ def _numbers(data: Any, of: str, chooser: random.Random) -> None:
             value: Any = chooser.choice(_INTS) if chooser.random() < 0.5 else chooser.randint(-50, 50)
         elif of in ("uint", "u"):
             value = chooser.choice(_INTS) & 0xFFFFFFFF if chooser.random() < 0.5 else chooser.randint(0, 99)
+        elif of == "tame":
+            value = chooser.randint(1, 8) * (0.5 if data.dtype.kind == "f" else 1)
         elif of == "exact":
             value = chooser.randint(-64, 64) * 0.5
         elif of == "special":

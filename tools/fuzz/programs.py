@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from tools.fuzz.expressions import Array, Scope, Shape
-from tools.fuzz.statements import LOOPS, Place, Statements, line
+from tools.fuzz.pairs import Pairs, Wanted, wanted
+from tools.fuzz.statements import LOOPS, Place, line
 from tools.fuzz.tree import BOOL, EXACT, INT, RAW, ROUGH, SPECIAL, UINT, Container, Expr, Kind, Lines, Program, Stmt
 
 __all__ = ["program"]
@@ -28,16 +31,26 @@ def _dtype(kind: Kind) -> str:
     return kind.type if kind.count > 1 else _DTYPES.get(kind.base, "np.float32")
 
 
-class _Maker(Statements):
+#: Tiles of four threads: one subgroup on every device.
+_FOUR = (((4,), (4,)), ((8,), (4,)), ((4, 2), (2, 2)), ((2, 4, 2), (1, 2, 2)))
+#: The most threads of a tile.
+_MOST = 40
+
+
+class _Maker(Pairs):
     def program(self, seed: int) -> Program:
         r = self.random
         self.seed = seed
+        wants = wanted(seed)
         self.precise = r.random() < 0.3
-        self.tiled = r.random() < 0.45
+        self.tiled = wants.needs_tiles or r.random() < 0.45
         self.extent: tuple[int, ...]
         self.tile: tuple[int, ...] | None
-        if self.tiled:
-            self.extent, self.tile = r.choice(_TILED)
+        self.four = wants.needs_subgroups or (self.tiled and r.random() < 0.1)
+        if self.four:
+            self.extent, self.tile = r.choice(_FOUR)
+        elif self.tiled:
+            self.extent, self.tile = r.choice(_TILED) if r.random() < 0.6 else self.any_tile()
         else:
             self.extent, self.tile = r.choice(_EXTENTS), None
         self.index = "t" if self.tiled else "i"
@@ -66,11 +79,63 @@ class _Maker(Statements):
         if r.random() < 0.2:
             constants["size"] = r.choice([2, 3, 5])
             scope.values.append(Expr(INT, "amp.int32(size)"))
-        body += self.tile_phases(scope) if self.tiled else self.plain(scope)
-        body += results(scope)
+        first, last = self.pieces(scope, wants)
+        body += first
+        body += self.tile_phases(scope) if self.tiled and r.random() < 0.8 else self.plain(scope)
+        body += last + results(scope)
+        self.beside_pieces()
         params = [self.index, *(c.name for c in self.containers)]
-        return Program(seed, self.precise, self.extent, self.tile, prelude, params, self.containers, self.scalars,
-                       constants, body)  # fmt: skip
+        return Program(seed, self.precise, self.extent, self.tile, [*prelude, *self.beside], params, self.containers,
+                       self.scalars, constants, body, wants.long)  # fmt: skip
+
+    def any_tile(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """A tile of any size, of one dimension to three, and one or two of them."""
+        r = self.random
+        rank = r.choice([1, 1, 2, 3])
+        sizes = [r.randint(1, _MOST)]
+        for _ in range(rank - 1):
+            sizes.append(r.randint(1, max(1, _MOST // math.prod(sizes))))
+        r.shuffle(sizes)
+        many = r.randrange(rank)
+        extent = tuple(n * r.randint(1, 2) if k == many else n for k, n in enumerate(sizes))
+        return extent, tuple(sizes)
+
+    def pieces(self, scope: Scope, wants: Wanted) -> tuple[Lines, Lines]:
+        """The pieces of the pairs that this kernel has: before its other statements, and behind them."""
+        first: Lines = []
+        last: Lines = []
+        if self.tile is not None and self.random.random() < 0.7:
+            around, count, alive = wants.wait
+            first += self.across(scope, around, count, alive, math.prod(self.tile))
+        if self.four:
+            first += self.of_subgroup(scope, wants.subgroup)
+        for what, position in wants.expressions:
+            first += self.piece(scope, what, position)
+        others = [self.nested(scope, *w) for w in wants.statements]
+        others += [self.operator(scope, *w) for w in wants.operators]
+        others += [self.of_row(scope, *w) for w in wants.rows]
+        for lines in others:
+            # Behind the other statements some threads may have left the kernel.
+            (first if self.random.random() < 0.7 else last).extend(lines)
+        return first, last
+
+    def beside_pieces(self) -> None:
+        """The containers and launch values that the pieces use."""
+        threads = math.prod(self.extent)
+        if self.seen:
+            self.containers.append(Container("seen", "np.int32", (self.seen, threads), "old int", written=True))
+        if self.about:
+            self.containers.append(
+                Container("about", "np.float32", (len(self.about), threads), "old rough", written=True,
+                          tolerances=list(self.about))
+            )  # fmt: skip
+        if self.sections:
+            self.containers.append(Container("long_row", "np.int32", (13,), "int"))
+        for name, few in self.small.items():
+            self.containers.append(Container(few, f"np.{name}", (8,), "tame"))
+        for name in self.counters:
+            self.containers.append(Container(name, "np.int32", (threads,), "old int", written=True))
+        self.scalars |= self.given
 
     # -- what the program declares -----------------------------------------------------------------------------
 
@@ -79,13 +144,13 @@ class _Maker(Statements):
         name = self.fresh("S")
         constructs = r.random() < 0.6
         fields: list[tuple[str, Kind | tuple[Kind, int]]] = []
-        for letter in "abcd"[: r.randint(1, 4)]:
+        for letter in ("ma", "mb", "mc", "md")[: r.randint(1, 4)]:
             kinds: list[Kind | tuple[Kind, int]] = [INT, UINT, EXACT, EXACT.vector(r.choice([2, 3, 4])), INT.vector(2)]
             kinds.append((r.choice([INT, EXACT]), r.randint(2, 3)))
             kinds += [Kind("struct", struct=s.name) for s in self.shapes.values() if s.constructs == constructs]
             fields.append((letter, r.choice(kinds)))
         if constructs and not any(isinstance(k, Kind) for _, k in fields):
-            fields.append(("e", INT))
+            fields.append(("mz", INT))
         self.shapes[name] = Shape(name, tuple(fields), constructs)
         if constructs:
             rows = [

@@ -108,9 +108,16 @@ _DOMAINS: dict[str, tuple[Domain, ...]] = {
 
 #: Tables' rows that kernels do not call, and why.
 LEFT_OUT = {
+    "half_as_bits": "it is `x.view(dtype)` of 16 bits, and has no name; tested by row",
+    "bits_as_half": "it is `x.view(dtype)` of 16 bits, and has no name; tested by row",
     "precise_nan": "its result is no number that results can be compared with; tested by row",
     "precise_nextafter": "its result has 24 bits; tested by row",
 }
+
+#: Rows of any number, here of int32.
+_ANY_NUMBER = ("abs", "min", "max")
+#: Rows that read bits, and the kinds of their results of a float32.
+_OF_BITS = {"asuint": "uint", "asint": "int", "asfloat": "exact"}
 
 _BITS_OF_RESULT = 12
 #: Names that Python 3.10 does not have yet: a seed is the same kernel in every Python.
@@ -123,7 +130,8 @@ def _short(name: str) -> str:
 
 def _spellings(row: BuiltinRow) -> tuple[str, ...]:
     """Its names in a kernel; a number's own functions are made elsewhere."""
-    dotted = [n if n.startswith("math.") else f"amp.{n}" for n in row.python if "." in n and n not in _NEWER]
+    own = ("math.", "amp.")
+    dotted = [n if n.startswith(own) else f"amp.{n}" for n in row.python if "." in n and n not in _NEWER]
     return tuple(dotted + [n for n in row.python if "." not in n])
 
 
@@ -162,7 +170,14 @@ def _rows() -> tuple[list[Row], list[Row], list[Row]]:
     rough: list[Row] = []
     special: list[Row] = []
     for row in BUILTINS.values():
-        if row.name in LEFT_OUT or not row.python or row.name in ("abs", "min", "max"):
+        if row.name in LEFT_OUT or not row.python:
+            continue
+        if row.name in _ANY_NUMBER:
+            exact.append(Row(row.name, _spellings(row), (Domain(plain="int"),) * len(row.params), Kind("int")))
+            continue
+        if row.name in _OF_BITS:
+            kind = Kind(_OF_BITS[row.name], size=4.125, bits=3) if row.name == "asfloat" else Kind(_OF_BITS[row.name])
+            exact.append(Row(row.name, _spellings(row), (_AROUND,), kind))
             continue
         if row.result == "bool":
             domain = Domain(special=True, signed="signbit" in row.name)

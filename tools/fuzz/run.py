@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import linecache
 import os
+import random
 import traceback
 import warnings
 import zlib
@@ -20,7 +21,7 @@ from tools.fuzz.inputs import contents
 from tools.fuzz.tree import Container, Program, source_of
 from vkamp.lang.vectors import vector_class
 
-__all__ = ["Failure", "Loaded", "compare", "forget", "load", "lowered", "quietly", "run"]
+__all__ = ["Failure", "Loaded", "compare", "flat", "forget", "load", "lowered", "plain", "quietly", "run"]
 
 _numbers = itertools.count()
 
@@ -143,8 +144,8 @@ def run(loaded: Loaded, accelerator: str) -> dict[str, Any] | Failure:
         return Failure("crash", accelerator, detail, "".join(traceback.format_exception(error)[-8:]))
 
 
-def plain(loaded: Loaded) -> dict[str, Any] | Failure:
-    """The written containers after a launch in plain Python."""
+def plain(loaded: Loaded, noise: random.Random | None = None) -> dict[str, Any] | Failure:
+    """The written containers after a launch in plain Python; ``noise`` moves what devices round in their own way."""
     from tools.fuzz.plain.run import launch
     from tools.fuzz.plain.values import UndefinedError, UnknownError
 
@@ -152,7 +153,7 @@ def plain(loaded: Loaded) -> dict[str, Any] | Failure:
     data = [_data(c, loaded.names, program.seed) for c in program.containers]
     try:
         args = launch(
-            loaded.source, "k", program.extent, program.tile, [*data, *loaded.scalars()], dict(program.constants)
+            loaded.source, "k", program.extent, program.tile, [*data, *loaded.scalars()], dict(program.constants), noise
         )
     except UndefinedError as error:
         return Failure("finding", "python", "Undefined", str(error))
@@ -173,10 +174,10 @@ def _unpacked(data: Any) -> Any:
     return np.ascontiguousarray(data).view(part).reshape(*data.shape, -1)
 
 
-def _flat(data: Any, path: str = "") -> list[tuple[str, Any]]:
+def flat(data: Any, path: str = "") -> list[tuple[str, Any]]:
     """The plain arrays that a structured array is made of."""
     if data.dtype.names:
-        return [pair for name in data.dtype.names for pair in _flat(data[name], f"{path}.{name}")]
+        return [pair for name in data.dtype.names for pair in flat(data[name], f"{path}.{name}")]
     return [(path, np.ascontiguousarray(data))]
 
 
@@ -185,7 +186,7 @@ def compare(program: Program, expected: dict[str, Any], actual: dict[str, Any], 
     for container in program.containers:
         if not container.written:
             continue
-        parts = zip(_flat(expected[container.name]), _flat(actual[container.name]), strict=True)
+        parts = zip(flat(expected[container.name]), flat(actual[container.name]), strict=True)
         for (path, wanted), (_, found) in parts:
             wrong = _wrong(container, wanted, found)
             if wrong.any():

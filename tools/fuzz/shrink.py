@@ -133,7 +133,7 @@ def _simplest(kind: Kind) -> list[Expr]:
     texts = {
         "int": ["amp.int32(0)", "amp.int32(1)"], "uint": ["amp.uint32(0)", "amp.uint32(1)"], "bool": ["True", "False"],
         "exact": ["0.0", "1.0"], "rough": ["0.25"], "raw": ["1.5"], "special": ["amp.float32(1.5)"],
-    }[kind.base]  # fmt: skip
+    }.get(kind.base, [])  # fmt: skip
     return [Expr(kind, text) for text in texts]
 
 

@@ -120,7 +120,18 @@ class Statements(Expressions):
         target = self.random.choice(targets)
         if target.kind.base == "struct" and not self.has_value(scope, target.kind):
             return self.define(scope, place)
-        return [Stmt([("{0} = {1}", (target, self.store(scope, target.kind, 3)), None)])]
+        return [Stmt([("{0} = {1}", (target, self.store(scope, target.kind, 3)), None)]), *self.read_again(target)]
+
+    def read_again(self, *targets: Expr) -> Lines:
+        """Reads the vectors whose components are assigned: a change of a copy that is never read is refused."""
+        names = []
+        for target in targets:
+            whole = target
+            while whole.text.startswith("{0}."):
+                whole = whole.args[0]
+            if whole is not target and whole.kind.count > 1 and str(whole).isidentifier():
+                names.append(str(whole))
+        return [line(f"{name} = {name} + 0") for name in dict.fromkeys(names)]
 
     def has_value(self, scope: Scope, kind: Kind) -> bool:
         """Whether there is any way to a struct's value."""
@@ -140,14 +151,15 @@ class Statements(Expressions):
             value = self.make(scope, EXACT.vector(kind.count), 2)
             operator, size, bits = r.choice([("+=", 128, 1), ("-=", 128, 1), ("*=", 4096, 2)])
             again = self.folded(replace(target, kind=Kind("exact", kind.count, size, bits)), EXACT.vector(kind.count))
-            return [Stmt([(f"{{0}} {operator} {{1}}", (target, value), None), ("{0} = {1}", (target, again), None)])]
+            both = Stmt([(f"{{0}} {operator} {{1}}", (target, value), None), ("{0} = {1}", (target, again), None)])
+            return [both, *self.read_again(target)]
         whole = self.make(scope, kind, 2)
         forms = [f"{{0}} {o}= {{1}}" for o in "+-*&|^"] + ["{0} <<= {1} & 15", "{0} >>= {1} & 31"]
         if kind.count == 1:
             forms += [f"{{0}} //= {r.choice([2, 3, 8])}", f"{{0}} %= {r.choice([3, 16])}", "{0} **= 2"]
         else:
             forms += ["{0} /= 3", "{0} %= 8"]
-        return [line(r.choice(forms), target, whole)]
+        return [line(r.choice(forms), target, whole), *self.read_again(target)]
 
     def swap(self, scope: Scope, place: Place) -> Lines:
         targets = [t for t in self.targets(scope) if t.kind.base in ("int", "uint", "bool")]
@@ -157,7 +169,7 @@ class Statements(Expressions):
         a, b = self.store(scope, first.kind, 2), self.store(scope, second.kind, 1)
         if first.kind == second.kind and self.random.random() < 0.5:
             a, b = second, first
-        return [line("{0}, {1} = {2}, {3}", first, second, a, b)]
+        return [line("{0}, {1} = {2}, {3}", first, second, a, b), *self.read_again(first, second)]
 
     def claim(self, scope: Scope, place: Place) -> Lines:
         a = self.make(scope, INT, 2)
@@ -419,7 +431,9 @@ class Statements(Expressions):
                 continue
             names.append(f"{'q' if nested else 'p'}{self.fresh('')}_{n}")
             scope.values.append(Expr(param, names[-1]))
-            scope.variables.append((names[-1], param))
+            if param.count == 1:
+                # A change of a vector's component would be lost, and is refused.
+                scope.variables.append((names[-1], param))
         place = Place(depth=2, loops=LOOPS - 1, results=results if results else None, in_function=True)
         body = [s for _ in range(r.choice([0, 1, 1, 2, 3])) for s in self.statement(scope, place)]
         body += self.leave(scope, results) if results else self.assign(scope, place)

@@ -162,6 +162,12 @@ class Program:
     scalars: dict[str, tuple[Any, str]]
     constants: dict[str, int]
     body: Lines
+    #: Whether it has types of 64 bits, which few devices have.
+    long: bool = False
+    #: A module's whole text, of a kernel that a person wrote; the trees are empty then.
+    text: str = ""
+    #: What was changed in the text, if that was done at random: the program may then be no program at all.
+    changes: tuple[str, ...] | None = None
 
     @property
     def threads(self) -> int:
@@ -174,6 +180,8 @@ class Program:
 
 def source_of(program: Program) -> str:
     """The program as the text of a Python module."""
+    if program.text:
+        return program.text
     lines = ["import math", "", "import numpy as np", "", "import vkamp as amp", ""]
     for each in program.prelude:
         lines += ["", *each.lines(0)]

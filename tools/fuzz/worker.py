@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from typing import Any
 
-from tools.fuzz import coverage
+from tools.fuzz.mutants import judge
 from tools.fuzz.programs import program as program_of
 from tools.fuzz.run import Failure, Loaded, compare, forget, load, lowered, quietly, run
 from tools.fuzz.tree import Program
@@ -24,6 +24,10 @@ from tools.fuzz.tree import Program
 __all__ = ["MARKER", "check", "decode", "encode", "main"]
 
 MARKER = "\x02fuzz "
+#: Where kernels run as they were written.
+ORACLES = ("reference", "python")
+#: Which driver and engine have the types of 64 bits.
+_LONG = "llvmpipe@vulkan"
 
 
 def encode(value: Any) -> str:
@@ -48,7 +52,7 @@ def _warm(loaded: list[Loaded], drivers: list[str]) -> None:
 
     texts = []
     for each in loaded:
-        for name in (_turn(names, each.program.seed) for names in drivers):
+        for name in filter(None, (_turn(names, each.program) for names in drivers)):
             with contextlib.suppress(Exception), quietly(), lowered(name) as plain:
                 view = amp.accelerator(plain).default_view
                 arguments = [*each.containers(view), *each.scalars()]
@@ -58,17 +62,21 @@ def _warm(loaded: list[Loaded], drivers: list[str]) -> None:
         spirv.compile_many(list(dict.fromkeys(texts)))
 
 
-def _turn(names: str, seed: int) -> str:
-    """The accelerator of a kernel, of several that take turns (``a|b``)."""
+def _turn(names: str, program: Program) -> str:
+    """The accelerator of a kernel, of several that take turns (``a|b``); ``""``: none of them has its types."""
     several = names.split("|")
-    return several[seed % len(several)]
+    if program.long:
+        several = [n for n in several if n in ORACLES or n.partition("+")[0] == _LONG]
+    return several[program.seed % len(several)] if several else ""
 
 
 def check(loaded: Loaded, accelerators: list[str], spent: Counter[str], number: int = -1) -> Failure | None:
     """Runs one program on each accelerator; the first one's results are what the others must give."""
     wanted: dict[str, Any] = {}
     for names in accelerators:
-        name = _turn(names, loaded.program.seed)
+        name = _turn(names, loaded.program)
+        if not name:
+            continue
         if number >= 0:
             _say(f"at {number} {name}")
         start = time.perf_counter()
@@ -85,7 +93,7 @@ def check(loaded: Loaded, accelerators: list[str], spent: Counter[str], number: 
     return None
 
 
-def _batch(items: list[int | Program], accelerators: list[str], used: bool) -> None:
+def _batch(items: list[int | Program], accelerators: list[str]) -> None:
     spent: Counter[str] = Counter()
     start = time.perf_counter()
     programs = [program_of(item) if isinstance(item, int) else item for item in items]
@@ -98,20 +106,26 @@ def _batch(items: list[int | Program], accelerators: list[str], used: bool) -> N
             loaded.append(None)
             _say(f"done {number} {encode(Failure('crash', 'python', type(error).__name__, str(error)))}")
     start = time.perf_counter()
-    drivers = [name for name in accelerators if name not in ("reference", "python")]
-    if len(items) > 1 and drivers:
+    drivers = [name for name in accelerators if name not in ORACLES]
+    if len(items) > 1 and drivers and programs[0].changes is None:
         _warm([each for each in loaded if each is not None], drivers)
     spent["compiler"] += int((time.perf_counter() - start) * 1e6)
-    table: Counter[str] = Counter()
+    outcomes: Counter[str] = Counter()
     for number, one in enumerate(loaded):
         if one is None:
             continue
-        failure = check(one, accelerators, spent, number)
-        if used and failure is None:
-            table += coverage.of(one)
+        failure: Failure | None
+        if one.program.changes is None:
+            failure = check(one, accelerators, spent, number)
+        else:
+            start = time.perf_counter()
+            chosen = [t for names in accelerators if (t := _turn(names, one.program)) not in ("", *ORACLES)]
+            word, failure = judge(one, chosen, lambda name, n=number: _say(f"at {n} {name}"))  # type: ignore[misc]
+            spent["judging"] += int((time.perf_counter() - start) * 1e6)
+            outcomes[word] += 1
         forget(one)
         _say(f"done {number} {encode(failure)}")
-    _say(f"ready {encode((spent, table))}")
+    _say(f"ready {encode((spent, outcomes))}")
 
 
 def main() -> None:
@@ -120,8 +134,8 @@ def main() -> None:
     gc.freeze()
     gc.set_threshold(200_000, 50, 50)
     for line in sys.stdin:
-        items, accelerators, used = decode(line)
-        _batch(items, accelerators, used)
+        items, accelerators = decode(line)
+        _batch(items, accelerators)
 
 
 if __name__ == "__main__":

@@ -17,19 +17,24 @@ from tools.fuzz.worker import MARKER, decode, encode
 __all__ = ["Worker"]
 
 
+def _is_changed(item: int | Program) -> bool:
+    """Whether it may be a program without an end."""
+    return isinstance(item, Program) and item.changes is not None
+
+
 class Worker:
     """A process that is started anew when a driver takes it down.
 
     ``limit``: seconds for one program on one accelerator.
     """
 
-    def __init__(self, accelerators: Sequence[str], limit: float = 60.0, coverage: bool = False) -> None:
+    def __init__(self, accelerators: Sequence[str], limit: float = 60.0) -> None:
         self.accelerators = list(accelerators)
         self.limit = limit
-        self.coverage = coverage
-        #: Microseconds by what they were spent on, and uses of each part of the language.
+        #: Microseconds by what they were spent on.
         self.spent: Counter[str] = Counter()
-        self.used: Counter[str] = Counter()
+        #: What became of changed kernels.
+        self.outcomes: Counter[str] = Counter()
         self._process: subprocess.Popen[str] | None = None
         self._lines: queue.Queue[str | None] = queue.Queue()
 
@@ -97,7 +102,7 @@ class Worker:
         """Runs programs until all are done or the process ends; the number of the one at which it ended."""
         process = self._process if self._process is not None and self._process.poll() is None else self._start()
         assert process.stdin is not None
-        process.stdin.write(encode(([items[n] for n in numbers], self.accelerators, self.coverage)) + "\n")
+        process.stdin.write(encode(([items[n] for n in numbers], self.accelerators)) + "\n")
         process.stdin.flush()
         # Several programs are prepared together; one alone is to blame for whatever happens.
         at, where, factor = (numbers[0] if len(numbers) == 1 else None), "the source", len(numbers)
@@ -106,7 +111,10 @@ class Worker:
                 line = self._lines.get(timeout=self.limit * factor)
             except queue.Empty:
                 self.close()
-                if at is not None:
+                if at is not None and where in ("python", "reference") and _is_changed(items[at]):
+                    self.outcomes["endless"] += 1
+                    failures[at] = None
+                elif at is not None:
                     failures[at] = Failure("hang", where, "", f"no end within {self.limit:g} s on {where}")
                 return at
             if line is None:
@@ -123,7 +131,7 @@ class Worker:
             elif word == "done":
                 failures[numbers[int(number)]] = decode(text)
             else:
-                spent, used = decode(rest)
+                spent, outcomes = decode(rest)
                 self.spent += spent
-                self.used += used
+                self.outcomes += outcomes
                 return None

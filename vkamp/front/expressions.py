@@ -822,7 +822,9 @@ def _is_whole(value: Value) -> bool:
     """Whether a value may be the int of an operator on indices."""
     if isinstance(value, Element):
         return isinstance(value.place.type, Scalar) and value.place.type.is_integer
-    return isinstance(value, (Constant, Number)) and convert.scalar_type(value).is_integer
+    if isinstance(value, Number):
+        return isinstance(value.expr.type, Scalar) and value.expr.type.is_integer
+    return isinstance(value, Constant) and convert.scalar_type(value).is_integer
 
 
 def _no_index_operator(ctx: Context, op: ast.operator, left: Value, right: Value, node: ast.AST) -> NoReturn:

@@ -15,6 +15,7 @@ from tools.fuzz.plain.memory import CLASSES, Memory, Record, set_place
 from tools.fuzz.plain.threads import Turns
 from tools.fuzz.plain.values import (
     INTEGERS,
+    STATE,
     Idx,
     Num,
     UndefinedError,
@@ -37,6 +38,8 @@ from vkamp.lang.vectors import short_vector, vector_class
 
 __all__ = ["Language", "Thread"]
 
+#: lavapipe ends loops after 65,535 iterations of a thread.
+_MOST_ITERATIONS, _MOST_COPIES = 60_000, 4_000
 _FLOATS = ("float16", "float32", "float64")
 
 
@@ -53,6 +56,25 @@ class Scalar:
         if isinstance(x, Num):
             return Num(self.name, convert(x, self.name))
         return Num(self.name, cast(self.name, x, "float64" if isinstance(x, float) else "int64" if x else "int32"))
+
+
+def _view(x: Num, to: Any) -> Num:
+    """``x.view(dtype)``: the bits of a number as those of another type."""
+    target = np.dtype(getattr(to, "dtype", to))
+    if target.itemsize != np.dtype(x.k).itemsize or x.k == "bool":
+        raise UnknownError("bits of another size")
+    return Num(target.name, np.dtype(x.k).type(x.v).view(target).item())
+
+
+def _astype(x: Num, to: Any) -> Num:
+    """``x.astype(dtype)``: the conversion."""
+    found: Num = Scalar(np.dtype(getattr(to, "dtype", to)).name)(x)
+    return found
+
+
+Num.view = _view  # type: ignore[attr-defined]
+Num.astype = _astype  # type: ignore[attr-defined]
+Num.bit_count = lambda x: Num("int32", bin(abs(x.v)).count("1"))  # type: ignore[attr-defined]
 
 
 class VectorType:
@@ -100,19 +122,24 @@ def _row(row: Any) -> Callable[..., Any]:
                 found = Num(k, 0) if k != "bool" else other
             if letter == "F":
                 k = "float64" if k == "float64" else "float32"
-            elif k == "float16":
+            elif k == "float16" and "float16" not in row.types(letter) and not row.typed:
                 k = "float32"
             kinds[letter] = "int32" if k == "bool" and letter != "B" else k
         args = [_numpy(kinds[p], convert(g, kinds[p])) for g, p in zip(given, row.params, strict=True)]
-        k = kinds[row.params[0]]
+        k = kinds[row.params[0]] if row.params else ""
         with np.errstate(all="ignore"):
             result = row.reference_for(k)(*args)
-        k = kinds.get(row.result, row.result)
+        STATE.look(*(float(a) for a in args if isinstance(a, np.floating)))
+        k = row.result_name(kinds)
         if k == "bool":
             return truth(bool(result))
         if k in _FLOATS:
             with np.errstate(all="ignore"):
-                return Num(k, float(np.dtype(k).type(result)))
+                number = float(np.dtype(k).type(result))
+            STATE.look(number)
+            if row.ulp is not None or row.absolute:
+                number = STATE.rounded(number, max(2.0**-18, 4 * (row.ulp or 0) * 2.0**-23), 4 * row.absolute)
+            return Num(k, number)
         return Num(k, cast(k, int(result), "int64"))
 
     return call
@@ -128,6 +155,8 @@ def _python_row(row: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     call = _row(row)
 
     def mixed(*given: Any) -> Any:
+        if len(given) == 1 and function in (builtins.min, builtins.max):
+            given = tuple(given[0])
         if not any(isinstance(g, Num) for g in given):
             if function is builtins.round:
                 return float(row.reference(*given))
@@ -136,14 +165,32 @@ def _python_row(row: Any, function: Callable[..., Any]) -> Callable[..., Any]:
                 return of(function([g for g in given if not math.isnan(g)] or list(given)))
             result = function(*given)
             return float(result) if row.result == "F" and isinstance(result, int) else result
-        if function in (builtins.min, builtins.max) and len(given) > 2:
-            found = given[0]
-            for other in given[1:]:
-                found = mixed(found, other)
-            return found
+        if function in (builtins.min, builtins.max):
+            return _least(row, call, list(given))
         return call(*given)
 
     return mixed
+
+
+def _least(row: Any, call: Callable[..., Any], given: list[Any]) -> Any:
+    """The least or the greatest; of a signed and an unsigned integer by value, in the type that always fits."""
+    found = given[0]
+    for other in given[1:]:
+        kinds = {kind_of(found), kind_of(other)}
+        mixed = all(isinstance(x, Num) for x in (found, other)) and len({k[0] for k in kinds} & {"i", "u"}) == 2
+        if mixed and all(k in INTEGERS for k in kinds):
+            size = max(INTEGERS[k][0] for k in kinds)
+            value = (min if row.name == "min" else max)(found.v, other.v)
+            found = Num(f"{'int' if row.name == 'min' else 'uint'}{size}", value)
+        else:
+            found = call(found, other)
+    return found
+
+
+def _enumerate(values: Any, start: Any = 0) -> Any:
+    """Numbers that are constants only beside the items of a tuple."""
+    pairs = builtins.enumerate(values, int(raw_of(start)))
+    return pairs if isinstance(values, tuple) else ((Num("int32", n), value) for n, value in pairs)
 
 
 def _tuple_row(row: Any) -> Callable[..., Any]:
@@ -257,7 +304,9 @@ class Language:
         self.late = False
         self.turns: Turns | None = None
         self.statics: dict[Any, Memory] = {}
-        self.waits = False
+        #: Iterations of the launch so far, and those that are copies in a shader.
+        self.iterations = 0
+        self.copies = 0
         self.names = self._names()
 
     # -- threads
@@ -267,6 +316,14 @@ class Language:
         if self.turns is None:
             raise UnknownError("a barrier of a kernel without tiles")
         self.turns.current.wait(why)
+
+    def _place(self, what: str) -> Num:
+        """Where the running thread is among the subgroups of its tile."""
+        assert self.turns is not None
+        groups, me = self.turns.groups, self.turns.current
+        number = next(n for n, group in enumerate(groups) if me in group)
+        found = {"size": len(groups[0]), "count": len(groups), "id": number, "lane": groups[number].index(me)}
+        return Num("int32", found[what])
 
     def _subgroup(self, row: Any) -> Callable[..., Any]:
         def call(*given: Any) -> Any:
@@ -299,6 +356,13 @@ class Language:
 
         return call
 
+    def tick(self, unrolled: bool) -> None:
+        """Ends a launch that goes on and on, or whose unrolled loops make too long a shader."""
+        self.iterations += 1
+        self.copies += unrolled
+        if self.iterations > _MOST_ITERATIONS or self.copies > _MOST_COPIES:
+            raise UndefinedError("too many iterations")
+
     # -- functions and variables
 
     def enter(self, name: str, *given: Any) -> _Types:
@@ -307,12 +371,12 @@ class Language:
         return self.types.setdefault(key, _Types())
 
     def param(self, types: _Types, name: str, value: Any) -> Any:
-        """An argument in its parameter: structs and vectors by value."""
+        """An argument in its parameter: vectors by value, structs as they are."""
         if isinstance(value, (Num, bool, int, float)):
             value = strong(value)
             types[name] = (0, value.k)
             return value
-        return value.copy() if isinstance(value, (Vec, Record)) else value
+        return value.copy() if isinstance(value, Vec) else value
 
     def set(self, types: _Types, name: str, number: int, value: Any) -> Any:
         """A value in a variable, which has the type that its first assignment in the source gives it."""
@@ -327,14 +391,9 @@ class Language:
             return Num(k, convert(strong(value), k) if k != kind_of(value) else convert(value, k))
         if isinstance(value, Vec):
             return value.copy()
-        if isinstance(value, Record) and not self.references:
-            return value.copy()
         if isinstance(value, Idx):
             return Idx(list(value.items), value.what, value.constant)
         return value
-
-    #: Whether a name bound to an element of structs is that element.
-    references = False
 
     def sets(self, types: _Types, names: tuple[str | None, ...], number: int, several: bool, value: Any) -> Any:
         """The values of an assignment to several places."""
@@ -346,7 +405,7 @@ class Language:
             if name is not None:
                 out.append(self.set(types, name, number, each))
             else:
-                out.append(each.copy() if isinstance(each, (Vec, Record)) else each)
+                out.append(each.copy() if isinstance(each, Vec) else each)
         return tuple(out)
 
     def result(self, value: Any) -> Any:
@@ -355,7 +414,7 @@ class Language:
             return tuple(self.result(v) for v in value)
         if isinstance(value, (Num, bool, int, float)):
             return strong(value)
-        return value.copy() if isinstance(value, (Vec, Record)) else value
+        return value.copy() if isinstance(value, Vec) else value
 
     def choose(self, types: _Types, number: int, test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
         """``then if test else orelse``: both sides in one type."""
@@ -364,7 +423,7 @@ class Language:
         if isinstance(test, (bool, int, float)):
             return value
         if not isinstance(value, (Num, bool, int, float)):
-            return value.copy() if isinstance(value, (Vec, Record)) else value
+            return value.copy() if isinstance(value, Vec) else value
         key = ("choice", number)
         kinds = types.setdefault(key, {})
         if chosen not in kinds:
@@ -430,7 +489,9 @@ class Language:
             all_memory_fence=_nothing, global_memory_fence=_nothing, tile_static_memory_fence=_nothing,
             fast_math=_space("fast_math"), precise_math=_space("precise_math"), direct3d=_space("direct3d"),
             array_view=Memory, array=Memory,
-            subgroup=types.SimpleNamespace(**{n: self._subgroup(row) for n, row in SUBGROUPS.items()}),
+            subgroup=types.SimpleNamespace(
+                **{n: self._subgroup(row) for n, row in SUBGROUPS.items()}, size=lambda: self._place("size"),
+                count=lambda: self._place("count"), id=lambda: self._place("id"), lane=lambda: self._place("lane")),
         )  # fmt: skip
         for name, row in ATOMICS.items():
             if row.result == "old":
@@ -438,6 +499,9 @@ class Language:
         space = _space("math")
         for name in ("pi", "e", "inf", "nan", "tau"):
             setattr(space, name, getattr(math, name))
+        for name, function in FUNCTIONS.items():
+            if name.startswith("amp."):
+                setattr(amp, name[4:], function)
         names: dict[str, Any] = {n: f for n, f in FUNCTIONS.items() if "." not in n}
         for name in ("amp", "vkamp", "vk"):
             names[name] = amp
@@ -455,17 +519,27 @@ class Language:
         names |= {n: of_python(n) for n in scalar}
         names |= {
             "math": space, "np": _Numpy(scalars), "numpy": _Numpy(scalars), "range": _range, "print": _nothing,
+            "enumerate": _enumerate,
+            "any": lambda values: truth(any(values)), "all": lambda values: truth(all(values)),
             "__enter__": self.enter, "__param__": self.param, "__set__": self.set, "__sets__": self.sets,
             "__ret__": self.result, "__choose__": self.choose, "__and__": self.both, "__or__": self.either,
             "__not__": lambda x: (not x) if isinstance(x, (bool, int, float)) else truth(not x),
             "__bool__": lambda x: x if isinstance(x, Num) else truth(x),
-            "__annotated__": _annotated, "__exchange__": self.exchange, "__unknown__": _unknown,
+            "__annotated__": _annotated, "__tick__": self.tick, "__shl__": _shifted,
+            "__exchange__": self.exchange, "__unknown__": _unknown,
         }  # fmt: skip
         return names
 
 
 def _nothing(*given: Any, **named: Any) -> None:
     del given, named
+
+
+def _shifted(a: Any, b: Any) -> Any:
+    """``a << b``; of two literals only where the result is no giant."""
+    if not isinstance(a, Num) and isinstance(b, int) and not 0 <= b <= 64:
+        raise UndefinedError("a shift by too much")
+    return a << b
 
 
 def _unknown() -> Any:

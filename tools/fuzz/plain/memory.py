@@ -103,6 +103,11 @@ class Memory:
 
     def _at(self, key: Any) -> tuple[int, ...]:
         where = as_items(key)
+        parts = key if isinstance(key, tuple) else (key,)
+        for n, part in enumerate(parts):
+            if type(part) is int and part < 0:
+                # A literal counts from the end.
+                where[n] += self.array.shape[n]
         for i, n in zip(where, self.array.shape, strict=False):
             if not 0 <= i < n:
                 raise UndefinedError("an index out of bounds")
@@ -123,6 +128,9 @@ class Memory:
 
     def __len__(self) -> int:
         return int(self.array.shape[0])
+
+    def __iter__(self) -> Any:
+        return (self[n] for n in range(len(self)))
 
     @property
     def extent(self) -> Idx:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import random
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from tools.fuzz.plain.language import Barrier, Language, Thread
 from tools.fuzz.plain.memory import Memory
 from tools.fuzz.plain.source import marked
 from tools.fuzz.plain.threads import Turns
-from tools.fuzz.plain.values import Idx, Num
+from tools.fuzz.plain.values import STATE, Idx, Num
 
 __all__ = ["launch"]
 
@@ -27,6 +28,7 @@ def launch(
     tile: tuple[int, ...] | None,
     args: list[Any],
     constants: dict[str, Any],
+    noise: random.Random | None = None,
 ) -> list[Any]:
     """The arguments after the launch: those that are arrays are changed copies.
 
@@ -39,6 +41,8 @@ def launch(
     language = Language()
     for _ in range(_MOST):
         language.late = False
+        language.iterations = language.copies = 0
+        STATE.reset(noise)
         copies = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
         names = dict(language.names)
         names["__name__"] = "plain"

@@ -104,7 +104,22 @@ class _Marks(ast.NodeTransformer):
         node.target = self.visit(node.target)
         return node
 
+    def visit_For(self, node: ast.For) -> ast.For:
+        unrolled = isinstance(node.iter, ast.Call) and _called(node.iter) == "static_range"
+        self.generic_visit(node)
+        node.body.insert(0, ast.Expr(_call("__tick__", ast.Constant(unrolled))))
+        return node
+
+    def visit_While(self, node: ast.While) -> ast.While:
+        self.generic_visit(node)
+        node.body.insert(0, ast.Expr(_call("__tick__", ast.Constant(False))))
+        return node
+
     # -- expressions
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        return _call("__shl__", node.left, node.right) if isinstance(node.op, ast.LShift) else node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         node.operand = self.visit(node.operand)

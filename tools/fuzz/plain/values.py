@@ -8,12 +8,14 @@ from __future__ import annotations
 import ctypes
 import math
 import operator
+import random
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 __all__ = [
+    "STATE",
     "Idx",
     "Num",
     "UndefinedError",
@@ -40,6 +42,38 @@ class UndefinedError(Exception):
 class UnknownError(Exception):
     """The oracle does not know this construct."""
 
+
+class State:
+    """What a launch met: how far its results may differ on a device that rounds otherwise."""
+
+    def __init__(self) -> None:
+        self.reset(None)
+
+    def reset(self, noise: random.Random | None) -> None:
+        """Before a launch; ``noise`` moves each result that devices may round in their own way."""
+        self.noise = noise
+        #: Whether there were infinities, NaN or denormal numbers.
+        self.special = False
+        #: Whether there were operations that devices round in their own way.
+        self.inexact = False
+
+    def rounded(self, value: float, relative: float = 2.0**-18, absolute: float = 0.0) -> float:
+        """A result that devices may round in their own way, by as much as given."""
+        self.inexact = True
+        if self.noise is None:
+            return value
+        far = self.noise.choice([-1, 1]) * self.noise.uniform(0.5, 1)
+        return value * (1 + far * relative) + far * absolute
+
+    def look(self, *values: Any) -> None:
+        """Notes floats that devices treat in their own way."""
+        for value in values:
+            if isinstance(value, float) and (not math.isfinite(value) or 0 < abs(value) < _LEAST):
+                self.special = True
+
+
+_LEAST = 1.2e-38
+STATE = State()
 
 INTEGERS = {"int8": (8, True), "uint8": (8, False), "int16": (16, True), "uint16": (16, False), "int32": (32, True),
             "uint32": (32, False), "int64": (64, True), "uint64": (64, False)}  # fmt: skip
@@ -211,8 +245,15 @@ def integers(op: str, k: str, x: int, y: int) -> int:
 
 def floats(op: str, k: str, x: float, y: float) -> float:
     """An operation on two raw values of a float type."""
+    result = _floats(op, k, x, y)
+    STATE.look(x, y, result)
+    return STATE.rounded(result) if op == "div" else result
+
+
+def _floats(op: str, k: str, x: float, y: float) -> float:
     if op in ("floordiv", "mod"):
         of = np.float32 if k == "float16" else _NUMPY[k]
+        x, y = STATE.rounded(x), STATE.rounded(y)
         with np.errstate(all="ignore"):
             return float(_NUMPY[k](of(x) // of(y) if op == "floordiv" else of(x) % of(y)))
     if op == "div" and y == 0:
@@ -248,7 +289,13 @@ def power(a: Any, b: Any) -> Any:
         for _ in range(b - 1):
             result = floats("mul", k, result, base) if k in _NUMPY else integers("mul", k, result, base)
         return Num(k, result)
-    raise UnknownError("a power that is no small constant")
+    k = common(a, b)
+    if k in _NUMPY:
+        raise UnknownError("a power of floats that is no small constant")
+    exponent = convert(b, k)
+    if exponent < 0:
+        raise UndefinedError("an integer to a negative power")
+    return Num(k, wrap(k, pow(convert(a, k), exponent, 1 << INTEGERS[k][0])))
 
 
 def binary(op: str, a: Any, b: Any) -> Any:
@@ -289,7 +336,12 @@ def compare(op: str, a: Any, b: Any) -> Any:
     if kind_of(a) == kind_of(b) == "bool":
         return truth(_COMPARE[op](bool(raw_of(a)), bool(raw_of(b))))
     k = common(a, b)
-    return truth(_COMPARE[op](convert(a, k), convert(b, k)))
+    if k not in _NUMPY:
+        # Integers by value, whatever their types.
+        return truth(_COMPARE[op](int(raw_of(a)), int(raw_of(b))))
+    x, y = convert(a, k), convert(b, k)
+    STATE.look(x, y)
+    return truth(_COMPARE[op](x, y))
 
 
 _NAMES = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floordiv", "mod": "mod",
@@ -357,6 +409,12 @@ class Vec:
         elif self.memory is not None:
             for n, x in zip(at, given, strict=True):
                 self.memory["xyzw"[n]] = x
+
+    def __len__(self) -> int:
+        return len(self.v)
+
+    def __iter__(self) -> Any:
+        return (Num(self.k, x) for x in self.v)
 
     def copy(self) -> Vec:
         """The value alone."""

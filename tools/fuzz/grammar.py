@@ -1,0 +1,627 @@
+"""The pairs of the language that random kernels must reach, and what of them a program has.
+
+A pair is a construct and the context that it stands in: a kind of expression and an operand position, a statement and
+the statement around it, an operator and the types of its operands, a builtin and the shape of its argument, a barrier
+and what is around it, a value and the barrier that it is alive across.  Nothing is compiled to find them: the source is
+read by ``ast``, the types are those that the generator knows.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+
+from tools.fuzz.rows import LEFT_OUT
+from tools.fuzz.tree import Expr, Kind, Lines, Program, fill, source_of
+from vkamp.ir.builtins import ATOMICS, BUILTINS
+from vkamp.ir.subgroups import INDICES, SUBGROUPS
+from vkamp.ir.types import SCALARS, SMALL
+
+__all__ = ["ALIVE", "AROUND", "ENCLOSING", "EXPRESSIONS", "OPERATORS", "POSITIONS", "SHAPES", "STATEMENTS", "TYPES",
+           "claimed", "pairs_of", "pairs_of_seeds", "possible", "report"]  # fmt: skip
+
+# -- expressions and positions -------------------------------------------------------------------------------------
+
+#: Kinds of expressions, and what each may give: int, uint, float, bool, vector, struct.
+EXPRESSIONS: dict[str, str] = {
+    "int literal": "int", "float literal": "float", "bool literal": "bool",
+    "variable": "int uint float bool vector struct", "launch value": "int uint float bool",
+    "component": "int uint float", "swizzle": "vector", "element": "int uint float vector struct",
+    "field": "int uint float vector", "index component": "int", "tuple item": "int float",
+    "arithmetic": "int uint float vector", "division": "float vector", "floor": "int uint float",
+    "bits": "int uint bool vector", "shift": "int uint vector", "power": "int uint float",
+    "negation": "int float vector", "inversion": "int uint vector", "not": "bool",
+    "logical": "bool", "comparison": "bool", "chain": "bool", "choice": "int uint float bool vector struct",
+    "cast": "int uint float bool", "builtin": "int uint float bool", "vector": "vector", "struct": "struct",
+    "function": "int uint float bool vector", "lambda": "int float", "atomic": "int", "subgroup": "int float bool",
+    "uniform": "int",
+}  # fmt: skip
+
+_NUMBERS, _WHOLE, _TESTS = "int uint float", "int uint", "bool int uint float"
+
+#: Operand positions, and what may stand there.
+POSITIONS: dict[str, str] = {
+    "arithmetic left": "int uint float vector bool", "arithmetic right": "int uint float vector bool",
+    "division left": "int uint float vector", "division right": "int uint float vector",
+    "floor left": _NUMBERS, "floor right": _NUMBERS,
+    "bits left": "int uint bool vector", "bits right": "int uint bool vector",
+    "shift left": "int uint vector", "shift count": _WHOLE, "power base": _NUMBERS,
+    "negation of": "int float vector", "inversion of": "int uint vector", "not of": _TESTS,
+    "logical first": _TESTS, "logical later": _TESTS,
+    "comparison left": "int uint float bool vector", "comparison right": "int uint float bool vector",
+    "chain left": _NUMBERS, "chain middle": _NUMBERS, "chain right": _NUMBERS,
+    "choice test": _TESTS, "choice body": "int uint float bool vector struct",
+    "choice orelse": "int uint float bool vector struct",
+    "cast of": _TESTS, "builtin argument": _NUMBERS, "vector argument": "int uint float vector",
+    "struct argument": "int uint float vector", "function argument": "int uint float bool vector struct",
+    "lambda argument": "int float", "atomic operand": "int", "subgroup argument": "int float bool",
+    "index argument": "int", "subscript": _WHOLE, "section origin": "int",
+    "range start": _WHOLE, "range stop": _WHOLE, "range step": "int",
+    "assigned to variable": "int uint float bool vector struct", "assigned to element": "int uint float vector struct",
+    "assigned to field": "int uint float vector", "assigned to component": _NUMBERS,
+    "augmenting variable": "int uint float vector", "augmenting element": "int uint float vector",
+    "augmenting field": "int uint float vector", "augmenting component": _NUMBERS,
+    "tuple member": "int uint float bool vector",
+    "returned": "int uint float bool vector struct", "if test": _TESTS, "elif test": _TESTS, "while test": _TESTS,
+    "match subject": "int uint", "guard": _TESTS, "assert test": _TESTS,
+}  # fmt: skip
+
+#: Pairs that the language refuses or that no type allows, with the reason.
+REFUSED: dict[tuple[str, str], str] = {
+    **{("bool literal", p): "a comparison's own bool has these roles" for p in
+       ("shift count", "subscript", "atomic operand")},
+    **{(e, p): "its threads would have to be all there" for e in ("subgroup", "uniform") for p in
+       ("while test", "logical later", "choice body", "choice orelse", "guard", "returned", "chain right",
+        "elif test")},
+    **{(e, "chain right"): "it would be evaluated only sometimes" for e in ("atomic", "function", "lambda")},
+    ("atomic", "while test"): "it would be evaluated again and again",
+    ("launch value", "returned"): "functions see their parameters",
+    ("struct", "choice body"): "constructors make variables",
+    ("struct", "choice orelse"): "constructors make variables",
+}  # fmt: skip
+
+
+def possible(expression: str, position: str) -> list[str]:
+    """The types in which an expression may stand in a position."""
+    if (expression, position) in REFUSED:
+        return []
+    accepted = POSITIONS[position].split()
+    return [t for t in EXPRESSIONS[expression].split() if t in accepted]
+
+
+_BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "arithmetic", ast.Sub: "arithmetic", ast.Mult: "arithmetic", ast.Div: "division", ast.FloorDiv: "floor",
+    ast.Mod: "floor", ast.BitAnd: "bits", ast.BitOr: "bits", ast.BitXor: "bits", ast.LShift: "shift",
+    ast.RShift: "shift", ast.Pow: "power",
+}  # fmt: skip
+_UNARY: dict[type[ast.unaryop], str] = {
+    ast.USub: "negation", ast.UAdd: "negation", ast.Invert: "inversion", ast.Not: "not",
+}  # fmt: skip
+_CASTS = {*SCALARS, *SMALL, "int", "float", "bool", "bool_"}
+_PYTHON_BUILTINS = {n for row in BUILTINS.values() for n in row.python if "." not in n}
+
+
+_AMP_BUILTINS = {"tdiv", "trem", *(n[4:] for row in BUILTINS.values() for n in row.python if n.startswith("amp."))}
+
+
+class _Names:
+    """What the names of a program stand for."""
+
+    def __init__(self, program: Program, nodes: list[ast.AST]) -> None:
+        self.launch = {*program.scalars}
+        self.functions: set[str] = set()
+        self.lambdas: set[str] = set()
+        self.structs: set[str] = set()
+        self.tuples: set[str] = set()
+        self.fields: set[str] = set()
+        for node in nodes:
+            if isinstance(node, ast.FunctionDef):
+                self.functions.add(node.name)
+            elif isinstance(node, ast.ClassDef):
+                self.structs.add(node.name)
+                self.fields |= {s.target.id for s in node.body if isinstance(s, ast.AnnAssign)
+                                and isinstance(s.target, ast.Name)}  # fmt: skip
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                if isinstance(node.value, ast.Lambda):
+                    self.lambdas.add(node.targets[0].id)
+                elif isinstance(node.value, ast.Tuple):
+                    self.tuples.add(node.targets[0].id)
+
+
+def called(node: ast.Call) -> str:
+    """The last part of what is called."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def _space(node: ast.Call) -> str:
+    """What stands before it: ``amp``, ``math``, ``fast_math``, ``barrier``, ..."""
+    if not isinstance(node.func, ast.Attribute):
+        return ""
+    owner = node.func.value
+    return owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
+
+
+def expression_kind(node: ast.AST, names: _Names) -> str:
+    """The kind of an expression; ``""`` for what is no operand."""
+    if isinstance(node, ast.Constant):
+        return f"{type(node.value).__name__} literal"
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+        return f"{type(node.operand.value).__name__} literal"
+    if isinstance(node, ast.Name):
+        return "launch value" if node.id in names.launch else "variable"
+    if isinstance(node, ast.Attribute):
+        if set(node.attr) <= set("xyzw") or set(node.attr) <= set("rgba"):
+            return "component" if len(node.attr) == 1 else "swizzle"
+        return "field" if node.attr not in ("inf", "nan", "pi", "local", "global_", "tile") else ""
+    if isinstance(node, ast.Subscript):
+        if isinstance(node.value, ast.Name) and node.value.id in names.tuples:
+            return "tuple item"
+        owner = node.value
+        if isinstance(owner, ast.Attribute) and owner.attr in ("global_", "local", "tile", "tile_origin", "extent"):
+            return "index component"
+        if isinstance(owner, ast.Call) and called(owner) in ("index", "extent"):
+            return "index component"
+        return "index component" if isinstance(owner, ast.Name) and owner.id in ("i", "t") else "element"
+    if isinstance(node, ast.BinOp):
+        return _BINARY[type(node.op)]
+    if isinstance(node, ast.UnaryOp):
+        return _UNARY[type(node.op)]
+    if isinstance(node, ast.Compare):
+        return "comparison" if len(node.ops) == 1 else "chain"
+    if isinstance(node, ast.Call):
+        return _call_kind(node, names)
+    return {ast.BoolOp: "logical", ast.IfExp: "choice"}.get(type(node), "")
+
+
+def _call_kind(node: ast.Call, names: _Names) -> str:
+    name, space = called(node), _space(node)
+    if space == "subgroup":
+        return "subgroup"
+    if name.startswith("atomic_"):
+        return "atomic"
+    if space in ("fast_math", "precise_math", "direct3d", "math") or name in _AMP_BUILTINS:
+        return "builtin"
+    if space == "" and name in names.structs:
+        return "struct"
+    if space == "" and name in names.lambdas:
+        return "lambda"
+    if space == "" and name in names.functions:
+        return "function"
+    if name in _CASTS:
+        return "cast"
+    if space == "" and name in _PYTHON_BUILTINS:
+        return "builtin"
+    if name in ("index", "extent", "uniform", "range", "static_range", "section"):
+        return name
+    return "vector" if name[-1:] in "234" and space == "amp" else ""
+
+
+def _positions(node: ast.AST, names: _Names) -> Iterator[tuple[str, ast.AST]]:
+    """The operands of a node, each with its position."""
+    if isinstance(node, ast.BinOp):
+        kind = _BINARY[type(node.op)]
+        yield (f"{kind} base" if kind == "power" else f"{kind} left"), node.left
+        yield (f"{kind} count" if kind == "shift" else f"{kind} right"), node.right
+    elif isinstance(node, ast.UnaryOp):
+        yield f"{_UNARY[type(node.op)]} of", node.operand
+    elif isinstance(node, ast.BoolOp):
+        yield "logical first", node.values[0]
+        for later in node.values[1:]:
+            yield "logical later", later
+    elif isinstance(node, ast.Compare):
+        kind = "comparison" if len(node.ops) == 1 else "chain"
+        yield f"{kind} left", node.left
+        for middle in node.comparators[:-1]:
+            yield "chain middle", middle
+        yield f"{kind} right", node.comparators[-1]
+    elif isinstance(node, ast.IfExp):
+        yield from (("choice test", node.test), ("choice body", node.body), ("choice orelse", node.orelse))
+    elif isinstance(node, ast.Subscript):
+        key = node.slice
+        for part in key.elts if isinstance(key, ast.Tuple) else [key]:
+            yield "subscript", part
+    elif isinstance(node, ast.Call):
+        kind = _call_kind(node, names)
+        given = [*node.args, *(k.value for k in node.keywords)]
+        if kind == "range":
+            for word, part in zip(("stop",) if len(given) == 1 else ("start", "stop", "step"), given, strict=False):
+                yield f"range {word}", part
+        elif kind == "atomic":
+            for part in given[1:]:
+                yield "atomic operand", part
+        elif kind == "section":
+            yield from (("section origin", p) for g in given[:1] if isinstance(g, ast.Call) for p in g.args)
+        else:
+            word = {"cast": "cast of"}.get(kind, f"{kind} argument")
+            yield from ((word, part) for part in given)
+    elif isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load):
+        yield from (("tuple member", part) for part in node.elts)
+
+
+def _place_kind(target: ast.expr) -> str:
+    if isinstance(target, ast.Name):
+        return "variable"
+    if isinstance(target, ast.Subscript):
+        return "element"
+    if isinstance(target, ast.Attribute):
+        return "component" if set(target.attr) <= set("xyzwrgba") else "field"
+    return ""
+
+
+def _statement_operands(node: ast.stmt, names: _Names, elif_: bool) -> Iterator[tuple[str, ast.AST]]:
+    """The expressions that a statement has itself."""
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            several = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
+            pairs = zip(target.elts, node.value.elts, strict=False) if several else [(target, node.value)]  # type: ignore[attr-defined]
+            yield from ((f"assigned to {_place_kind(t)}", v) for t, v in pairs)
+    elif isinstance(node, ast.AugAssign):
+        yield f"augmenting {_place_kind(node.target)}", node.value
+    elif isinstance(node, ast.Return) and node.value is not None:
+        values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+        yield from (("returned", v) for v in values)
+    elif isinstance(node, ast.If):
+        yield ("elif test" if elif_ else "if test"), node.test
+    elif isinstance(node, ast.While):
+        yield "while test", node.test
+    elif isinstance(node, ast.Assert):
+        yield "assert test", node.test
+    elif isinstance(node, ast.Match):
+        yield "match subject", node.subject
+        yield from (("guard", c.guard) for c in node.cases if c.guard is not None)
+
+
+# -- statements ----------------------------------------------------------------------------------------------------
+
+#: Statements by kind.
+STATEMENTS = (
+    "assign variable", "assign element", "assign field", "assign component", "assign tuple", "augment variable",
+    "augment element", "augment field", "augment component", "call of a function", "call of an atomic", "assert",
+    "if", "match", "for", "static for", "while", "break", "continue", "return", "private array", "view", "pass",
+    "annotated", "function", "lambda",
+)  # fmt: skip
+
+#: What a statement may stand in.
+ENCLOSING = ("kernel", "device function", "nested function", "if", "elif", "else", "case", "for", "static for", "while")
+
+#: Statements that are refused in some places, with the reason.
+_NOWHERE: dict[tuple[str, str], str] = {
+    **{(s, e): "there is no loop" for s in ("break", "continue") for e in
+       ("kernel", "device function", "nested function", "static for")},
+    **{("function", e): "it is defined at the top" for e in ENCLOSING if e not in ("kernel", "device function")},
+    **{("lambda", e): "it is defined at the top" for e in ENCLOSING if e not in ("kernel", "device function")},
+    ("return", "static for"): "what follows could not be reached", ("return", "kernel"): "it would end the kernel",
+}  # fmt: skip
+
+
+def statement_kind(node: ast.stmt) -> str:
+    """The kind of a statement."""
+    if isinstance(node, ast.Assign):
+        if isinstance(node.value, ast.Lambda):
+            return "lambda"
+        if isinstance(node.value, ast.Call) and called(node.value) in ("private", "tile_static"):
+            return "private array" if called(node.value) == "private" else ""
+        if isinstance(node.value, ast.Call) and called(node.value) in ("section", "view_as", "reinterpret_as"):
+            return "view"
+        return "assign tuple" if isinstance(node.targets[0], ast.Tuple) else f"assign {_place_kind(node.targets[0])}"
+    if isinstance(node, ast.AugAssign):
+        return f"augment {_place_kind(node.target)}"
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        name = called(node.value)
+        if name.startswith(("wait", "all_memory", "global_memory", "tile_static")):
+            return "barrier"
+        return "call of an atomic" if name.startswith("atomic") else "call of a function"
+    if isinstance(node, ast.For):
+        unrolled = isinstance(node.iter, ast.Call) and called(node.iter) == "static_range"
+        return "static for" if unrolled else "for"
+    words: dict[type[ast.stmt], str] = {
+        ast.Assert: "assert", ast.If: "if", ast.Match: "match", ast.While: "while", ast.Break: "break",
+        ast.Continue: "continue", ast.Return: "return", ast.Pass: "pass", ast.AnnAssign: "annotated",
+        ast.FunctionDef: "function",
+    }  # fmt: skip
+    return words.get(type(node), "")
+
+
+def _blocks(node: ast.stmt, kind: str) -> Iterator[tuple[str, list[ast.stmt], bool]]:
+    """The blocks under a statement: what each is called, and whether it is an ``elif`` alone."""
+    if isinstance(node, ast.If):
+        yield kind, node.body, False
+        chained = len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If)
+        if node.orelse:
+            yield "else", node.orelse, chained
+    elif isinstance(node, ast.Match):
+        for case in node.cases:
+            yield "case", case.body, False
+    elif isinstance(node, (ast.For, ast.While)):
+        yield statement_kind(node), node.body, False
+    elif isinstance(node, ast.FunctionDef):
+        yield "nested function", node.body, False
+
+
+# -- barriers ------------------------------------------------------------------------------------------------------
+
+#: What is around a barrier, from the outside in.
+AROUND = ("kernel", "for", "while", "if", "static for", "match", "for for", "for if", "if for", "while if",
+          "device function")  # fmt: skip
+#: How many barriers a block has that has any.
+_COUNTS = ("1", "2", "3")
+#: Values that are made before a barrier and used behind it.
+ALIVE = ("int", "uint", "float", "bool", "vector", "struct", "private array", "tuple", "view", "counter", "element")
+
+
+def _is_wait(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and called(node.value).startswith("wait")
+
+
+def _value_kind(node: ast.expr, names: _Names) -> str:
+    """What a variable holds, of the expression that makes it, as far as it shows."""
+    if isinstance(node, ast.Call):
+        name = called(node)
+        found = {"private": "private array", "uint32": "uint", "int32": "int", "float32": "float", "bool": "bool",
+                 "section": "view"}.get(name)  # fmt: skip
+        if found:
+            return found
+        kind = _call_kind(node, names)
+        return kind if kind in ("vector", "struct") else ""
+    if isinstance(node, ast.Tuple):
+        return "tuple"
+    if isinstance(node, (ast.Compare, ast.BoolOp)):
+        return "bool"
+    if isinstance(node, ast.Subscript):
+        return "element" if expression_kind(node, names) == "element" else ""
+    return ""
+
+
+def _barrier_pairs(block: list[ast.stmt], around: tuple[str, ...], names: _Names) -> Iterator[str]:
+    """The barriers of a block, and what is alive across them."""
+    waits = [n for n, s in enumerate(block) if _is_wait(s)]
+    where = " ".join([a for a in around if a not in ("kernel", "elif", "else")] or ["kernel"]).replace("case", "match")
+    if waits:
+        yield f"barriers: {min(len(waits), 3)} in {where}"
+    reads = [{n.id for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+             for s in (block if waits else ())]  # fmt: skip
+    for at in waits:
+        before = block[:at]
+        used = set().union(*reads[at + 1 :])
+        for statement in before:
+            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+                kind = _value_kind(statement.value, names)
+                if kind and statement.targets[0].id in used:
+                    yield f"alive: {kind} in {where}"
+
+
+# -- operators and types -------------------------------------------------------------------------------------------
+
+#: What operands may be: the scalars, the small integers in memory, and literals.
+TYPES = (*SCALARS, *SMALL, "int literal", "float literal")
+OPERATORS = ("+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>", "<", "<=", ">", ">=", "==", "!=")
+_SYMBOLS: dict[type[ast.AST], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.BitAnd: "&",
+    ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">",
+    ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
+}  # fmt: skip
+
+
+def is_float(kind: str) -> bool:
+    """Whether a type is one of floats."""
+    return kind.startswith("float")
+
+
+def operator_pairs() -> list[tuple[str, str, str]]:
+    """Every operator with two types that it takes."""
+    found = []
+    for left, op, right in itertools.product(TYPES, OPERATORS, TYPES):
+        if "literal" in left and "literal" in right:
+            continue
+        if op in ("&", "|", "^", "<<", ">>") and (is_float(left) or is_float(right)):
+            continue
+        found.append((left, op, right))
+    return found
+
+
+_KIND_TYPES = {"int": "int32", "uint": "uint32", "bool": "bool", "exact": "float32", "rough": "float32",
+               "raw": "float32", "special": "float32"}  # fmt: skip
+
+
+def type_name(kind: Kind) -> str:
+    """A kind's scalar type; ``""`` for vectors and structs."""
+    return _KIND_TYPES.get(kind.base, kind.base if kind.base in TYPES else "") if kind.count == 1 else ""
+
+
+@functools.lru_cache(maxsize=100_000)
+def _typed(text: str, kinds: tuple[str, ...], statement: bool) -> tuple[tuple[str, str, str], ...]:
+    """The operators in a format string over operands of these types."""
+    holes = tuple(Expr(Kind("int"), f"hole{n}_") for n in range(len(kinds)))
+    source = fill(text, holes) if holes else text
+    try:
+        tree = ast.parse(source + (" pass" if source.endswith(":") else ""))
+    except SyntaxError:
+        return ()
+    types = {f"hole{n}_": kind for n, kind in enumerate(kinds)}
+    found: list[tuple[str, str, str]] = []
+
+    def of(node: ast.AST) -> str:
+        if isinstance(node, ast.Name):
+            return types.get(node.id, "")
+        if isinstance(node, ast.Constant):
+            return f"{type(node.value).__name__} literal"
+        if isinstance(node, ast.UnaryOp):
+            return of(node.operand)
+        if isinstance(node, ast.Call):
+            for arg in node.args:
+                of(arg)
+            return called(node) if called(node) in TYPES else ""
+        if isinstance(node, ast.BinOp):
+            left, right = of(node.left), of(node.right)
+            found.append((left, _SYMBOLS.get(type(node.op), "**"), right))
+            return left if "literal" not in left else right
+        if isinstance(node, ast.Compare):
+            parts = [of(node.left), *map(of, node.comparators)]
+            for n, op in enumerate(node.ops):
+                found.append((parts[n], _SYMBOLS.get(type(op), "in"), parts[n + 1]))
+            return "bool"
+        for child in ast.iter_child_nodes(node):
+            of(child)
+        return ""
+
+    of(tree)
+    return tuple(found)
+
+
+def _walk(expression: Expr) -> Iterator[Expr]:
+    yield expression
+    for arg in expression.args:
+        yield from _walk(arg)
+
+
+def _operators(lines: Lines) -> Iterator[tuple[str, str, str]]:
+    for statement in lines:
+        for text, args, block in statement.parts:
+            yield from _typed(text, tuple(type_name(a.kind) for a in args), True)
+            for arg in args:
+                for each in _walk(arg):
+                    yield from _typed(each.text, tuple(type_name(a.kind) for a in each.args), False)
+            if block is not None:
+                yield from _operators(block)
+
+
+# -- builtins ------------------------------------------------------------------------------------------------------
+
+#: Shapes of the arguments of builtins.
+SHAPES = ("literal", "variable", "element", "launch value", "component", "expression", "choice")
+
+_SHAPE_OF = {
+    "int literal": "literal", "float literal": "literal", "variable": "variable", "element": "element",
+    "launch value": "launch value", "component": "component", "arithmetic": "expression", "choice": "choice",
+}  # fmt: skip
+
+
+def _spellings() -> dict[str, str]:
+    """Rows by the names that kernels call them by, as dotted text."""
+    found: dict[str, str] = {}
+    for row in BUILTINS.values():
+        for name in row.python:
+            own = name.startswith(("math.", "amp.")) or "." not in name
+            found[name if own else f"amp.{name}"] = row.name
+    return found
+
+
+_ROW_OF = _spellings()
+
+
+def _dotted(node: ast.expr) -> str:
+    return ast.unparse(node) if isinstance(node, (ast.Attribute, ast.Name)) else ""
+
+
+# -- a program's pairs ---------------------------------------------------------------------------------------------
+
+
+def claimed() -> list[str]:
+    """Every pair that the kernels must have."""
+    rows = [f"expression: {e} as {p}" for e in EXPRESSIONS for p in POSITIONS if possible(e, p)]
+    rows += [f"statement: {s} in {e}" for s in STATEMENTS for e in ENCLOSING if (s, e) not in _NOWHERE]
+    rows += [f"operator: {left} {op} {right}" for left, op, right in operator_pairs()]
+    rows += [f"builtin: {row.name} of {shape}" for row in BUILTINS.values() for shape in SHAPES
+             if row.name not in LEFT_OUT and row.python and row.params and _has_shape(row.name, shape)]  # fmt: skip
+    rows += [f"barriers: {n} in {a}" for n in _COUNTS for a in AROUND]
+    rows += [f"alive: {v} in {a}" for v in ALIVE for a in AROUND if v != "counter"]
+    rows += [f"atomic: {name}" for name in ATOMICS]
+    rows += [f"subgroup: {name}" for name in (*SUBGROUPS, *INDICES) if name not in NO_SUBGROUP]
+    rows += [f"source: {kind.__name__}" for kind in source_classes()]
+    return rows
+
+
+#: Functions of subgroups whose results depend on the size of a subgroup, in which devices differ.
+NO_SUBGROUP = ("size", "shuffle_down")
+
+
+def _has_shape(name: str, shape: str) -> bool:
+    """Whether arguments of a shape can be made: special floats come from memory, a literal is no uint32."""
+    row = BUILTINS[name]
+    special = row.result == "bool" or name.endswith("fpclassify")
+    if shape == "literal" and "U" in row.params:
+        return False
+    return shape in ("variable", "element", "choice") if special else True
+
+
+def source_classes() -> list[type[ast.AST]]:
+    """The classes of syntax that the front end knows."""
+    import vkamp.front.lower  # noqa: F401  (registers the handlers)
+    from vkamp.front.context import _EXPRESSIONS
+    from vkamp.front.statements import _STATEMENTS
+
+    return [*_EXPRESSIONS, *_STATEMENTS]
+
+
+def pairs_of_seeds(seeds: range) -> Counter[str]:
+    """How many kernels of some seeds have each pair."""
+    from tools.fuzz.programs import program
+
+    found: Counter[str] = Counter()
+    for seed in seeds:
+        found += pairs_of(program(seed))
+    return found
+
+
+def report(found: Counter[str], count: int) -> str:
+    """A table for people: how many pairs of each group there are, how rare the rarest is, and the gaps."""
+    groups: dict[str, list[str]] = {}
+    for row in claimed():
+        groups.setdefault(row.partition(":")[0], []).append(row)
+    lines = [f"pairs of {count} kernels", f"{'group':12}{'pairs':>8}{'missing':>9}{'rarest':>9}{'median':>9}"]
+    for group, rows in groups.items():
+        counts = sorted(found[row] for row in rows)
+        missing = sum(n == 0 for n in counts)
+        lines.append(f"{group:12}{len(rows):8}{missing:9}{counts[0]:9}{counts[len(counts) // 2]:9}")
+    lines += [f"  never  {row}" for rows in groups.values() for row in rows if not found[row]]
+    return "\n".join(lines)
+
+
+def pairs_of(program: Program) -> Counter[str]:
+    """The pairs that a program has, each once."""
+    tree = ast.parse(source_of(program))
+    nodes = list(ast.walk(tree))
+    names = _Names(program, nodes)
+    found: set[str] = {f"source: {name}" for name in {type(node).__name__ for node in nodes}}
+    for node in nodes:
+        for position, operand in _positions(node, names):
+            found.add(f"expression: {expression_kind(operand, names)} as {position}")
+        if isinstance(node, ast.Call):
+            found |= set(_calls(node, names))
+    for function in tree.body:
+        if isinstance(function, ast.FunctionDef):
+            where = "kernel" if function.name == "k" else "device function"
+            found |= set(_statements(function.body, (where,), names, False))
+    found |= {f"operator: {left} {op} {right}" for lines in (program.prelude, program.body)
+              for left, op, right in _operators(lines)}  # fmt: skip
+    return Counter(found)
+
+
+def _calls(node: ast.Call, names: _Names) -> Iterator[str]:
+    row = _ROW_OF.get(_dotted(node.func))
+    if row is not None:
+        for arg in node.args:
+            shape = _SHAPE_OF.get(expression_kind(arg, names))
+            if shape:
+                yield f"builtin: {row} of {shape}"
+    name = called(node)
+    if name.startswith("atomic_"):
+        yield f"atomic: {name}"
+    if _space(node) == "subgroup":
+        yield f"subgroup: {name}"
+
+
+def _statements(block: list[ast.stmt], around: tuple[str, ...], names: _Names, elif_: bool) -> Iterator[str]:
+    yield from _barrier_pairs(block, around, names)
+    for statement in block:
+        kind = statement_kind(statement)
+        if not elif_:
+            yield f"statement: {kind} in {around[-1]}"
+        for position, operand in _statement_operands(statement, names, elif_):
+            yield f"expression: {expression_kind(operand, names)} as {position}"
+        for word, below, chained in _blocks(statement, "elif" if elif_ else "if"):
+            outer = around[:-1] if elif_ else around
+            yield from _statements(below, (*outer, word), names, chained)

@@ -1,0 +1,107 @@
+"""Judges changed kernels: the compiler refuses them, or all accelerators and both oracles agree.
+
+A change may make a program whose result nobody promises: a race, an index out of bounds, an endless loop, sums whose
+order the device chooses.  The oracles say so, and such programs count as dropped.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from tools.fuzz.plain.values import STATE
+from tools.fuzz.run import Failure, Loaded, compare, flat, plain, run
+
+__all__ = ["judge"]
+
+#: Runs with noise, which show what depends on how a device rounds.
+_NOISY = 3
+
+
+def judge(loaded: Loaded, drivers: list[str], said: Callable[[str], None]) -> tuple[str, Failure | None]:
+    """What became of it, in a word, and what is wrong.  ``said`` is called before each run."""
+    said("python")
+    known = plain(loaded)
+    special, inexact = STATE.special, STATE.inexact
+    if isinstance(known, Failure) and known.kind == "finding":
+        return "undefined", None
+    said("reference")
+    wanted = run(loaded, "reference")
+    if isinstance(wanted, Failure):
+        return (wanted.kind, wanted if wanted.kind == "crash" else None)
+    if _depends_on_order(loaded, wanted):
+        return "order", None
+    if isinstance(known, Failure):
+        # What this oracle lacks; numbers without floats are the same everywhere all the same.
+        special = any(word in loaded.source for word in ("float", "/", "."))
+    else:
+        failure = compare(loaded.program, wanted, known, "python")
+        if failure is not None:
+            return "judged", failure
+    masks = _unsteady(loaded, wanted) if inexact and not special else {}
+    for name in drivers:
+        said(name)
+        found = run(loaded, name)
+        if isinstance(found, Failure):
+            return "judged", found
+        if not special:
+            failure = compare(loaded.program, wanted, _masked(wanted, found, masks), name)
+            if failure is not None:
+                return "judged", failure
+    return ("unknown to Python" if isinstance(known, Failure) else "special" if special else "judged"), None
+
+
+def _depends_on_order(loaded: Loaded, wanted: dict[str, Any]) -> bool:
+    """Whether another order of the threads gives other results: without atomics that would be a race."""
+    if "atomic" not in loaded.source:
+        return False
+    for name in ("reversed", "random", "adversarial"):
+        with amp.reference_schedule(name, seed=loaded.program.seed):
+            again = run(loaded, "reference")
+        if isinstance(again, Failure) or compare(loaded.program, wanted, again, "reference") is not None:
+            return True
+    return False
+
+
+def _unsteady(loaded: Loaded, wanted: dict[str, Any]) -> dict[str, list[Any]]:
+    """By container and part: where a result may differ since devices round in their own way, and how far."""
+    masks = {name: [np.zeros(part.shape) for _, part in flat(value)] for name, value in wanted.items()}
+    for n in range(_NOISY):
+        noisy = plain(loaded, random.Random(n))
+        if isinstance(noisy, Failure):
+            return {name: [np.full(part.shape, np.inf) for _, part in flat(value)] for name, value in wanted.items()}
+        for name, value in wanted.items():
+            for mask, (_, right), (_, moved) in zip(masks[name], flat(value), flat(noisy[name]), strict=True):
+                with np.errstate(all="ignore"):
+                    far = np.abs(right.astype(np.float64) - moved)
+                if right.dtype.kind != "f":
+                    far = np.where(far > 0, np.inf, 0.0)
+                np.maximum(mask, far, out=mask)
+    return masks
+
+
+def _masked(wanted: dict[str, Any], found: dict[str, Any], masks: dict[str, list[Any]]) -> dict[str, Any]:
+    """The results, with those that are near enough replaced by what they should be."""
+    if not masks:
+        return found
+    out = {}
+    for name, value in found.items():
+        made = value.copy()
+        parts = zip(flat(wanted[name]), flat(value), masks[name], strict=True)
+        for (path, right), (_, actual), mask in parts:
+            with np.errstate(all="ignore"):
+                far = np.abs(right.astype(np.float64) - actual)
+            near = (far <= 8 * mask) | np.isinf(mask)
+            _part(made, path)[near] = right[near]
+        out[name] = made
+    return out
+
+
+def _part(data: Any, path: str) -> Any:
+    for name in path.split(".")[1:]:
+        data = data[name]
+    return data
