@@ -478,7 +478,7 @@ class Pairs(Statements):
         elif word == "if":
             lines.append(Stmt([("if {0}:", (h,), [add]), ("else:", (), [line(f"{n} -= 1")])]))
         elif word == "elif":
-            other = Expr(BOOL, "({0} > 5)", (self.tame(scope, INT, lines),))
+            other = Expr(BOOL, f"(({self.fresh('w')} := {{0}}) > 5)", (self.tame(scope, INT, lines),))
             lines.append(Stmt([("if {0}:", (other,), [line(f"{n} -= 1")]), ("elif {0}:", (h,), [add])]))
         elif word == "match":
             cases = [Stmt([("case 1 | 2:", (), [add])]), Stmt([("case 3:", (), [line(f"{n} -= 1")])]),

@@ -543,7 +543,7 @@ def _shifted(a: Any, b: Any) -> Any:
 
 
 def _unknown() -> Any:
-    raise UnknownError("a compare-exchange inside a condition")
+    raise UnknownError("an assignment inside a condition")
 
 
 def _signature(x: Any) -> Any:

@@ -125,6 +125,13 @@ class _Marks(ast.NodeTransformer):
         node.operand = self.visit(node.operand)
         return _call("__not__", node.operand) if isinstance(node.op, ast.Not) else node
 
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
+        if self.inside:
+            return _call("__unknown__")
+        value = self.visit(node.value)
+        node.value = _call("__set__", _name("__types"), ast.Constant(node.target.id), self.next(), value)
+        return node
+
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         test, (then, orelse) = self.visit(node.test), self._late(node.body, node.orelse)
         return _call("__choose__", _name("__types"), self.next(), test, then, orelse)
