@@ -25,6 +25,7 @@ Lowering = Literal["threads", "auto", "loops"]
 #: Names of the faults of drivers that shaders are printed around (``vkamp.run.workarounds``).
 Quirk = Literal[
     "absent_lanes",
+    "broadcast_floats",
     "counted_paths",
     "ends_loops",
     "fences_wait",

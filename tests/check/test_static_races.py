@@ -458,8 +458,8 @@ def no_second_barrier(t_idx, a, out):
     out[t_idx] = total
 
 
-@found("VKA631: `values[0]` is written here by the threads (0) and (1) at once", "values[t_idx.local[0] // 2]",
-       LINE.tile(64), floats(1536), floats(1536))  # fmt: skip
+@found("VKA631: `values[0]` is written here by the threads (0) and (1) without synchronization",
+       "values[t_idx.local[0] // 2]",LINE.tile(64), floats(1536), floats(1536))  # fmt: skip
 def overlapping_writes(t_idx, a, out):
     values = amp.tile_static(32, amp.float32)
     values[t_idx.local[0] // 2] = a[t_idx]
@@ -467,8 +467,8 @@ def overlapping_writes(t_idx, a, out):
     out[t_idx] = values[t_idx.local[0] // 2]
 
 
-@found("VKA631: `values[7]` is written here by the threads (7) and (15) at once", "values[t_idx.local[0] % 8]",
-       LINE.tile(32), floats(1536))  # fmt: skip
+@found("VKA631: `values[7]` is written here by the threads (7) and (15) without synchronization",
+       "values[t_idx.local[0] % 8]",LINE.tile(32), floats(1536))  # fmt: skip
 def one_of_two_other_conditions(t_idx, a):
     values = amp.tile_static(32, amp.float32)
     if (t_idx.local[0] < 16) ^ (t_idx.local[0] < 7):
@@ -544,7 +544,7 @@ def sort_without_barrier(t_idx, a):
     a[t_idx] = keys[i]
 
 
-@found("VKA631: `bins[0]` is written here by the threads (0) and (60) at once", "bins[i % 20]",
+@found("VKA631: `bins[0]` is written here by the threads (0) and (60) without synchronization", "bins[i % 20]",
        LINE.tile(64), whole(1536), whole(1536))  # fmt: skip
 def plain_histogram(t_idx, a, out):
     bins = amp.tile_static(20, amp.int32)
@@ -748,7 +748,7 @@ def out_of_a_function_by_three_ways(t_idx, a):
     values[place_by_three_ways(t_idx.local[0], a[t_idx])] = a[t_idx]
 
 
-@found("VKA631: `values[5]` is written here by the threads (0) and (5) at once", "values[place]",
+@found("VKA631: `values[5]` is written here by the threads (0) and (5) without synchronization", "values[place]",
        LINE.tile(32), floats(1536))  # fmt: skip
 def out_of_a_loop_by_three_certain_ways(t_idx, a):
     values = amp.tile_static(32, amp.float32)

@@ -239,7 +239,7 @@ def test_watch_shows_errors_as_they_are_saved(project: Project) -> None:
             assert time.monotonic() < deadline
             time.sleep(0.05)
         edit(project, "float total = 0.0", "float total = nothing")
-        assert f"wrong  {NAME}\nVKA701: glslang refuses" in wait_for(1)
+        assert f"wrong  {NAME}\nVKA701: glslang rejects" in wait_for(1)
         edit(project, "total = nothing", "total = 5.0")
         assert f"edited  {NAME}\n" in wait_for(2)
         change(project, "total += values", "total -= values")

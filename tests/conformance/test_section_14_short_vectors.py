@@ -83,7 +83,7 @@ def test_doubles(accelerator, accelerator_view, kind):
             out[i] = v + kind(amp.float64(0.1))
 
     if not accelerator.supports_double_precision:
-        with pytest.raises(amp.UnsupportedFeatureError, match="float64 needs the device's shaderFloat64"):
+        with pytest.raises(amp.UnsupportedFeatureError, match="float64 needs the device feature shaderFloat64"):
             launched()
         return
     launched()

@@ -97,7 +97,8 @@ def test_errors_are_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[st
     arguments = [str(source), "--accelerator", "reference", "--output", str(tmp_path / "result.png")]
     assert example.main([*arguments, "--tile", "64"]) == 2
     assert capsys.readouterr().err == (
-        "tile_average: extent(64, 128).tile(64, 64): a tile of 4096 threads; reference takes at most 1024\n"
+        "tile_average: extent(64, 128).tile(64, 64): a tile has 4096 threads, but reference supports at most 1024: "
+        "use a smaller tile, such as .tile(32, 32)\n"
     )
     assert example.main([str(tmp_path / "none.png")]) == 2
     assert "No such file" in capsys.readouterr().err

@@ -221,7 +221,7 @@ def test_a_read_only_numpy_array(accelerator_view):
     view, out = amp.array_view(data, readonly=True), amp.array_view(np.zeros((2, 3), F32))
     amp.parallel_for_each(accelerator_view, out.extent, double, view, out)
     same(np.asarray(out), data * 2)
-    with pytest.raises(amp.CompileError, match="`out` is a read-only view, and this writes it"):
+    with pytest.raises(amp.CompileError, match="this writes to `out`, which is a read-only view"):
         amp.parallel_for_each(accelerator_view, out.extent, double, out, view)
     same(data, np.arange(6).reshape(2, 3))
 

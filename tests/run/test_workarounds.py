@@ -119,6 +119,24 @@ def ends_loops(view):
     return (run(view, count, np.int32([1, 1]), np.zeros(256, np.int32), 256, 60) == 3600).all()
 
 
+def broadcast_floats(view):
+    @amp.kernel
+    def first_of_floats(t, out, g):
+        half = amp.float32(((g % 3) & 7) + 1) * 0.5
+        out[t] = amp.int32(amp.subgroup.broadcast_first(half) * 64)
+
+    out = amp.array_view(np.zeros(12, np.int32))
+    domain, args = out.extent.tile(4), (out, np.uint32(5))
+    info = view.accelerator._info
+    if (
+        "llvmpipe" in info.name.lower()
+        and "subgroupBroadcastFirst" in first_of_floats.inspect(view, domain, *args).glsl
+    ):
+        return False  # The driver would end the process.
+    amp.parallel_for_each(view, domain, first_of_floats, *args)
+    return np.array_equal(np.asarray(out), np.full(12, 96))
+
+
 def counted_paths(view):
     @amp.kernel
     def choose(i, values, out):
@@ -143,6 +161,7 @@ PROGRAMS = {
     program.__name__: program
     for program in (
         absent_lanes,
+        broadcast_floats,
         counted_paths,
         ends_loops,
         fences_wait,

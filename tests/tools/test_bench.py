@@ -88,7 +88,10 @@ def test_compilation_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--groups", "speed"], "no group 'speed': there are startup, compile, launch, engines, example, throughput"),
+        (
+            ["--groups", "speed"],
+            "no group 'speed': there are startup, compile, driver_compile, launch, engines, example, throughput",
+        ),
         (["--runs", "0"], "--runs is 1 or more"),
         (["--accelerators", "abacus"], "accelerator('abacus') names no accelerator"),
     ],

@@ -316,9 +316,9 @@ def brighter(p, by):
 @amp.kernel
 def structs(t, pixels, loose, out, given, where):
     kept = amp.tile_static(8, PIXEL)
-    kept[t.local] = brighter(pixels[t], 3)
+    kept[t.local] = brighter(pixels[t].copy(), 3)
     t.barrier.wait()
-    other = kept[(t.local[0] + 1) % 8]
+    other = kept[(t.local[0] + 1) % 8].copy()
     other.g += given.g
     other.depth = pixels[t].depth * 2
     pixels[t].b = other.r
@@ -484,6 +484,7 @@ def test_check_mode_tells_neighbours_apart(accelerator_view):
     a = numbers(np.uint8, 16)
     order = np.concatenate([RANDOM.permutation(8), RANDOM.permutation(8)]).astype(np.int8)
     assert amp.check(accelerator_view, amp.extent(16).tile(8), beside, amp.array_view(a), amp.array_view(order)).ok
+    order = order.copy()
     order[3] = order[4]
     report = amp.check(accelerator_view, amp.extent(16).tile(8), beside, amp.array_view(a), amp.array_view(order))
     assert {f.kind for f in report.findings} == {"race", "uninitialised"}

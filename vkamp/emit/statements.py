@@ -563,7 +563,11 @@ class _FunctionPrinter:
         if row.helper:
             kind = GLSL_TYPES[str(statement.result.type)]
             self.shared.helpers.add(f"{row.name} {kind}", f"// {row.doc}\n{row.helper.format(kind=kind)}")
-        text = _filled(row.glsl, *map(self.expressions.plain, statement.args))
+        args = [self.expressions.plain(a) for a in statement.args]
+        if row.name == "broadcast_first" and "broadcast_floats" in self.shared.quirks:
+            # All threads of the subgroup are here: the first one is that of lane 0.
+            row, args = SUBGROUPS["broadcast"], [*args, "0"]
+        text = _filled(row.glsl, *args)
         self.add(f"{self._target(statement.result, position)} = {text};", statement.span)
 
     def _float_atomic(self, statement: Atomic, position: Position) -> None:

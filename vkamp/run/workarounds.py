@@ -60,6 +60,12 @@ WORKAROUNDS = (
         "the conditions of loops are false in such lanes",
     ),
     Workaround(
+        "broadcast_floats",
+        _LAVAPIPE,
+        "ends the process where subgroupBroadcastFirst of a float becomes an integer",
+        "lane 0 is broadcast, by its number",
+    ),
+    Workaround(
         "unsigned_to_float",
         _SWIFTSHADER,
         "rounds a uint32 from 2^31 on wrongly when it becomes a float32",

@@ -82,21 +82,18 @@ void main() {
             int total_of_total = total_of_total_kept[t_idx_local_0 >> 1][t_idx_local_1 >> 1];
             // first, one = total_of(t_idx, slots, values[t_idx])
             int total_of_value = values[t_idx_global_0 * values_extent_1 + t_idx_global_1];
-            int total_of_result;
-            int total_of_result_2;
+            int first;
+            int one;
             // if total < 0:
             if (total_of_total < 0) {
                 // return -total, value
-                total_of_result = -total_of_total;
-                total_of_result_2 = total_of_value;
+                first = -total_of_total;
+                one = total_of_value;
             } else {
                 // return total, value + 1
-                total_of_result = total_of_total;
-                total_of_result_2 = total_of_value + 1;
+                first = total_of_total;
+                one = total_of_value + 1;
             }
-            // first, one = total_of(t_idx, slots, values[t_idx])
-            int first = total_of_result;
-            int one = total_of_result_2;
             // second, two = total_of(t_idx, slots, first * 2 + place(t_idx, 10))
             int value = first * 2;
             int place_result = place(10, t_idx_local_0, t_idx_local_1);
@@ -138,21 +135,18 @@ void main() {
             int one = one_kept[t_idx_local_0 >> 1][t_idx_local_1 >> 1];
             int total_of_value_1 = total_of_value_1_kept[t_idx_local_0 >> 1][t_idx_local_1 >> 1];
             int total_of_total_1 = total_of_total_1_kept[t_idx_local_0 >> 1][t_idx_local_1 >> 1];
-            int total_of_result_3;
-            int total_of_result_4;
+            int second;
+            int two;
             // if total < 0:
             if (total_of_total_1 < 0) {
                 // return -total, value
-                total_of_result_3 = -total_of_total_1;
-                total_of_result_4 = total_of_value_1;
+                second = -total_of_total_1;
+                two = total_of_value_1;
             } else {
                 // return total, value + 1
-                total_of_result_3 = total_of_total_1;
-                total_of_result_4 = total_of_value_1 + 1;
+                second = total_of_total_1;
+                two = total_of_value_1 + 1;
             }
-            // second, two = total_of(t_idx, slots, first * 2 + place(t_idx, 10))
-            int second = total_of_result_3;
-            int two = total_of_result_4;
             // out[t_idx] = first + second * 3 + one + two
             out_[t_idx_global_0 * out_extent_1 + t_idx_global_1] = first + second * 3 + one + two;
         }

@@ -26,11 +26,12 @@ shared int slots[16];
 
 // Python's //: rounds towards minus infinity. -2^31 // -1 wraps.
 int floor_div(int a, int b) {
-    if (b == -1) {
-        return -a;
-    }
-    int quotient = a / b;
-    return (a ^ b) < 0 && quotient * b != a ? quotient - 1 : quotient;
+    int sign = b == -1 ? -1 : 1;
+    int dividend = a * sign;
+    int divisor = b * sign;
+    int quotient = dividend / divisor;
+    int rest = dividend - quotient * divisor;
+    return quotient - (int(rest != 0) & int((rest ^ divisor) < 0));
 }
 
 void main() {

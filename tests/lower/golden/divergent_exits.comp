@@ -17,11 +17,12 @@ layout(std430, set = 0, binding = 1) restrict writeonly buffer out_buffer {
 
 // Python's %: the sign is the divisor's. GLSL's % is undefined for negative operands.
 int floor_mod(int a, int b) {
-    if (b == -1) {
-        return 0;
-    }
-    int rest = a - (a / b) * b;
-    return rest != 0 && (rest ^ b) < 0 ? rest + b : rest;
+    int divisor = b == -1 ? 1 : b;
+    int rest = a - (a / divisor) * divisor;
+    int other = rest + divisor;
+    bool differ = (rest ^ divisor) < 0;
+    int mended = differ ? other : rest;
+    return rest == 0 ? rest : mended;
 }
 
 void main() {

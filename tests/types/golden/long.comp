@@ -28,30 +28,34 @@ layout(std430, set = 0, binding = 2) restrict writeonly buffer out_buffer {
 
 // Python's //: rounds towards minus infinity. -2^63 // -1 wraps.
 int64_t floor_div(int64_t a, int64_t b) {
-    if (b == -1) {
-        return -a;
-    }
-    int64_t quotient = a / b;
-    return (a ^ b) < 0 && quotient * b != a ? quotient - 1 : quotient;
+    int64_t sign = b == -1 ? -1 : 1;
+    int64_t dividend = a * sign;
+    int64_t divisor = b * sign;
+    int64_t quotient = dividend / divisor;
+    int64_t rest = dividend - quotient * divisor;
+    return quotient - (int64_t(rest != 0) & int64_t((rest ^ divisor) < 0));
 }
 
 // Python's %: the sign is the divisor's. GLSL's % is undefined for negative operands.
 int64_t floor_mod(int64_t a, int64_t b) {
-    if (b == -1) {
-        return 0;
-    }
-    int64_t rest = a - (a / b) * b;
-    return rest != 0 && (rest ^ b) < 0 ? rest + b : rest;
+    int64_t divisor = b == -1 ? 1 : b;
+    int64_t rest = a - (a / divisor) * divisor;
+    int64_t other = rest + divisor;
+    bool differ = (rest ^ divisor) < 0;
+    int64_t mended = differ ? other : rest;
+    return rest == 0 ? rest : mended;
 }
 
 // C's /: rounds towards zero. -2^63 / -1 wraps.
 int64_t trunc_div(int64_t a, int64_t b) {
-    return b == -1 ? -a : a / b;
+    int64_t sign = b == -1 ? -1 : 1;
+    return a * sign / (b * sign);
 }
 
 // C's %: the sign is the dividend's. GLSL's % is undefined for negative operands.
 int64_t trunc_mod(int64_t a, int64_t b) {
-    return b == -1 ? 0 : a - (a / b) * b;
+    int64_t divisor = b == -1 ? 1 : b;
+    return a - (a / divisor) * divisor;
 }
 
 void main() {

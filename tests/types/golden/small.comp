@@ -82,7 +82,7 @@ void main() {
     // own[1] = halves[i]
     own[1] = halves[i_0];
     // out[i] = as_words[i[0] // 4] + as_octets[i] + as_shorts[i] * 3 + bits[1] + part[i[0] % 12]
-    out_[i_0] = octets_as_uint[i_0 >> 2] + uint(int(words_as_uint8[i_0])) + uint(int(halves_as_int16[i_0]) * 3) + uint((int(half_bits(float(own[1]))) & 0xffff)) + uint(int(octets[4 + i_0 % 12]));
+    out_[i_0] = octets_as_uint[i_0 >> 2] + uint(int(words_as_uint8[i_0])) + uint(int(halves_as_int16[i_0]) * 3) + uint(int(half_bits(float(own[1]))) & 0xffff) + uint(int(octets[4 + i_0 % 12]));
     // as_octets[i] = as_octets[i] + 1
     words_as_uint8[i_0] = uint8_t(int(words_as_uint8[i_0]) + 1);
     // as_shorts[i] = as_shorts[i] ^ 1

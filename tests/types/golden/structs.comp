@@ -110,11 +110,13 @@ void main() {
     given.tags[0][1] = int16_t(given_tags_1);
     given.tags[1][0] = int16_t(given_tags_2);
     given.tags[1][1] = int16_t(given_tags_3);
-    // kept[t.local] = brighter(pixels[t], 3)
-    kept[t_local_0] = brighter(pixels[t_global_0], 3);
+    // kept[t.local] = brighter(pixels[t].copy(), 3)
+    PIXEL copy = pixels[t_global_0];
+    copy = brighter(copy, 3);
+    kept[t_local_0] = copy;
     // t.barrier.wait()
     memoryBarrierShared(); memoryBarrierBuffer(); barrier();
-    // other = kept[(t.local[0] + 1) % 8]
+    // other = kept[(t.local[0] + 1) % 8].copy()
     PIXEL other = kept[(t_local_0 + 1) & 7];
     // other.g += given.g
     other.g = uint8_t(int(other.g) + int(given.g));
@@ -128,12 +130,10 @@ void main() {
     pixels[where[t_global_0]].a = int8_t(7);
     // out[t] = other
     out_[t_global_0] = other;
-    // item = loose[t]
-    LOOSE item = loose[t_global_0];
     // item.count += 40000
-    item.count = uint16_t(int(item.count) + 40000);
+    loose[t_global_0].count = uint16_t(int(loose[t_global_0].count) + 40000);
     // loose[t] = item
-    loose[t_global_0] = item;
+    loose[t_global_0] = loose[t_global_0];
     // loose[t].half = loose[t].half + item.flag
-    loose[t_global_0].half_ = loose[t_global_0].half_ + float16_t(int(item.flag));
+    loose[t_global_0].half_ = loose[t_global_0].half_ + float16_t(int(loose[t_global_0].flag));
 }

@@ -299,24 +299,25 @@ void main() {
     given.tags[0][1] = bitfieldExtract(given_tags_1, 0, 16);
     given.tags[1][0] = bitfieldExtract(given_tags_2, 0, 16);
     given.tags[1][1] = bitfieldExtract(given_tags_3, 0, 16);
-    PIXEL loaded;
-    // kept[t.local] = brighter(pixels[t], 3)
-    loaded.r = load_pixels_as_uint8(t_global_0 * 36);
-    loaded.g = load_pixels_as_uint8(t_global_0 * 36 + 1);
-    loaded.b = load_pixels_as_uint8(t_global_0 * 36 + 2);
-    loaded.a = load_pixels_as_int8(t_global_0 * 36 + 3);
-    loaded.depth = pixels_as_float[t_global_0 * 9 + 2];
-    loaded.at[0] = pixels_as_float[t_global_0 * 9 + 3];
-    loaded.at[1] = pixels_as_float[t_global_0 * 9 + 4];
-    loaded.at[2] = pixels_as_float[t_global_0 * 9 + 5];
-    loaded.tags[0][0] = load_pixels_as_int16(t_global_0 * 18 + 12);
-    loaded.tags[0][1] = load_pixels_as_int16(t_global_0 * 18 + 13);
-    loaded.tags[1][0] = load_pixels_as_int16(t_global_0 * 18 + 14);
-    loaded.tags[1][1] = load_pixels_as_int16(t_global_0 * 18 + 15);
-    kept[t_local_0] = brighter(loaded, 3);
+    PIXEL copy;
+    // kept[t.local] = brighter(pixels[t].copy(), 3)
+    copy.r = load_pixels_as_uint8(t_global_0 * 36);
+    copy.g = load_pixels_as_uint8(t_global_0 * 36 + 1);
+    copy.b = load_pixels_as_uint8(t_global_0 * 36 + 2);
+    copy.a = load_pixels_as_int8(t_global_0 * 36 + 3);
+    copy.depth = pixels_as_float[t_global_0 * 9 + 2];
+    copy.at[0] = pixels_as_float[t_global_0 * 9 + 3];
+    copy.at[1] = pixels_as_float[t_global_0 * 9 + 4];
+    copy.at[2] = pixels_as_float[t_global_0 * 9 + 5];
+    copy.tags[0][0] = load_pixels_as_int16(t_global_0 * 18 + 12);
+    copy.tags[0][1] = load_pixels_as_int16(t_global_0 * 18 + 13);
+    copy.tags[1][0] = load_pixels_as_int16(t_global_0 * 18 + 14);
+    copy.tags[1][1] = load_pixels_as_int16(t_global_0 * 18 + 15);
+    copy = brighter(copy, 3);
+    kept[t_local_0] = copy;
     // t.barrier.wait()
     memoryBarrierShared(); memoryBarrierBuffer(); barrier();
-    // other = kept[(t.local[0] + 1) % 8]
+    // other = kept[(t.local[0] + 1) % 8].copy()
     PIXEL other = kept[(t_local_0 + 1) & 7];
     // other.g += given.g
     other.g = (other.g + given.g) & 0xff;
@@ -341,19 +342,18 @@ void main() {
     store_out_as_int16(t_global_0 * 18 + 13, other.tags[0][1]);
     store_out_as_int16(t_global_0 * 18 + 14, other.tags[1][0]);
     store_out_as_int16(t_global_0 * 18 + 15, other.tags[1][1]);
-    LOOSE item;
-    // item = loose[t]
-    item.flag = load_loose_as_int8(t_global_0 * 20 + 1);
-    item.count = load_loose_as_uint16(t_global_0 * 10 + 3);
-    item.value = loose_as_int[t_global_0 * 5 + 2];
-    item.half_ = load_loose_as_float16(t_global_0 * 10 + 7);
     // item.count += 40000
-    item.count = (item.count + 40000) & 0xffff;
+    store_loose_as_uint16(t_global_0 * 10 + 3, load_loose_as_uint16(t_global_0 * 10 + 3) + 40000);
+    LOOSE copied;
     // loose[t] = item
-    store_loose_as_int8(t_global_0 * 20 + 1, item.flag);
-    store_loose_as_uint16(t_global_0 * 10 + 3, item.count);
-    loose_as_int[t_global_0 * 5 + 2] = item.value;
-    store_loose_as_float16(t_global_0 * 10 + 7, item.half_);
+    copied.flag = load_loose_as_int8(t_global_0 * 20 + 1);
+    copied.count = load_loose_as_uint16(t_global_0 * 10 + 3);
+    copied.value = loose_as_int[t_global_0 * 5 + 2];
+    copied.half_ = load_loose_as_float16(t_global_0 * 10 + 7);
+    store_loose_as_int8(t_global_0 * 20 + 1, copied.flag);
+    store_loose_as_uint16(t_global_0 * 10 + 3, copied.count);
+    loose_as_int[t_global_0 * 5 + 2] = copied.value;
+    store_loose_as_float16(t_global_0 * 10 + 7, copied.half_);
     // loose[t].half = loose[t].half + item.flag
-    store_loose_as_float16(t_global_0 * 10 + 7, to_half(load_loose_as_float16(t_global_0 * 10 + 7) + to_half(float(item.flag))));
+    store_loose_as_float16(t_global_0 * 10 + 7, to_half(load_loose_as_float16(t_global_0 * 10 + 7) + to_half(float(load_loose_as_int8(t_global_0 * 20 + 1)))));
 }
