@@ -220,9 +220,8 @@ def test_builtins(row: BuiltinRow) -> None:
     for kind in _types_of(row):
         kinds = [kind if p == row.params[0] else INT32 for p in row.params]
         assert all(p in (row.params[0], "I") for p in row.params)
-        result = (
-            SCALARS[f"{row.result[5:]}{kind.bits}"] if row.result.startswith("like ") else KINDS.get(row.result, kind)
-        )
+        like = row.result.removeprefix("like ")
+        result = SCALARS[f"{like}{kind.bits}"] if like != row.result else KINDS.get(row.result, kind)
         for sample in row.samples:
             if kind.kind == "uint" and min(sample) < 0:
                 continue

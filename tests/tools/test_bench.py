@@ -90,7 +90,7 @@ def test_compilation_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (
             ["--groups", "speed"],
-            "no group 'speed': there are startup, compile, driver_compile, launch, engines, example, throughput",
+            "no group 'speed': there are startup, compile, driver_compile, launch, engines",
         ),
         (["--runs", "0"], "--runs is 1 or more"),
         (["--accelerators", "abacus"], "accelerator('abacus') names no accelerator"),
