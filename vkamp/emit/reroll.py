@@ -20,9 +20,11 @@ from vkamp.ir.neutral import NEUTRAL_LEFT, NEUTRAL_RIGHT
 from vkamp.ir.nodes import (
     Binary,
     Block,
+    Break,
     Call,
     Cast,
     Const,
+    Continue,
     Expr,
     For,
     Function,
@@ -182,6 +184,8 @@ class _Rerolling:
         """The loop for some of the copies, if they are alike."""
         bodies, values = run.bodies[start:stop], run.values[start:stop]
         if len(bodies) < 2 or any(len(b) != len(bodies[0]) for b in bodies):
+            return None
+        if any(_leaves_a_loop(b) for b in bodies):
             return None
         counter = self.counter(run.copy.name, bodies)
         try:
@@ -417,6 +421,15 @@ class _Merging:
         a = self.node(operands)
         assert isinstance(a, Expr)
         return dataclasses.replace(fullest, left=a if is_right else b, right=b if is_right else a)
+
+
+def _leaves_a_loop(block: Sequence[Stmt]) -> bool:
+    """Whether a jump belongs to a loop around the block: within a new loop it would leave that one instead."""
+    return any(
+        isinstance(s, (Break, Continue))
+        or (not isinstance(s, (For, While)) and any(_leaves_a_loop(inner) for inner in blocks(s)))
+        for s in block
+    )
 
 
 def _size(node: Node) -> int:
