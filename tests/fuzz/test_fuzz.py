@@ -17,7 +17,7 @@ from tools.fuzz.programs import program
 from tools.fuzz.run import Failure, compare, forget, load, run
 from tools.fuzz.shrink import shrink
 from tools.fuzz.statements import line
-from tools.fuzz.tree import INT, Program, source_of
+from tools.fuzz.tree import INT, Container, Program, source_of
 from tools.fuzz.workers import Worker
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,6 +32,38 @@ def test_a_slice(pytestconfig):
     finally:
         worker.close()
     assert [(620_000 + n, f.message) for n, f in enumerate(failures) if f is not None] == []
+
+
+SUBGROUPS = """
+import numpy as np
+import vkamp as amp
+
+@amp.kernel
+def k(t, out):
+    me = t.global_[0]
+    amp.atomic_fetch_add(out[3, me], amp.subgroup.add(me))
+    out[0, me] = amp.subgroup.add(me)
+    out[1, me] = amp.subgroup.id() * 1000 + amp.subgroup.count() * 100 + amp.subgroup.lane()
+    out[2, me] = amp.subgroup.size()
+"""
+
+
+@pytest.mark.parametrize("changes", [None, ()])
+def test_each_device_is_compared_at_the_size_of_its_subgroups(pytestconfig, changes):
+    out = Container("out", "np.int32", (4, 90), "old int", written=True)
+    made = Program(0, False, (90,), (45,), [], [], [out], {}, {}, [], text=SUBGROUPS, changes=changes)
+    names = [n for n in accelerator_names(pytestconfig) if n != "reference"]
+    worker = Worker(["reference", "python", *names], limit=120)
+    try:
+        assert worker.run([made]) == [None]
+    finally:
+        worker.close()
+    loaded = load(made)
+    four, eight = (run(loaded, "reference", size)["out"][0] for size in (4, 8))
+    assert (four != eight).any()
+    for size in (1, 4, 8, 32, 64):
+        assert compare(made, run(loaded, "reference", size), run(loaded, "python", size), "python") is None
+    forget(loaded)
 
 
 def test_a_seed_is_a_kernel():

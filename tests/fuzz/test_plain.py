@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import textwrap
 from unittest import mock
 
@@ -12,6 +13,7 @@ from tools.fuzz.plain.run import launch
 from tools.fuzz.plain.values import UndefinedError
 from tools.fuzz.programs import program
 from tools.fuzz.run import Failure, compare, forget, load, run
+from tools.fuzz.tree import Container, Program
 from vkamp.front import expressions
 
 I32, U32, F32 = np.int32, np.uint32, np.float32
@@ -116,6 +118,54 @@ def test_atomics_store_and_give_the_old_value():
     start = np.array([0, 0, 0, 0, 7, 0, 0, 0], I32)
     out = ran(text, np.array([5, 6, 7], I32), start, extent=(3,))
     assert out.tolist() == [18, 0, 5, 11, 70, 7, -70, -70]
+
+
+def test_an_atomic_sees_what_its_arguments_did():
+    text = """
+    def k(i, a, out):
+        out[4] = amp.atomic_exchange(out[0], amp.atomic_exchange(out[0], 8) + 1)
+        out[5] = amp.atomic_fetch_add(out[1], amp.atomic_fetch_add(out[1], 5))
+        amp.atomic_fetch_max(out[2], amp.atomic_fetch_sub(out[2], 9))
+        seen = 7
+        done = amp.atomic_compare_exchange(out[3], seen, amp.atomic_exchange(out[3], 7))
+        out[6] = seen
+        out[7] = done
+    """
+    start = np.array([5, 30, 20, 40, 0, 0, 0, 0], I32)
+    found = ran(text, np.zeros(1, I32), start.copy())
+    assert found.tolist() == [6, 65, 20, 40, 8, 35, 7, 1]
+    loaded = wrapped(text, start)
+    assert compare(loaded.program, {"out": found}, run(loaded, "reference"), "reference") is None
+    forget(loaded)
+
+
+def wrapped(text, out, extent=(1,), tile=None):
+    """A kernel with a container ``a`` of one zero, and one that it writes."""
+    source = "import vkamp as amp\n\n@amp.kernel\n" + textwrap.dedent(text).strip() + "\n"
+    data = base64.b64encode(out.tobytes()).decode()
+    containers = [
+        Container("a", "np.int32", (1,), "data AAAAAA=="),
+        Container("out", f"np.{out.dtype.name}", out.shape, f"data {data}", written=True),
+    ]
+    source = source.replace("import vkamp", "import numpy as np\nimport vkamp", 1)
+    return load(Program(0, False, extent, tile, [], [], containers, {}, {}, [], text=source))
+
+
+def test_the_side_of_a_choice_that_is_not_evaluated_has_a_type():
+    text = """
+    def k(i, a, out):
+        never = a[0] == 1234
+        out[0] = -(1.5 if never == False else out[1]) * 1.7
+        out[2] = (3 if never == False else a[a[0]] * 0.5) // 2
+        out[3] = (a[0] - 7 if never == False else amp.uint32(a[0])) // 2
+        out[4] = (7 if never == False else amp.atomic_fetch_add(out[5], 0.5)) / 2
+    """
+    found = ran(text, np.zeros(1, I32), np.ones(6, F32))
+    start = np.ones(6, F32)
+    loaded = wrapped(text, start)
+    assert compare(loaded.program, run(loaded, "reference"), {"out": found}, "python") is None
+    assert found.tolist() == [F32(-1.5) * F32(1.7), 1, 1, 2147483648, 3.5, 1]
+    forget(loaded)
 
 
 def test_what_is_undefined_is_said():

@@ -14,7 +14,7 @@ import numpy as np
 
 import vkamp as amp
 from tools.fuzz.plain.values import STATE
-from tools.fuzz.run import Failure, Loaded, compare, flat, plain, run
+from tools.fuzz.run import Failure, Loaded, compare, flat, plain, run, subgroup_size
 
 __all__ = ["judge"]
 
@@ -23,17 +23,35 @@ _NOISY = 3
 
 
 def judge(loaded: Loaded, drivers: list[str], said: Callable[[str], None]) -> tuple[str, Failure | None]:
-    """What became of it, in a word, and what is wrong.  ``said`` is called before each run."""
+    """What became of it, in a word, and what is wrong.  ``said`` is called before each run.
+
+    Devices have subgroups of several sizes: each is compared with the oracles of its size.
+    """
+    by_size: dict[int | None, list[str]] = {}
+    for name in drivers:
+        by_size.setdefault(subgroup_size(loaded, name), []).append(name)
+    word = "judged"
+    for size, names in (by_size or {None: []}).items():
+        word, failure = _judged(loaded, names, size, said)
+        if failure is not None:
+            return word, failure
+    return word, None
+
+
+def _judged(
+    loaded: Loaded, drivers: list[str], size: int | None, said: Callable[[str], None]
+) -> tuple[str, Failure | None]:
+    """The judgement on devices that have subgroups of one size."""
     said("python")
-    known = plain(loaded)
+    known = plain(loaded, subgroup=size)
     special, inexact = STATE.special, STATE.inexact
     if isinstance(known, Failure) and known.kind == "finding":
         return "undefined", None
     said("reference")
-    wanted = run(loaded, "reference")
+    wanted = run(loaded, "reference", size)
     if isinstance(wanted, Failure):
         return (wanted.kind, wanted if wanted.kind == "crash" else None)
-    if _depends_on_order(loaded, wanted):
+    if _depends_on_order(loaded, wanted, size):
         return "order", None
     if isinstance(known, Failure):
         # What this oracle lacks; numbers without floats are the same everywhere all the same.
@@ -42,7 +60,7 @@ def judge(loaded: Loaded, drivers: list[str], said: Callable[[str], None]) -> tu
         failure = compare(loaded.program, wanted, known, "python")
         if failure is not None:
             return "judged", failure
-    masks = _unsteady(loaded, wanted) if inexact and not special else {}
+    masks = _unsteady(loaded, wanted, size) if inexact and not special else {}
     for name in drivers:
         said(name)
         found = run(loaded, name)
@@ -55,23 +73,23 @@ def judge(loaded: Loaded, drivers: list[str], said: Callable[[str], None]) -> tu
     return ("unknown to Python" if isinstance(known, Failure) else "special" if special else "judged"), None
 
 
-def _depends_on_order(loaded: Loaded, wanted: dict[str, Any]) -> bool:
+def _depends_on_order(loaded: Loaded, wanted: dict[str, Any], size: int | None) -> bool:
     """Whether another order of the threads gives other results: without atomics that would be a race."""
     if "atomic" not in loaded.source:
         return False
     for name in ("reversed", "random", "adversarial"):
         with amp.reference_schedule(name, seed=loaded.program.seed):
-            again = run(loaded, "reference")
+            again = run(loaded, "reference", size)
         if isinstance(again, Failure) or compare(loaded.program, wanted, again, "reference") is not None:
             return True
     return False
 
 
-def _unsteady(loaded: Loaded, wanted: dict[str, Any]) -> dict[str, list[Any]]:
+def _unsteady(loaded: Loaded, wanted: dict[str, Any], size: int | None) -> dict[str, list[Any]]:
     """By container and part: where a result may differ since devices round in their own way, and how far."""
     masks = {name: [np.zeros(part.shape) for _, part in flat(value)] for name, value in wanted.items()}
     for n in range(_NOISY):
-        noisy = plain(loaded, random.Random(n))
+        noisy = plain(loaded, random.Random(n), size)
         if isinstance(noisy, Failure):
             return {name: [np.full(part.shape, np.inf) for _, part in flat(value)] for name, value in wanted.items()}
         for name, value in wanted.items():

@@ -21,7 +21,23 @@ from tools.fuzz.inputs import contents
 from tools.fuzz.tree import Container, Program, source_of
 from vkamp.lang.vectors import vector_class
 
-__all__ = ["Failure", "Loaded", "compare", "flat", "forget", "load", "lowered", "plain", "quietly", "run"]
+__all__ = [
+    "ORACLES",
+    "Failure",
+    "Loaded",
+    "compare",
+    "flat",
+    "forget",
+    "load",
+    "lowered",
+    "plain",
+    "quietly",
+    "run",
+    "subgroup_size",
+]
+
+#: Where kernels run as they were written, with subgroups of any size.
+ORACLES = ("reference", "python")
 
 _numbers = itertools.count()
 
@@ -120,13 +136,26 @@ def _container(made: Container, names: dict[str, Any], seed: int, view: amp.acce
     return amp.array_view(data, readonly=not made.written)
 
 
-def run(loaded: Loaded, accelerator: str) -> dict[str, Any] | Failure:
-    """The written containers after a launch; ``python`` is the second oracle."""
+def subgroup_size(loaded: Loaded, accelerator: str) -> int | None:
+    """The size of a subgroup there, which the oracles must have, too; ``None`` if the program has no subgroups."""
+    if accelerator in ORACLES or "subgroup" not in loaded.source:
+        return None
+    with lowered(accelerator) as name:
+        limits = amp.accelerator(name).limits
+    assert limits is not None
+    return limits.subgroup_size
+
+
+def run(loaded: Loaded, accelerator: str, subgroup: int | None = None) -> dict[str, Any] | Failure:
+    """The written containers after a launch; ``python`` is the second oracle.
+
+    ``subgroup`` is the size of a subgroup on an oracle, 32 if it is not given.
+    """
     program = loaded.program
     if accelerator == "python":
-        return plain(loaded)
+        return plain(loaded, subgroup=subgroup)
     try:
-        with quietly(), lowered(accelerator) as name:
+        with quietly(), lowered(accelerator) as name, amp.reference_subgroups(subgroup or 32):
             view = amp.accelerator(name).default_view
             containers = loaded.containers(view)
             amp.parallel_for_each(
@@ -144,7 +173,7 @@ def run(loaded: Loaded, accelerator: str) -> dict[str, Any] | Failure:
         return Failure("crash", accelerator, detail, "".join(traceback.format_exception(error)[-8:]))
 
 
-def plain(loaded: Loaded, noise: random.Random | None = None) -> dict[str, Any] | Failure:
+def plain(loaded: Loaded, noise: random.Random | None = None, subgroup: int | None = None) -> dict[str, Any] | Failure:
     """The written containers after a launch in plain Python; ``noise`` moves what devices round in their own way."""
     from tools.fuzz.plain.run import launch
     from tools.fuzz.plain.values import UndefinedError, UnknownError
@@ -153,8 +182,9 @@ def plain(loaded: Loaded, noise: random.Random | None = None) -> dict[str, Any] 
     data = [_data(c, loaded.names, program.seed) for c in program.containers]
     try:
         args = launch(
-            loaded.source, "k", program.extent, program.tile, [*data, *loaded.scalars()], dict(program.constants), noise
-        )
+            loaded.source, "k", program.extent, program.tile, [*data, *loaded.scalars()], dict(program.constants),
+            noise, subgroup or 32,
+        )  # fmt: skip
     except UndefinedError as error:
         return Failure("finding", "python", "Undefined", str(error))
     except UnknownError as error:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import gc
+import itertools
 import pickle
 import sys
 import time
@@ -18,14 +19,12 @@ from typing import Any
 
 from tools.fuzz.mutants import judge
 from tools.fuzz.programs import program as program_of
-from tools.fuzz.run import Failure, Loaded, compare, forget, load, lowered, quietly, run
+from tools.fuzz.run import ORACLES, Failure, Loaded, compare, forget, load, lowered, quietly, run, subgroup_size
 from tools.fuzz.tree import Program
 
 __all__ = ["MARKER", "check", "decode", "encode", "main"]
 
 MARKER = "\x02fuzz "
-#: Where kernels run as they were written.
-ORACLES = ("reference", "python")
 #: Which driver and engine have the types of 64 bits.
 _LONG = "llvmpipe@vulkan"
 
@@ -71,20 +70,33 @@ def _turn(names: str, program: Program) -> str:
 
 
 def check(loaded: Loaded, accelerators: list[str], spent: Counter[str], number: int = -1) -> Failure | None:
-    """Runs one program on each accelerator; the first one's results are what the others must give."""
+    """Runs one program on each accelerator; the first one's results are what the others must give.
+
+    The oracles run it with the size of the subgroups of each device that is compared with them.
+    """
+    names = [name for several in accelerators if (name := _turn(several, loaded.program))]
+    oracles = list(itertools.takewhile(lambda name: name in ORACLES, names))
+    devices = names[len(oracles) :]
+    sizes = {name: subgroup_size(loaded, name) for name in devices} if oracles else dict.fromkeys(devices)
+    for size in dict.fromkeys(sizes.values()) or [None]:
+        failure = _same(loaded, [*oracles, *(n for n in devices if sizes[n] == size)], size, spent, number)
+        if failure is not None:
+            return failure
+    return None
+
+
+def _same(loaded: Loaded, names: list[str], size: int | None, spent: Counter[str], number: int) -> Failure | None:
+    """Whether accelerators give the same as the first of them; ``size``: of the oracles' subgroups."""
     wanted: dict[str, Any] = {}
-    for names in accelerators:
-        name = _turn(names, loaded.program)
-        if not name:
-            continue
+    for name in names:
         if number >= 0:
             _say(f"at {number} {name}")
         start = time.perf_counter()
-        found = run(loaded, name)
+        found = run(loaded, name, size)
         spent[name] += int((time.perf_counter() - start) * 1e6)
         if isinstance(found, Failure):
             return found
-        if names == accelerators[0]:
+        if not wanted:
             wanted = found
             continue
         failure = compare(loaded.program, wanted, found, name)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tools.fuzz.plain.memory import CLASSES, Memory, Record, set_place
+from tools.fuzz.plain.memory import CLASSES, Memory, Record, at_place, set_place
 from tools.fuzz.plain.threads import Turns
 from tools.fuzz.plain.values import (
     INTEGERS,
@@ -41,6 +41,8 @@ __all__ = ["Language", "Thread"]
 #: lavapipe ends loops after 65,535 iterations of a thread.
 _MOST_ITERATIONS, _MOST_COPIES = 60_000, 4_000
 _FLOATS = ("float16", "float32", "float64")
+#: Iterations of what is evaluated for its type alone.
+_MOST_TRIED = 100
 
 
 class Scalar:
@@ -307,6 +309,8 @@ class Language:
         #: Iterations of the launch so far, and those that are copies in a shader.
         self.iterations = 0
         self.copies = 0
+        #: The iterations at which a trial ends.
+        self.trial_end = 0
         self.names = self._names()
 
     # -- threads
@@ -315,6 +319,8 @@ class Language:
         """Gives the other threads of the tile their turns."""
         if self.turns is None:
             raise UnknownError("a barrier of a kernel without tiles")
+        if STATE.trial:
+            return
         self.turns.current.wait(why)
 
     def _place(self, what: str) -> Num:
@@ -322,22 +328,22 @@ class Language:
         assert self.turns is not None
         groups, me = self.turns.groups, self.turns.current
         number = next(n for n, group in enumerate(groups) if me in group)
-        found = {"size": len(groups[0]), "count": len(groups), "id": number, "lane": groups[number].index(me)}
+        found = {"size": self.turns.subgroup, "count": len(groups), "id": number, "lane": groups[number].index(me)}
         return Num("int32", found[what])
 
     def _subgroup(self, row: Any) -> Callable[..., Any]:
         def call(*given: Any) -> Any:
             assert self.turns is not None
             me = self.turns.current
-            group = next(g for g in self.turns.groups if me in g)
-            size = len(self.turns.groups[0])
+            group = [me] if STATE.trial else next(g for g in self.turns.groups if me in g)
+            size = self.turns.subgroup
             me.given = given
             self.wait("subgroup")
             everyone = [t.given for t in group]
             self.wait("subgroup")
             lane = group.index(me)
             if row.source is not None:
-                at = row.source(lane, int(raw_of(given[1])), size)
+                at = 0 if STATE.trial else row.source(lane, int(raw_of(given[1])), size)
                 if not 0 <= at < len(group):
                     raise UndefinedError("a lane without a thread")
                 return strong(everyone[at][0])
@@ -360,6 +366,8 @@ class Language:
         """Ends a launch that goes on and on, or whose unrolled loops make too long a shader."""
         self.iterations += 1
         self.copies += unrolled
+        if STATE.trial and self.iterations > self.trial_end:
+            raise UndefinedError("a long loop")
         if self.iterations > _MOST_ITERATIONS or self.copies > _MOST_COPIES:
             raise UndefinedError("too many iterations")
 
@@ -424,22 +432,31 @@ class Language:
             return value
         if not isinstance(value, (Num, bool, int, float)):
             return value.copy() if isinstance(value, Vec) else value
-        key = ("choice", number)
-        kinds = types.setdefault(key, {})
-        if chosen not in kinds:
-            kinds[chosen] = value if not isinstance(value, Num) else Num(value.k, value.v, value.weak)
-            self.late = self.late or chosen not in kinds
-            if (not chosen) in kinds:
-                self.late = True
-        if (not chosen) not in kinds:
+        other = self.like(types, ("choice", number, not chosen), orelse if chosen else then)
+        if other is None:
             return value
-        other = kinds[not chosen]
         if kind_of(value) == kind_of(other) == "bool":
             return strong(value)
         k = common(value, other)
         weak = not isinstance(value, bool) and not isinstance(other, bool)
         weak = weak and all(getattr(x, "weak", False) for x in (value, other))
         return Num(k, convert(value, k), weak)
+
+    def like(self, types: _Types, key: Any, part: Callable[[], Any]) -> Any:
+        """A number of the type of an expression that is not evaluated; ``None`` if it has none that is known."""
+        if key not in types:
+            before = self.iterations, self.copies, self.trial_end
+            self.trial_end = self.iterations + _MOST_TRIED
+            try:
+                with STATE.trying():
+                    found = part()
+            except Exception:
+                found = None
+            self.iterations, self.copies, self.trial_end = before
+            if isinstance(found, Num):
+                found = Num(found.k, found.v, found.weak)
+            types[key] = found if isinstance(found, (Num, bool, int, float)) else None
+        return types[key]
 
     @staticmethod
     def both(*parts: Callable[[], Any]) -> Any:
@@ -463,9 +480,17 @@ class Language:
         return self.statics[key]
 
     def exchange(self, place: Any, expected: Any, value: Any) -> Any:
-        """``atomic_compare_exchange``: whether it was done, and what was there."""
-        old = Num(place.k, place.v)
-        k = place.k
+        """``atomic_compare_exchange``: whether it was done, and what was there.
+
+        ``expected`` is a place, or gives the value of a variable when all arguments are evaluated.
+        """
+        if place.place is None:
+            raise UnknownError("an atomic on a value")
+        old, k = strong(at_place(place.place)), place.k
+        if not isinstance(expected, Num) and callable(expected):
+            expected = expected()
+        elif isinstance(expected, Num) and expected.place is not None:
+            expected = at_place(expected.place)
         done = convert(expected, k) == old.v
         if done:
             set_place(place.place, Num(k, convert(value, k)))
@@ -622,14 +647,15 @@ def _atomic(row: Any) -> Callable[..., Any]:
     def call(place: Any, *given: Any) -> Any:
         if place.place is None:
             raise UnknownError("an atomic on a value")
-        k = place.k
+        # What the arguments did to it is seen.
+        old, k = at_place(place.place).v, place.k
         args = [convert(g, k) for g in given]
         if k in _FLOATS:
-            new = float(np.float32(row.apply(np.float32(place.v), *map(np.float32, args))))
+            new = float(np.float32(row.apply(np.float32(old), *map(np.float32, args))))
         else:
-            new = cast(k, int(row.apply(place.v, *args)), "int64")
+            new = cast(k, int(row.apply(old, *args)), "int64")
         set_place(place.place, Num(k, new))
-        return Num(k, place.v)
+        return Num(k, old)
 
     return call
 

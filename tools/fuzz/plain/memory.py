@@ -7,10 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from tools.fuzz.plain.values import INTEGERS, Idx, Num, UndefinedError, UnknownError, Vec, as_items, convert, raw_of
+from tools.fuzz.plain.values import (
+    INTEGERS,
+    STATE,
+    Idx,
+    Num,
+    UndefinedError,
+    UnknownError,
+    Vec,
+    as_items,
+    convert,
+    raw_of,
+)
 from vkamp.lang.vectors import vector_class
 
-__all__ = ["Memory", "Record", "read", "value_at", "write"]
+__all__ = ["Memory", "Record", "at_place", "read", "set_place", "value_at", "write"]
 
 
 def value_at(cell: Any, place: Any = None) -> Any:
@@ -33,6 +44,8 @@ def _kind(dtype: Any) -> str:
 
 def write(cell: Any, value: Any) -> None:
     """Stores to an array of no dimensions."""
+    if STATE.trial:
+        return
     dtype = cell.dtype
     if isinstance(value, Record):
         cell[...] = value.cell
@@ -109,6 +122,8 @@ class Memory:
                 # A literal counts from the end.
                 where[n] += self.array.shape[n]
         for i, n in zip(where, self.array.shape, strict=False):
+            if STATE.trial:
+                return (0,) * len(where)
             if not 0 <= i < n:
                 raise UndefinedError("an index out of bounds")
         return tuple(where)
@@ -180,6 +195,16 @@ class Memory:
         if not self.array.flags["C_CONTIGUOUS"]:
             raise UndefinedError("a view of what is not in one row")
         return Memory(self.array.reshape(-1).view(np.dtype(getattr(kind, "dtype", kind))))
+
+
+def at_place(place: Any) -> Any:
+    """The number that is at a place now."""
+    owner, where = place
+    if isinstance(owner, Memory):
+        return value_at(owner.array[_inside(where)], place)
+    if isinstance(owner, Vec):
+        return owner.current(where)
+    return getattr(owner, where)
 
 
 def set_place(place: Any, value: Any) -> None:

@@ -29,8 +29,9 @@ def launch(
     args: list[Any],
     constants: dict[str, Any],
     noise: random.Random | None = None,
+    subgroup: int = 32,
 ) -> list[Any]:
-    """The arguments after the launch: those that are arrays are changed copies.
+    """The arguments after the launch: those that are arrays are changed copies.  ``subgroup``: lanes of a subgroup.
 
     Raises ``UndefinedError`` where the program leaves open what happens, ``UnknownError`` for a construct that this
     oracle lacks.
@@ -47,7 +48,7 @@ def launch(
         names = dict(language.names)
         names["__name__"] = "plain"
         exec(code, names)
-        _run(language, names[name], extent, tile, [_argument(c) for c in copies], constants, waits)
+        _run(language, names[name], extent, tile, [_argument(c) for c in copies], constants, waits, subgroup)
         if not language.late:
             break
     return copies
@@ -81,6 +82,7 @@ def _run(
     args: list[Any],
     constants: dict[str, Any],
     waits: bool,
+    subgroup: int,
 ) -> None:
     if tile is None:
         for where in np.ndindex(*extent):
@@ -96,5 +98,6 @@ def _run(
             for thread in threads:
                 kernel(thread, *args, **constants)
             continue
-        language.turns = Turns([lambda t=t: kernel(t, *args, **constants) for t in threads])  # type: ignore[misc]
+        bodies = [lambda t=t: kernel(t, *args, **constants) for t in threads]  # type: ignore[misc]
+        language.turns = Turns(bodies, subgroup)
         language.turns.run()

@@ -166,9 +166,9 @@ class _Marks(ast.NodeTransformer):
     def _exchange(self, node: ast.Call) -> ast.expr:
         """The local that is compared gets the value that was there."""
         place, expected, value = (self.visit(a) for a in node.args)
-        made = _call("__exchange__", place, expected, value)
         if not isinstance(expected, ast.Name):
-            return made
+            return _call("__exchange__", place, expected, value)
+        made = _call("__exchange__", place, _thunk(expected), value)
         if self.inside:
             return _call("__unknown__")
         kept = ast.NamedExpr(ast.Name("__found", ast.Store()), made)

@@ -67,10 +67,11 @@ class _Thread:
 class Turns:
     """Runs the bodies of a tile's threads; ``current`` is the one that runs."""
 
-    def __init__(self, bodies: list[Callable[[], None]], subgroup: int = 4) -> None:
+    def __init__(self, bodies: list[Callable[[], None]], subgroup: int) -> None:
         self.back = threading.Lock()
         self.back.acquire()
         self.threads = [_Thread(n, body, self.back) for n, body in enumerate(bodies)]
+        self.subgroup = subgroup
         self.groups = [self.threads[n : n + subgroup] for n in range(0, len(bodies), subgroup)]
         self.current = self.threads[0]
 

@@ -5,11 +5,12 @@ A plain Python ``int`` or ``float`` is a weak literal; everything with a type is
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import math
 import operator
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -52,10 +53,22 @@ class State:
     def reset(self, noise: random.Random | None) -> None:
         """Before a launch; ``noise`` moves each result that devices may round in their own way."""
         self.noise = noise
+        #: Whether an expression is evaluated for its type alone: nothing is stored, nothing is undefined.
+        self.trial = False
         #: Whether there were infinities, NaN or denormal numbers.
         self.special = False
         #: Whether there were operations that devices round in their own way.
         self.inexact = False
+
+    @contextlib.contextmanager
+    def trying(self) -> Iterator[None]:
+        """Evaluates for types alone; leaves no trace."""
+        before = self.trial, self.noise, self.special, self.inexact
+        self.trial, self.noise = True, None
+        try:
+            yield
+        finally:
+            self.trial, self.noise, self.special, self.inexact = before
 
     def rounded(self, value: float, relative: float = 2.0**-18, absolute: float = 0.0) -> float:
         """A result that devices may round in their own way, by as much as given."""
@@ -180,6 +193,8 @@ def cast(k: str, value: Any, source: str) -> Any:
                 return float(np.dtype(source).type(value).astype(_NUMPY[k]))
         return ROUND[k](float(value))
     if isinstance(value, float):
+        if STATE.trial:
+            return 0
         if not math.isfinite(value):
             raise UndefinedError("a float that no integer holds")
         value = int(value)
@@ -238,6 +253,8 @@ def trem(a: int, b: int) -> int:
 def integers(op: str, k: str, x: int, y: int) -> int:
     """An operation on two raw values of an integer type."""
     if op in ("floordiv", "mod", "tdiv", "trem") and y == 0:
+        if STATE.trial:
+            return 0
         raise UndefinedError("a division by zero")
     function = {"tdiv": tdiv, "trem": trem}.get(op) or _PLAIN[op]
     return wrap(k, function(x, y))
@@ -272,6 +289,8 @@ def shift(op: str, a: Any, b: Any) -> Any:
     if k in _NUMPY or kind_of(b) in _NUMPY:
         raise UnknownError("a shift of floats")
     value, count = convert(a, k), int(raw_of(b))
+    if STATE.trial:
+        count = 0
     if not 0 <= count < INTEGERS[k][0]:
         raise UndefinedError("a shift by too much")
     moved = wrap(k, value << count if op == "shl" else value >> count)
@@ -393,6 +412,8 @@ class Vec:
         return Vec(self.k, [self.v[n] for n in at], (self, name))
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if STATE.trial:
+            return
         at = self._positions(name)
         if len(at) == 1:
             given = [convert(value, self.k)]
@@ -409,6 +430,14 @@ class Vec:
         elif self.memory is not None:
             for n, x in zip(at, given, strict=True):
                 self.memory["xyzw"[n]] = x
+
+    def current(self, name: str) -> Any:
+        """A component as it is in memory now, which may have changed since the vector was read."""
+        if isinstance(self.memory, tuple):
+            owner, letters = self.memory
+            return owner.current(letters[self._positions(name)[0]])
+        at = self._positions(name)[0]
+        return Num(self.k, self.v[at] if self.memory is None else self.memory["xyzw"[at]].item())
 
     def __len__(self) -> int:
         return len(self.v)
