@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import random
 from typing import Any
@@ -98,6 +99,6 @@ def _run(
             for thread in threads:
                 kernel(thread, *args, **constants)
             continue
-        bodies = [lambda t=t: kernel(t, *args, **constants) for t in threads]  # type: ignore[misc]
+        bodies = [functools.partial(kernel, thread, *args, **constants) for thread in threads]
         language.turns = Turns(bodies, subgroup)
         language.turns.run()

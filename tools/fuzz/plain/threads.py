@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tools.fuzz.plain.values import UndefinedError
@@ -67,7 +67,7 @@ class _Thread:
 class Turns:
     """Runs the bodies of a tile's threads; ``current`` is the one that runs."""
 
-    def __init__(self, bodies: list[Callable[[], None]], subgroup: int) -> None:
+    def __init__(self, bodies: Sequence[Callable[[], None]], subgroup: int) -> None:
         self.back = threading.Lock()
         self.back.acquire()
         self.threads = [_Thread(n, body, self.back) for n, body in enumerate(bodies)]
