@@ -15,12 +15,11 @@ from collections import Counter
 from pathlib import Path
 
 from tools.fuzz import grammar, keep
-from tools.fuzz.changes import changed, reduced
-from tools.fuzz.programs import program
-from tools.fuzz.real import real_programs
+from tools.fuzz.changes import reduced
 from tools.fuzz.run import Failure
 from tools.fuzz.shrink import shrink
-from tools.fuzz.tree import Program, source_of
+from tools.fuzz.tree import Mutant, Program, source_of
+from tools.fuzz.worker import made
 from tools.fuzz.workers import Worker
 
 __all__ = ["main"]
@@ -106,7 +105,6 @@ class _Campaign:
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
         self.accelerators = _forms(options.accelerators.split(","), [x for x in options.lowerings.split(",") if x])
-        self.real = real_programs() if options.mutate else []
         self.outcomes: Counter[str] = Counter()
         self.failures: list[tuple[int, Failure]] = []
         self.kinds: Counter[tuple[str, str, str]] = Counter()
@@ -124,8 +122,8 @@ class _Campaign:
         for n in range(0, len(seeds), BATCH):
             batches.put(seeds[n : n + BATCH])
         workers = [
-            Worker(self.accelerators, self.options.limit)
-            for _ in range(max(1, min(self.options.jobs, (len(seeds) + BATCH - 1) // BATCH)))
+            Worker(self.accelerators, self.options.limit, number)
+            for number in range(max(1, min(self.options.jobs, (len(seeds) + BATCH - 1) // BATCH)))
         ]
         threads = [threading.Thread(target=self._serve, args=(w, batches), daemon=True) for w in workers]
         try:
@@ -146,7 +144,10 @@ class _Campaign:
 
     def _program(self, seed: int) -> Program:
         """The kernel of a seed."""
-        return changed(self.real[seed % len(self.real)], seed) if self.options.mutate else program(seed)
+        return made(self._item(seed))
+
+    def _item(self, seed: int) -> int:
+        return Mutant(seed) if self.options.mutate else seed
 
     def _seeds(self) -> list[int]:
         return list(range(self.options.seed, self.options.seed + self.options.count))
@@ -157,7 +158,7 @@ class _Campaign:
                 seeds = batches.get_nowait()
             except queue.Empty:
                 break
-            found = worker.run([self._program(n) for n in seeds] if self.options.mutate else seeds)
+            found = worker.run([self._item(n) for n in seeds])
             with self.lock:
                 self.done += len(seeds)
                 if time.monotonic() > self.told + 60:
@@ -186,10 +187,10 @@ class _Campaign:
         return chosen
 
     def _show(self, seed: int, failure: Failure) -> None:
-        made = self._program(seed)
+        shown = self._program(seed)
         if self.options.shrink:
-            made, failure = self._shrunk(made, failure)
-        text = keep.report(made, failure)
+            shown, failure = self._shrunk(shown, failure)
+        text = keep.report(shown, failure)
         print(text, flush=True)
         if self.options.keep is not None:
             self.options.keep.mkdir(parents=True, exist_ok=True)
@@ -197,10 +198,10 @@ class _Campaign:
             (self.options.keep / f"{name}.txt").write_text(text, encoding="utf-8")
             if failure.kind != "finding":
                 what = f"{failure.kind} on {failure.accelerator} {failure.detail}".strip()
-                test = keep.test_of(made, name, what)
+                test = keep.test_of(shown, name, what)
                 (self.options.keep / f"test_{name}.py").write_text(test, encoding="utf-8")
 
-    def _shrunk(self, made: Program, failure: Failure) -> tuple[Program, Failure]:
+    def _shrunk(self, large: Program, failure: Failure) -> tuple[Program, Failure]:
         first = self.accelerators[0]
         where = [first] if failure.accelerator == first else [first, failure.accelerator]
         if failure.accelerator not in self.accelerators:
@@ -218,8 +219,8 @@ class _Campaign:
             return True
 
         try:
-            smaller = reduced if made.text else shrink
-            return smaller(made, shows, self.options.shrink_seconds), last
+            smaller = reduced if large.text else shrink
+            return smaller(large, shows, self.options.shrink_seconds), last
         finally:
             worker.close()
 
@@ -231,7 +232,8 @@ class _Campaign:
             print(", ".join(f"{name} {count}" for name, count in self.outcomes.most_common()))
         if self.done:
             parts = (f"{name} {spent / 1000 / self.done:.0f}" for name, spent in self.spent.most_common())
-            print(f"milliseconds for a kernel: {', '.join(parts)}")
+            total = sum(self.spent.values()) / 1000 / self.done
+            print(f"milliseconds of processor time for a kernel: {total:.0f}: {', '.join(parts)}")
 
 
 if __name__ == "__main__":

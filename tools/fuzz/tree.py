@@ -24,6 +24,7 @@ __all__ = [
     "Expr",
     "Kind",
     "Lines",
+    "Mutant",
     "Program",
     "Stmt",
     "fill",
@@ -176,6 +177,10 @@ class Program:
         for each in self.extent:
             total *= each
         return total
+
+
+class Mutant(int):
+    """The seed of a random change of a kernel that a person wrote."""
 
 
 def source_of(program: Program) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import functools
 import gc
 import itertools
 import pickle
@@ -17,16 +18,30 @@ import time
 from collections import Counter
 from typing import Any
 
+from tools.fuzz.changes import changed
 from tools.fuzz.mutants import judge
 from tools.fuzz.programs import program as program_of
+from tools.fuzz.real import real_programs
 from tools.fuzz.run import ORACLES, Failure, Loaded, compare, forget, load, lowered, quietly, run, subgroup_size
-from tools.fuzz.tree import Program
+from tools.fuzz.tree import Mutant, Program
 
-__all__ = ["MARKER", "check", "decode", "encode", "main"]
+__all__ = ["MARKER", "check", "decode", "encode", "made", "main"]
 
 MARKER = "\x02fuzz "
 #: Which driver and engine have the types of 64 bits.
 _LONG = "llvmpipe@vulkan"
+
+
+@functools.cache
+def _real() -> list[Program]:
+    return real_programs()
+
+
+def made(item: int | Program) -> Program:
+    """The program of a seed."""
+    if isinstance(item, Mutant):
+        return changed(_real()[item % len(_real())], int(item))
+    return program_of(item) if isinstance(item, int) else item
 
 
 def encode(value: Any) -> str:
@@ -91,9 +106,9 @@ def _same(loaded: Loaded, names: list[str], size: int | None, spent: Counter[str
     for name in names:
         if number >= 0:
             _say(f"at {number} {name}")
-        start = time.perf_counter()
+        start = time.process_time()
         found = run(loaded, name, size)
-        spent[name] += int((time.perf_counter() - start) * 1e6)
+        spent[name] += int((time.process_time() - start) * 1e6)
         if isinstance(found, Failure):
             return found
         if not wanted:
@@ -107,9 +122,9 @@ def _same(loaded: Loaded, names: list[str], size: int | None, spent: Counter[str
 
 def _batch(items: list[int | Program], accelerators: list[str]) -> None:
     spent: Counter[str] = Counter()
-    start = time.perf_counter()
-    programs = [program_of(item) if isinstance(item, int) else item for item in items]
-    spent["generator"] += int((time.perf_counter() - start) * 1e6)
+    start = time.process_time()
+    programs = [made(item) for item in items]
+    spent["generator"] += int((time.process_time() - start) * 1e6)
     loaded: list[Loaded | None] = []
     for number, each in enumerate(programs):
         try:
@@ -117,11 +132,11 @@ def _batch(items: list[int | Program], accelerators: list[str]) -> None:
         except Exception as error:
             loaded.append(None)
             _say(f"done {number} {encode(Failure('crash', 'python', type(error).__name__, str(error)))}")
-    start = time.perf_counter()
+    start = time.process_time()
     drivers = [name for name in accelerators if name not in ORACLES]
     if len(items) > 1 and drivers and programs[0].changes is None:
         _warm([each for each in loaded if each is not None], drivers)
-    spent["compiler"] += int((time.perf_counter() - start) * 1e6)
+    spent["compiler"] += int((time.process_time() - start) * 1e6)
     outcomes: Counter[str] = Counter()
     for number, one in enumerate(loaded):
         if one is None:
@@ -130,10 +145,10 @@ def _batch(items: list[int | Program], accelerators: list[str]) -> None:
         if one.program.changes is None:
             failure = check(one, accelerators, spent, number)
         else:
-            start = time.perf_counter()
+            start = time.process_time()
             chosen = [t for names in accelerators if (t := _turn(names, one.program)) not in ("", *ORACLES)]
             word, failure = judge(one, chosen, lambda name, n=number: _say(f"at {n} {name}"))  # type: ignore[misc]
-            spent["judging"] += int((time.perf_counter() - start) * 1e6)
+            spent["judging"] += int((time.process_time() - start) * 1e6)
             outcomes[word] += 1
         forget(one)
         _say(f"done {number} {encode(failure)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import subprocess
@@ -11,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tools.fuzz.run import Failure
-from tools.fuzz.tree import Program
+from tools.fuzz.tree import Mutant, Program
 from tools.fuzz.worker import MARKER, decode, encode
 
 __all__ = ["Worker"]
@@ -19,19 +20,32 @@ __all__ = ["Worker"]
 
 def _is_changed(item: int | Program) -> bool:
     """Whether it may be a program without an end."""
-    return isinstance(item, Program) and item.changes is not None
+    return isinstance(item, Mutant) or (isinstance(item, Program) and item.changes is not None)
+
+
+#: Processors of a worker where there are many: drivers start a thread for each that they may use.
+_PROCESSORS = 4
+
+
+def _processors(number: int) -> set[int]:
+    """Where the worker of a number runs: all have different processors, as far as there are enough."""
+    every = sorted(os.sched_getaffinity(0))
+    step = max(1, len(every) // _PROCESSORS)
+    return {every[(number + step * n) % len(every)] for n in range(_PROCESSORS)}
 
 
 class Worker:
     """A process that is started anew when a driver takes it down.
 
-    ``limit``: seconds for one program on one accelerator.
+    ``limit``: seconds for one program on one accelerator.  ``number``: of several workers, each runs on a few
+    processors, and keeps what it compiles in a folder that it has alone.
     """
 
-    def __init__(self, accelerators: Sequence[str], limit: float = 60.0) -> None:
+    def __init__(self, accelerators: Sequence[str], limit: float = 60.0, number: int | None = None) -> None:
+        self.number = number
         self.accelerators = list(accelerators)
         self.limit = limit
-        #: Microseconds by what they were spent on.
+        #: Microseconds of processor time by what they were spent on.
         self.spent: Counter[str] = Counter()
         #: What became of changed kernels.
         self.outcomes: Counter[str] = Counter()
@@ -39,6 +53,9 @@ class Worker:
         self._lines: queue.Queue[str | None] = queue.Queue()
 
     def _start(self) -> subprocess.Popen[str]:
+        environment = dict(os.environ)
+        if self.number is not None and "VKAMP_CACHE_DIR" in environment:
+            environment["VKAMP_CACHE_DIR"] = os.path.join(environment["VKAMP_CACHE_DIR"], f"worker{self.number}")
         # Ctrl-C is for the parent, which ends its workers itself.
         process = subprocess.Popen(
             [sys.executable, "-m", "tools.fuzz.worker"],
@@ -47,8 +64,11 @@ class Worker:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            env=dict(os.environ),
+            env=environment,
         )
+        if self.number is not None and hasattr(os, "sched_setaffinity"):
+            with contextlib.suppress(OSError):
+                os.sched_setaffinity(process.pid, _processors(self.number))
         self._lines = queue.Queue()
         lines = self._lines
         self._said: list[str] = []
