@@ -30,10 +30,17 @@ Quirk = Literal[
     "ends_loops",
     "fences_wait",
     "float_round_trips",
+    "unchecked_atomics",
+    "unchecked_bounds",
     "unsigned_to_float",
     "widened_comparisons",
     "zero_constants",
 ]
+
+#: Accesses to buffers whose subscripts are limited, for drivers that do not check them.
+Accesses = Literal["all", "atomics"]
+#: Bytes before and behind each buffer of the direct engine on CPU drivers, where limited atomic operations may go.
+ATOMIC_GUARD = 4096
 
 
 @dataclass(frozen=True)

@@ -118,3 +118,6 @@ def test_errors_keep_their_carets_in_place(accelerator_view: amp.accelerator_vie
     for html in (caught.value._repr_html_(), report._repr_html_(), report.findings[0]._repr_html_()):
         assert html.count(", monospace;") == html.count("white-space: pre") == html.count("<pre ") > 0
     assert "monospace" in inspection._repr_html_()
+    count = inspection.glsl.count("\n")
+    shown = f"<the shader of {inspection.name}, {count} lines: print() shows it; .ir and .spirv are its other forms>"
+    assert repr(inspection) == shown

@@ -11,7 +11,7 @@ import vkamp as amp
 from tests.spirv.paths import visits
 from vkamp.run import workarounds
 from vkamp.run.workarounds import WORKAROUNDS, quirks_of
-from vkamp.spirv.blocks import parse
+from vkamp.spirv.blocks import Op, parse
 
 NUMBERS = np.array([0, 1, 16777217, 123456789, 2**31 - 1, -5], np.int32)
 
@@ -157,6 +157,37 @@ def counted_paths(view):
     return max(visits(function) for function in module.functions) < 10**5
 
 
+def unchecked_bounds(view):
+    @amp.kernel
+    def store(i, out, at):
+        out[i + at] = 1
+
+    # The direct engine has the driver check them.
+    return view.accelerator.engine == "vulkan" or lengths_asked(view, store) == 1
+
+
+def unchecked_atomics(view):
+    @amp.kernel
+    def add(i, out, at):
+        amp.atomic_fetch_add(out[i + at], 1)
+        out[i] = 5
+
+    return lengths_asked(view, add) == 1
+
+
+def lengths_asked(view, kernel):
+    """The lengths of buffers that a shader for SwiftShader asks for: without them the driver would end the process."""
+    if "swiftshader" not in view.accelerator.description.lower():
+        return 1
+    out = amp.array_view(np.zeros(16, np.int32))
+    module = parse(kernel.inspect(view, out.extent, out, 10**6).spirv)
+    if not (found := sum(e.op == Op.ARRAY_LENGTH for f in module.functions for b in f.blocks for e in b.body)):
+        return 0
+    amp.parallel_for_each(view, out.extent, kernel, out, 10**6)
+    np.asarray(out)
+    return found
+
+
 PROGRAMS = {
     program.__name__: program
     for program in (
@@ -166,6 +197,8 @@ PROGRAMS = {
         ends_loops,
         fences_wait,
         float_round_trips,
+        unchecked_atomics,
+        unchecked_bounds,
         unsigned_to_float,
         widened_comparisons,
         zero_constants,

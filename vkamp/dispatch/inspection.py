@@ -77,6 +77,10 @@ class Inspection:
     def __str__(self) -> str:
         return self.glsl
 
+    def __repr__(self) -> str:
+        lines = self.glsl.count("\n")
+        return f"<the shader of {self.name}, {lines} lines: print() shows it; .ir and .spirv are its other forms>"
+
 
 def inspect_kernel(kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]) -> Inspection:
     """What stands behind ``kernel.inspect(*args, **constants)``."""

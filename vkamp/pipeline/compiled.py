@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vkamp import spirv
+from vkamp.artifacts import Accesses, Quirk
 from vkamp.errors import Span
 from vkamp.front.guards import Guard
 from vkamp.ir.containers import Access
@@ -62,10 +63,13 @@ class Compiled:
         return self.whole().races
 
 
-def generated_spirv(glsl: str, *, name: str, straight: bool) -> bytes:
+def generated_spirv(glsl: str, *, name: str, quirks: frozenset[Quirk]) -> bytes:
     """The SPIR-V of a shader as it was generated; InternalCompilerError where glslang refuses it."""
+    limited: Accesses | None = "all" if "unchecked_bounds" in quirks else None
+    if "unchecked_atomics" in quirks:
+        limited = "atomics"
     try:
-        return spirv.compile(glsl, name=name, straight=straight)
+        return spirv.compile(glsl, name=name, straight="counted_paths" in quirks, limited=limited)
     except spirv.GlslError as error:
         from vkamp.ir.passes import failure  # where a compilation fails
 

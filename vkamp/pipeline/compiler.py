@@ -143,7 +143,7 @@ def executable(kernel: Kernel, target: Target) -> Executable:
 def _executable(kernel: Kernel, target: Target) -> Executable:
     form, lowering = _lowered(kernel, target)
     shader = emit.emit(form, target)
-    to_spirv = functools.partial(generated_spirv, name=kernel.name, straight="counted_paths" in target.quirks)
+    to_spirv = functools.partial(generated_spirv, name=kernel.name, quirks=target.quirks)
     # The module is the program as it was written: the reference accelerator runs that.
     return Executable(shader, lambda: kernel, to_spirv, lowering)
 

@@ -273,7 +273,7 @@ def program(compiled: Compiled, target: Target) -> Executable | None:
         shared_bytes=data["shared_bytes"],
         lines=tuple(None if at is None else spans.span(at) for at in data["lines"]),
     )
-    to_spirv = functools.partial(generated_spirv, name=compiled.name, straight="counted_paths" in target.quirks)
+    to_spirv = functools.partial(generated_spirv, name=compiled.name, quirks=target.quirks)
     return Executable(shader, lambda: compiled.kernel, to_spirv, data["lowering"])
 
 

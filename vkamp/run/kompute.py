@@ -44,7 +44,7 @@ _RECORDINGS = 64
 _SUBMISSION = 1e-4, 1e-3
 _WORD = np.dtype(np.uint32)
 #: Bytes before and behind each buffer on CPU drivers, where a store out of bounds would change the host's own memory:
-#: kp can't switch on the bounds checks of drivers.
+#: kp can't switch on the bounds checks of drivers. Accesses further away are limited to them (vkamp.spirv.bounds).
 _GUARD = 16 << 10
 
 _NO_KP = (

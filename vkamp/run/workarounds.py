@@ -21,7 +21,7 @@ _LAVAPIPE, _SWIFTSHADER = "llvmpipe", "swiftshader"
 class Workaround:
     """``name``: how the compiler asks for it. ``driver``: a part of the names of the devices that have the fault, in
     lower case. ``fault``: what they do; ``remedy``: what vkamp does instead. ``mended``: the first major version of
-    Mesa without the fault.
+    Mesa without the fault.  ``engine``: the engine that cannot avoid the fault; ``None``: none can.
     """
 
     name: Quirk
@@ -29,10 +29,11 @@ class Workaround:
     fault: str
     remedy: str
     mended: int | None = None
+    engine: str | None = None
 
     def concerns(self, info: DeviceInfo) -> bool:
         """Whether a device has the fault, as its name and its driver's version say."""
-        if self.driver not in info.name.lower():
+        if self.driver not in info.name.lower() or self.engine not in (None, info.engine):
             return False
         version = re.search(r"Mesa (\d+)", info.driver)
         return self.mended is None or version is None or int(version[1]) < self.mended
@@ -76,6 +77,20 @@ WORKAROUNDS = (
         _SWIFTSHADER,
         "takes twice as long to compile a loop for each if with an else in it",
         "the SPIR-V has one side after the other, or computes both and chooses",
+    ),
+    Workaround(
+        "unchecked_bounds",
+        _SWIFTSHADER,
+        "ends the process at an access far out of bounds: Kompute cannot switch on the driver's checks",
+        "the SPIR-V limits subscripts of buffers",
+        engine="kompute",
+    ),
+    Workaround(
+        "unchecked_atomics",
+        _SWIFTSHADER,
+        "ends the process at an atomic operation far out of bounds, which its checks leave out",
+        "the SPIR-V limits subscripts of atomic operations on buffers",
+        engine="vulkan",
     ),
     Workaround(
         "widened_comparisons",

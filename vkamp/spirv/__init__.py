@@ -10,6 +10,7 @@ import hashlib
 import os
 from collections.abc import Callable, Sequence
 
+from vkamp.artifacts import Accesses
 from vkamp.cache import DiskCache, default_cache
 from vkamp.progress import NOTHING, activity
 from vkamp.spirv.glslang import OPTIONS, Compiler, GlslError, GlslMessage, find_compiler, run, within_limits
@@ -29,26 +30,31 @@ __all__ = [
 _FORMAT = 1
 
 
-def compile(glsl: str, *, name: str = "kernel", straight: bool = False) -> bytes:
+def compile(glsl: str, *, name: str = "kernel", straight: bool = False, limited: Accesses | None = None) -> bytes:
     """The SPIR-V 1.3 of a compute shader, little-endian words as bytes.
 
     ``name`` is what errors call the shader; ``straight``: for drivers that take long for branches
-    (:mod:`vkamp.spirv.straighten`).  Compiles with glslangValidator for Vulkan 1.1, or takes the result of an earlier
+    (:mod:`vkamp.spirv.straighten`); ``limited``: accesses whose subscripts are limited, for drivers that do not check
+    them (:mod:`vkamp.spirv.bounds`).  Compiles with glslangValidator for Vulkan 1.1, or takes the result of an earlier
     compilation of the same text by the same compiler from the cache on disk.
 
     Raises :class:`GlslError` if the compiler refuses the text, AmpError if there is no compiler, or if it crashes,
     hangs or gives something that is no SPIR-V.
     """
-    if not straight:
+    if not straight and limited is None:
         return compile_many([glsl], name=name)[0]
     cache = default_cache()
-    key = _key(glsl, _version(find_compiler(), cache), "straight")
+    rewrites = "straight" * straight, f"limited {limited}" * (limited is not None)
+    key = _key(glsl, _version(find_compiler(), cache), *filter(None, rewrites))
     known = cache.get(key)
     if known is None:
         # Imported here: most processes find their shaders in the cache.
+        from vkamp.spirv.bounds import limit_subscripts
         from vkamp.spirv.straighten import straightened
 
-        known = straightened(compile_many([glsl], name=name)[0])
+        known = compile_many([glsl], name=name)[0]
+        known = straightened(known) if straight else known
+        known = known if limited is None else limit_subscripts(known, limited)
         cache.put(key, known)
     return known
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from vkamp.artifacts import ATOMIC_GUARD
 from vkamp.run import devices
 from vkamp.run.engine import DeviceInfo, Statistics
 from vkamp.run.memory import HeapBudget, readable
@@ -25,9 +26,6 @@ _ALIGNMENT = 256
 #: Memory types that need features which are not enabled: VK_MEMORY_PROPERTY_PROTECTED_BIT,
 #: VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD with VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD.
 _PROTECTED, _UNCACHED_AMD = 0x20, 0xC0
-#: Bytes before and behind each slot that programs use on CPU drivers: SwiftShader checks the bounds of no atomic, and
-#: stores of small types are some.
-_GUARD = 4096
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 20, 64 << 20
 
 
@@ -128,7 +126,8 @@ class Memory:
         self._place = None
 
     def _guard(self, kind: Kind) -> int:
-        return _GUARD if self._info.kind == "cpu" and kind in ("shared", "device") else 0
+        # SwiftShader checks the bounds of no atomic operation, and stores of small types are some.
+        return ATOMIC_GUARD if self._info.kind == "cpu" and kind in ("shared", "device") else 0
 
     def _length(self, size: int, kind: Kind) -> int:
         return -(-size // self.alignment) * self.alignment + 2 * self._guard(kind)

@@ -1,0 +1,157 @@
+"""Subscripts that stay inside their buffers, for drivers that check none.
+
+A subscript of a buffer's array that is not a small constant is limited to the array's last element, as an unsigned
+number: a negative subscript becomes the last element, too.  The array's length is the buffer's, computed once where a
+function starts.  The rules are for the modules that glslang makes, in which each access to a buffer begins at its
+variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vkamp.artifacts import ATOMIC_GUARD, Accesses
+from vkamp.spirv.blocks import Function, Instruction, Module, Op, parse
+
+__all__ = ["limit_subscripts"]
+
+_STORAGE_BUFFER, _ARRAY_STRIDE = 12, 6
+#: The first and the last of the atomic instructions whose third operand is their pointer, and OpAtomicFAddEXT.
+_ATOMICS = frozenset((*range(227, 243), 6035))
+_ATOMIC_STORE = 228
+#: GLSL's min of unsigned integers, an instruction of its extended set.
+_UMIN = 38
+#: A constant subscript below this stays as it is.
+_SMALL = 64
+
+
+def limit_subscripts(spirv: bytes, accesses: Accesses) -> bytes:
+    """The module with such subscripts. AmpError if it is no module.
+
+    ``accesses``: of which accesses.  ``"atomics"``: for the direct engine, where limited ones go to the bytes behind
+    the buffer that belong to it (``ATOMIC_GUARD``).
+    """
+    module = parse(spirv)
+    types = _Types(module)
+    for function in module.functions:
+        _Limits(types, function, accesses).run()
+    return module.data()
+
+
+class _Types:
+    """What a module declares: types, constants, and the variables of buffers."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        declared = module.declarations
+        self.glsl = next(e.operands[0] for e in declared if e.op == Op.EXT_INST_IMPORT)
+        #: The integers of 32 bits, and whether they are signed.
+        self.integers = {e.operands[0]: e.operands[2] for e in declared if e.op == Op.TYPE_INT and e.operands[1] == 32}
+        structs = {e.operands[0]: e.operands[1:] for e in declared if e.op == Op.TYPE_STRUCT}
+        pointers = {e.operands[0]: e.operands[2] for e in declared if e.op == Op.TYPE_POINTER}
+        variables = [e.operands for e in declared if e.op == Op.VARIABLE and e.operands[2] == _STORAGE_BUFFER]
+        runtime = {e.operands[0] for e in declared if e.op == Op.TYPE_RUNTIME_ARRAY}
+        #: The variables of buffers, and the types of their members that are arrays without a length.
+        self.buffers = {
+            number: {at: kind for at, kind in enumerate(structs.get(pointers[pointer], ())) if kind in runtime}
+            for pointer, number, *_ in variables
+        }
+        #: The bytes from one element of an array to the next.
+        self.strides = {
+            e.operands[0]: e.operands[2] for e in declared if e.op == Op.DECORATE and e.operands[1] == _ARRAY_STRIDE
+        }
+        self.constants = {e.operands[1]: e.operands for e in declared if e.op == Op.CONSTANT}
+
+    def unsigned(self) -> int:
+        """The type uint."""
+        known = next((number for number, signed in self.integers.items() if not signed), None)
+        if known is None:
+            known = self.module.new_id()
+            self.module.declarations.append(Instruction(Op.TYPE_INT, (known, 32, 0)))
+            self.integers[known] = 0
+        return known
+
+    def constant(self, value: int) -> int:
+        """A constant of the type uint."""
+        kind, number = self.unsigned(), self.module.new_id()
+        self.module.declarations.append(Instruction(Op.CONSTANT, (kind, number, value & 0xFFFFFFFF)))
+        return number
+
+    def value(self, number: int) -> int | None:
+        """The value of a constant; ``None``: it is none."""
+        known = self.constants.get(number)
+        return None if known is None else known[2]
+
+
+class _Limits:
+    """Limits the subscripts of a function."""
+
+    def __init__(self, types: _Types, function: Function, accesses: Accesses) -> None:
+        self.types = types
+        self.function = function
+        self.beyond = ATOMIC_GUARD if accesses == "atomics" else 0
+        instructions = [each for block in function.blocks for each in block.body]
+        #: The pointers to limit; ``None``: all.
+        self.pointers = None if accesses == "all" else {_pointer(e) for e in instructions if e.op in _ATOMICS}
+        #: The types of the integers.
+        self.kinds = {number: operands[0] for number, operands in types.constants.items()}
+        for each in (*function.head, *instructions):
+            if len(each.operands) > 1 and each.operands[0] in types.integers:
+                self.kinds[each.operands[1]] = each.operands[0]
+        self.known: dict[tuple[int, int, int], int] = {}
+        self.start: list[Instruction] = []
+
+    def run(self) -> None:
+        """Changes the function."""
+        for block in self.function.blocks:
+            block.body = [made for each in block.body for made in self._limited(each)]
+        first = self.function.blocks[0].body
+        at = sum(each.op == Op.VARIABLE for each in first)
+        first[at:at] = self.start
+
+    def _limited(self, each: Instruction) -> Iterator[Instruction]:
+        """The instruction, or the two that are there instead."""
+        place = self._place(each)
+        if place is not None:
+            subscript, kind, last = place
+            inside = self.types.module.new_id()
+            yield Instruction(Op.EXT_INST, (kind, inside, self.types.glsl, _UMIN, subscript, last))
+            each = Instruction(each.op, (*each.operands[:4], inside, *each.operands[5:]))
+        yield each
+
+    def _place(self, each: Instruction) -> tuple[int, int, int] | None:
+        """The subscript of an access that is to be limited, its type and its limit."""
+        if each.op not in (Op.ACCESS_CHAIN, Op.IN_BOUNDS_ACCESS_CHAIN) or len(each.operands) < 5:
+            return None
+        _, pointer, variable, member, subscript, *_ = each.operands
+        at, constant = self.types.value(member), self.types.value(subscript)
+        kind = self.kinds.get(subscript, 0)
+        if (
+            at is None
+            or at not in self.types.buffers.get(variable, ())
+            or kind not in self.types.integers
+            or (constant is not None and constant < _SMALL)
+            or not (self.pointers is None or pointer in self.pointers)
+        ):
+            return None
+        if (variable, at, kind) not in self.known:
+            self.known[variable, at, kind] = self._last(variable, at, kind)
+        return subscript, kind, self.known[variable, at, kind]
+
+    def _last(self, variable: int, member: int, kind: int) -> int:
+        """The number of the last element, which the function computes where it starts."""
+        types = self.types
+        more = self.beyond // types.strides[types.buffers[variable][member]] - 1
+        unsigned, constant = types.unsigned(), types.constant(more)
+        length, last, same = (types.module.new_id() for _ in range(3))
+        self.start.append(Instruction(Op.ARRAY_LENGTH, (unsigned, length, variable, member)))
+        self.start.append(Instruction(Op.ADD, (unsigned, last, length, constant)))
+        if kind == unsigned:
+            return last
+        self.start.append(Instruction(Op.BITCAST, (kind, same, last)))
+        return same
+
+
+def _pointer(atomic: Instruction) -> int:
+    """The pointer that an atomic instruction takes."""
+    return atomic.operands[0 if atomic.op == _ATOMIC_STORE else 2]
