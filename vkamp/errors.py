@@ -333,7 +333,8 @@ MESSAGES: dict[str, Message] = {
     "VKA102": Message(
         _C,
         "the source of `{name}` cannot be read, and a kernel is compiled from its source",
-        "define it in a file, a notebook cell or at the prompt of Python 3.13, not in text given to exec() or `python -c`",
+        "define it in a file, a notebook cell or at the prompt of Python 3.13, not in text given to exec() or "
+        "`python -c`",
     ),
     "VKA103": Message(_C, "`{text}` has no effect", "{advice}"),
     "VKA104": Message(_C, "a `for` loop cannot iterate over `{text}`", "{advice}"),
