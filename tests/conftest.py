@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -54,6 +55,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         _mark(item)
     if config.getoption("--vkamp-devices-only"):
-        left_out = [item for item in items if not _uses_a_driver(item)]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=[item for item in items if not _uses_a_driver(item)])
+        items[:] = [item for item in items if _uses_a_driver(item)]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    # The tests live to the end: the garbage collections that some of them ask for need not go through all of them.
+    gc.collect()
+    gc.freeze()

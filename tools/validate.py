@@ -18,32 +18,38 @@ from pathlib import Path
 
 _SETTINGS = """\
 khronos_validation.debug_action = VK_DBG_LAYER_ACTION_LOG_MSG
+khronos_validation.log_filename = /dev/stderr
 khronos_validation.report_flags = error,warn
 khronos_validation.enables = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT,\
 VALIDATION_CHECK_ENABLE_SYNCHRONIZATION_VALIDATION_QUEUE_SUBMIT
 """
 _REPORT = re.compile(r"\b(VUID-[\w-]+|SYNC-HAZARD-[\w-]+|UNASSIGNED-[\w-]+)")
 
-#: Two dispatches of one command buffer, the second of which reads what the first writes, and no barrier between them.
+#: A test with two dispatches of one command buffer, the second of which reads what the first writes, and no barrier
+#: between them. It runs as the others do, so that it also shows that reports get out of pytest's processes.
 _HAZARD = """
 import kp, numpy as np, vkamp as amp
 from vkamp import spirv
-code = spirv.compile('''#version 450
+
+def test_planted_hazard():
+    code = spirv.compile('''#version 450
 layout(local_size_x = 1) in;
 layout(push_constant) uniform Launch { uint more; };
 layout(std430, set = 0, binding = 0) readonly buffer from_buffer { uint from[]; };
 layout(std430, set = 0, binding = 1) writeonly buffer to_buffer { uint to[]; };
 void main() { to[0] = from[0] + more; }
 ''')
-manager = kp.Manager(amp.accelerator("llvmpipe").default_view._info.index)
-a, b = (manager.tensor_t(np.zeros(64, np.uint32)) for _ in range(2))
-sequence = manager.sequence()
-push = np.ones((1, 1), np.uint32)
-for tensors in ([a, b], [b, a]):
-    algorithm = manager.algorithm(tensors, code, (1, 1, 1), np.zeros((1, 0), np.uint32), push)
-    sequence.record(kp.OpAlgoDispatch(algorithm, push))
-sequence.eval()
+    manager = kp.Manager(amp.accelerator("llvmpipe").default_view._info.index)
+    a, b = (manager.tensor_t(np.zeros(64, np.uint32)) for _ in range(2))
+    sequence = manager.sequence()
+    push = np.ones((1, 1), np.uint32)
+    for tensors in ([a, b], [b, a]):
+        algorithm = manager.algorithm(tensors, code, (1, 1, 1), np.zeros((1, 0), np.uint32), push)
+        sequence.record(kp.OpAlgoDispatch(algorithm, push))
+    sequence.eval()
 """
+#: On all cores, and without taking what the layers print for a test's output.
+_PYTEST = (sys.executable, "-m", "pytest", "-s", "-q", "-n", "auto", "--dist", "worksteal")
 
 
 def reports(output: str) -> Counter[str]:
@@ -64,14 +70,15 @@ def main(arguments: list[str]) -> int:
 
 
 def _validate(environment: dict[str, str], arguments: list[str]) -> int:
-    planted = subprocess.run([sys.executable, "-c", _HAZARD], env=environment, capture_output=True, text=True)
-    if not reports(planted.stdout + planted.stderr):
+    with tempfile.TemporaryDirectory() as folder:
+        planted = Path(folder, "test_planted_hazard.py")
+        planted.write_text(_HAZARD, encoding="utf-8")
+        output = _run(environment, "-p", "no:cacheprovider", str(planted)).stdout
+    if not reports(output):
         print("the validation layers do not report a planted hazard: install vulkan-validationlayers")
-        print(planted.stdout + planted.stderr)
+        print(output)
         return 1
-    command = [sys.executable, "-m", "pytest", "-s", "-q", "--vkamp-accelerators", "llvmpipe"]
-    command += ["--vkamp-devices-only", *arguments]
-    run = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    run = _run(environment, "--vkamp-accelerators", "llvmpipe", "--vkamp-devices-only", *arguments)
     found = reports(run.stdout)
     if run.returncode or found:
         print(run.stdout)
@@ -80,6 +87,11 @@ def _validate(environment: dict[str, str], arguments: list[str]) -> int:
     print(run.stdout.rstrip().splitlines()[-1])
     print(f"validation layers: {sum(found.values())} reports" if found else "validation layers: silent")
     return 1 if found else run.returncode
+
+
+def _run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [*_PYTEST, *arguments]
+    return subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 if __name__ == "__main__":

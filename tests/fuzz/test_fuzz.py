@@ -21,6 +21,11 @@ from tools.fuzz.tree import INT, Container, Program, source_of
 from tools.fuzz.workers import Worker
 
 ROOT = Path(__file__).resolve().parents[2]
+#: Of the first 1,000 kernels these few had everything when they were chosen: tried first, they make the search short.
+FIRST = (
+    6, 8, 10, 17, 25, 28, 43, 53, 57, 59, 69, 80, 81, 98, 103, 113, 123, 135, 140, 176, 177, 185, 189, 214, 262, 271,
+    275, 285, 304, 311, 322, 346,
+)  # fmt: skip
 
 
 def test_a_slice(pytestconfig):
@@ -83,9 +88,9 @@ def test_the_kernels_use_the_whole_language():
     """Every class of nodes, every builtin and every atomic, but those that are listed with a reason."""
     used: Counter[str] = Counter()
     missing = coverage.claimed()
-    for seed in range(1000):
+    for seed in (*FIRST, *range(1000)):
         loaded = load(program(seed))
-        used += coverage.of(loaded)
+        used.update(coverage.of(loaded))
         forget(loaded)
         missing = [name for name in missing if not used[name]]
         if not missing:

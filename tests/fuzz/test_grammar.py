@@ -11,6 +11,7 @@ from unittest import mock
 import pytest
 
 from tools.fuzz import grammar
+from tools.fuzz.__main__ import main
 from tools.fuzz.pairs import wanted
 from tools.fuzz.programs import program
 from tools.fuzz.statements import line
@@ -106,3 +107,10 @@ def test_containers_of_the_pieces_are_arguments():
     made = program(3)
     assert {c.name for c in made.containers} <= set(made.params)
     assert all(isinstance(c, Container) for c in made.containers)
+
+
+@pytest.mark.parametrize(("gap", "count", "status"), [("source: Name", 100, 0), ("operator: none", 250, 1)])
+def test_counting_ends_once_all_are_found(gap, count, status, capsys):
+    with mock.patch.object(grammar, "claimed", return_value=[gap]):
+        assert main(["--coverage", "--until-all", "--count", "250", "--seed", "40"]) == status
+    assert capsys.readouterr().out.startswith(f"pairs of {count} kernels\n")

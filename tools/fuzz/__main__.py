@@ -65,6 +65,9 @@ def _arguments(given: list[str] | None) -> argparse.Namespace:
         action="store_true",
         help="run nothing: count the pairs of constructs and contexts that the kernels have; 1 if some are missing",
     )
+    parser.add_argument(
+        "--until-all", action="store_true", help="count no further, with --coverage, once no pair is missing"
+    )
     return parser.parse_args(given)
 
 
@@ -83,12 +86,17 @@ def _coverage(options: argparse.Namespace) -> int:
     """Prints the pairs of the kernels; 1 if some that are claimed are missing."""
     first, last = options.seed, options.seed + options.count
     parts = [range(n, min(n + 100, last)) for n in range(first, last, 100)]
+    claimed, count = grammar.claimed(), 0
     found: Counter[str] = Counter()
     with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
-        for each in pool.map(grammar.pairs_of_seeds, parts):
-            found += each
-    print(grammar.report(found, options.count))
-    return int(any(not found[row] for row in grammar.claimed()))
+        for part, each in zip(parts, pool.map(grammar.pairs_of_seeds, parts), strict=True):
+            found.update(each)
+            count += len(part)
+            if options.until_all and all(found[row] for row in claimed):
+                pool.shutdown(cancel_futures=True)
+                break
+    print(grammar.report(found, count))
+    return int(any(not found[row] for row in claimed))
 
 
 def _forms(accelerators: list[str], lowerings: list[str]) -> list[str]:

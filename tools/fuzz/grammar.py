@@ -562,7 +562,7 @@ def pairs_of_seeds(seeds: range) -> Counter[str]:
 
     found: Counter[str] = Counter()
     for seed in seeds:
-        found += pairs_of(program(seed))
+        found.update(pairs_of(program(seed)))
     return found
 
 
