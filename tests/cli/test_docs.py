@@ -51,3 +51,17 @@ def test_the_session_of_the_page(tmp_path: Path, request: pytest.FixtureRequest)
 def test_the_page_of_the_command_names_every_command() -> None:
     page = (PACKAGE / "docs" / "command.md").read_text(encoding="utf-8")
     assert all(f"`vkamp {name}" in page for name in command.list_commands(click.Context(command)))
+
+
+def test_every_environment_variable_has_its_row():
+    package = PACKAGE / "vkamp"
+    named = {
+        name
+        for path in package.rglob("*.py")
+        for name in re.findall(r"VKAMP_[A-Z]+(?:_[A-Z]+)*", path.read_text(encoding="utf-8"))
+    }
+    # What the shell sets while it completes a command.
+    named.discard("VKAMP_COMPLETE")
+    page = (PACKAGE / "docs" / "command.md").read_text(encoding="utf-8")
+    rows = [line.partition(" | ")[0] for line in page.splitlines() if line.startswith("| `VKAMP_")]
+    assert {name for row in rows for name in re.findall(r"VKAMP_\w+", row)} == named

@@ -55,13 +55,17 @@ def test_bool(refused):
         ("U3", "str96"),
         ("S4", "bytes32"),
         (np.complex64, "complex64"),
-        ("M8[s]", "datetime64[s]"),
-        ("m8[s]", "timedelta64[s]"),
         ("V8", "void64"),
     ],
 )
 def test_no_element_types(refused, given, name):
     with refused(TypeError, f"{name} is not an element type: {POSSIBLE}"):
+        element_dtype(given)
+
+
+@pytest.mark.parametrize(("given", "name"), [("M8[s]", "datetime64[s]"), ("m8[ns]", "timedelta64[ns]")])
+def test_times(refused, given, name):
+    with refused(TypeError, f"{name} is not an element type: use its int64 numbers, .astype(np.int64)"):
         element_dtype(given)
 
 

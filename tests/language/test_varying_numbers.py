@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import subprocess
 import sys
@@ -136,6 +137,102 @@ def test_numbers_beyond_float32_and_others_stay(
         amp.parallel_for_each(accelerator_view, values.extent, scale, values)
 
 
+@amp.func
+def scaled(x: amp.float32) -> amp.float32:
+    return x * SCALE
+
+
+@amp.func
+def twice_scaled(x: amp.float32) -> amp.float32:
+    return scaled(scaled(x)) + SCALE
+
+
+@amp.func
+def counted(x: amp.float32) -> amp.float32:
+    total = x * SCALE
+    for k in amp.static_range(int(SIZE)):
+        total += float(k)
+    return total
+
+
+def test_in_functions(
+    accelerator_view: amp.accelerator_view, monkeypatch: pytest.MonkeyPatch, compiled: list[str]
+) -> None:
+    @amp.kernel
+    def scale(idx, values):
+        SCALE = 2.0  # noqa: N806 - the kernel's variable, not the module's number
+        values[idx] = twice_scaled(values[idx]) + scaled(1.0) * SCALE
+
+    values = amp.array_view(np.zeros(5, np.float32))
+    for number in (1.5, 2.5, 3.5, -4.5, 1.5, 5.5, float("inf"), 0.25):
+        set_scale(monkeypatch, number)
+        amp.copy(np.full(5, 3.0, np.float32), values)
+        amp.parallel_for_each(accelerator_view, values.extent, scale, values)
+        assert np.asarray(values).tolist() == [number * number * 3 + 3 * number] * 5
+    # Another accelerator finds the kernels of the first.
+    assert len(compiled) <= 3
+
+
+def test_in_a_function_and_in_its_kernel(
+    accelerator_view: amp.accelerator_view, monkeypatch: pytest.MonkeyPatch, compiled: list[str]
+) -> None:
+    @amp.kernel
+    def scale(idx, values):
+        values[idx] = scaled(2.0) + SCALE * OFFSET
+
+    values = amp.array_view(np.zeros(3, np.float32))
+    for number in (1.0, 2.0, 3.0, 4.0, 5.0, 1.0):
+        set_scale(monkeypatch, number)
+        set_scale(monkeypatch, -number, "OFFSET")
+        amp.parallel_for_each(accelerator_view, values.extent, scale, values)
+        assert values[2] == 2 * number - number * number
+    # Another accelerator finds the kernels of the first.
+    assert len(compiled) <= 3
+
+
+def test_where_a_function_needs_a_constant(
+    accelerator_view: amp.accelerator_view, monkeypatch: pytest.MonkeyPatch, compiled: list[str]
+) -> None:
+    @amp.kernel
+    def count(idx, values):
+        values[idx] = counted(values[idx])
+
+    values = amp.array_view(np.zeros(3, np.float32))
+    for size in (2.0, 3.0, 4.0, 5.0, 6.0):
+        set_scale(monkeypatch, size, "SIZE")
+        for factor in (1.0, 2.0, 3.0, 4.0):
+            set_scale(monkeypatch, factor)
+            amp.copy(np.ones(3, np.float32), values)
+            amp.parallel_for_each(accelerator_view, values.extent, count, values)
+            assert values[0] == factor + sum(range(int(size)))
+    assert len(compiled) <= 9
+
+
+def test_functions_of_two_modules_of_one_name(
+    accelerator_view: amp.accelerator_view, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their numbers have the same name, and are not the same."""
+    modules: list[dict[str, Any]] = []
+    for number in range(2):
+        file = f"<module {number}>"
+        text = "import vkamp as amp\nFACTOR = 1.0\n@amp.func\ndef times(x: amp.float32):\n    return x * FACTOR\n"
+        linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+        names: dict[str, Any] = {"__name__": "twins"}
+        exec(compile(text, file, "exec"), names)
+        modules.append(names)
+    first, second = (names["times"] for names in modules)
+
+    @amp.kernel
+    def both(idx, values):
+        values[idx] = first(1.0) + second(10.0)
+
+    values = amp.array_view(np.zeros(3, np.float32))
+    for number in (1.0, 2.0, 3.0, 4.0, 5.0):
+        modules[0]["FACTOR"], modules[1]["FACTOR"] = number, number + 1
+        amp.parallel_for_each(accelerator_view, values.extent, both, values)
+        assert values[1] == number + 10 * (number + 1)
+
+
 PROGRAM = """
     import sys
     import numpy as np
@@ -152,9 +249,13 @@ PROGRAM = """
 
     FACTOR = 0.0
 
+    @amp.func
+    def times(x: amp.float32):
+        return FACTOR * x
+
     @amp.kernel
     def scale(idx, values):
-        values[idx] = FACTOR * 3.0
+        values[idx] = BODY
 
     values = amp.array_view(np.zeros(2, np.float32))
     for FACTOR in map(float, sys.argv[1:]):
@@ -164,9 +265,10 @@ PROGRAM = """
 """
 
 
-def test_what_another_process_finds_on_disk(tmp_path: Any) -> None:
+@pytest.mark.parametrize("body", ["FACTOR * 3.0", "times(3.0)", "times(1.0) + 2.0 * FACTOR"])
+def test_what_another_process_finds_on_disk(tmp_path: Any, body: str) -> None:
     program = tmp_path / "program.py"
-    program.write_text(textwrap.dedent(PROGRAM).lstrip())
+    program.write_text(textwrap.dedent(PROGRAM).lstrip().replace("BODY", body))
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "VKAMP_PROGRESS": "0"}
     environment.pop("VKAMP_VERIFY", None)
 

@@ -27,6 +27,7 @@ from vkamp.ir.types import SCALARS, SMALL, Scalar
 from vkamp.lang import device
 from vkamp.lang.container import Container
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
+from vkamp.lang.sources import has_memory
 from vkamp.lang.subgroups import HABITS, SubgroupFunction, SubgroupNamespace
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ def is_host_object(value: Any) -> bool:
 _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (type(None), "None"),
     (str, "a string"),
-    ((bytes, bytearray, memoryview), "a bytes object"),
+    (bytes, "a bytes object"),
     (np.ndarray, "a numpy array"),
     (KernelFunction, "a kernel"),
     (FunctionType, "a function of plain Python"),
@@ -220,7 +221,8 @@ def host_object(value: Any) -> str:
 
 def host_advice(value: Any, name: str, *, captured: bool, attribute: str | None = None) -> str:
     """What to hand over instead of a Python object, of which ``attribute`` is wanted."""
-    if isinstance(value, np.ndarray):
+    of_library = habits.of_object(value)
+    if isinstance(value, np.ndarray) or (of_library is None and has_memory(value)):
         return (
             f"make a view of it before the launch, `{name}_view = amp.array_view({name})`, and use that"
             if captured
@@ -242,13 +244,8 @@ def host_advice(value: Any, name: str, *, captured: bool, attribute: str | None 
         return f"pass a bool beside it, `has_{name}: amp.constant`, and a container that is not read when it is False"
     if isinstance(value, str):
         return f"pass a number or a bool instead, as a constant: `*, {name}: amp.constant`"
-    of_library = habits.of_object(value)
     if of_library is not None:
         return of_library
-    if hasattr(type(value), "__dlpack__"):
-        return "pass a view of it: `amp.array_view(np.from_dlpack(...))`"
-    if hasattr(type(value), "__array__"):
-        return "pass a view of its data: `amp.array_view(np.asarray(...))`"
     if captured and attribute is not None:
         return f"take it before the kernel, `{attribute} = {name}.{attribute}`, and use that"
     if type(value).__module__.split(".")[0] not in ("builtins", "numpy", "vkamp"):

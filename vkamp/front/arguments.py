@@ -193,6 +193,7 @@ def _captures(function: FunctionType) -> Iterator[tuple[str, Any]]:
             yield name, value
         elif origin == "global" and varying.is_varying(function, name, value):
             yield name, float(value)
+    yield from varying.handed_over(function)
 
 
 def _constant(function: FunctionType, name: str, value: Any) -> Any:

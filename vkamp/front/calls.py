@@ -679,7 +679,7 @@ def check_writable(ctx: Context, place: ir.Place, node: ast.AST) -> None:
     """Refuses a write through a read-only view."""
     root = ir.root_of(place)
     if isinstance(root, ir.BufferElement) and ctx.module.buffers[root.buffer].readonly:
-        help_text = "make the view without readonly=True"
+        help_text = "make the view without readonly=True; of read-only memory, view a copy: `np.array(...)`"
         name = _bound_to(ctx, node)
         if name is not None:
             help_text += f", or change a copy: `{name} = ... .copy()`"

@@ -14,6 +14,7 @@ import numpy as np
 from vkamp.errors import Copy, Note, Span, diagnostic
 from vkamp.front import advice
 from vkamp.front.guards import Guard
+from vkamp.front.signature import ArgType
 from vkamp.front.source import Source
 from vkamp.front.values import (
     ArrayRef,
@@ -106,6 +107,9 @@ class Module:
     stack: list[Frame] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
     captures: dict[str, Value] = field(default_factory=dict)
+    #: The numbers that a launch hands over to device functions: by the id of the module's names and the name, the name
+    #: among the captures and the type.
+    handed_over: dict[tuple[int, str], tuple[str, ArgType]] = field(default_factory=dict)
     #: What stands before the kernel's first statement: structs handed over by value.
     prologue: list[ir.Stmt] = field(default_factory=list)
     prologue_variables: list[ir.Variable] = field(default_factory=list)

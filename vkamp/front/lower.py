@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vkamp.errors import Span, diagnostic
-from vkamp.front import advice, references, sharing, statements
+from vkamp.front import advice, references, sharing, statements, varying
 from vkamp.front.context import Context, Frame, Module, Slot
 from vkamp.front.guards import Guard
 from vkamp.front.names import NeededAsConstantError, bind_argument, outside_lookup, wrap
@@ -60,6 +60,8 @@ def _lower(request: Request, module: Module) -> ir.Kernel:
     start = source.span(source.node)
     definition = Span(start.file, start.line, start.column, start.line, start.column + 3, source.name)
     captures = dict(request.captures)
+    paths = varying.paths(function)
+    module.handed_over = {key: (path, captures[path]) for key, path in paths.items() if path in captures}
     ctx = Context(module, source, outside_lookup(module, function, captures, is_kernel=True), is_kernel=True)
     ctx.local_names = set(local_names(function))
     ctx.counters = loop_counters(function)

@@ -162,13 +162,15 @@ def outside_lookup(
     """
 
     def lookup(name: str, where: Span) -> Value | None:
-        if name in captures:
-            if name not in module.captures:
-                module.captures[name] = bind_argument(module, name, captures[name], where)
-            value = module.captures[name]
-            if name in module.constants_needed:
-                return constant_value(module.constant_values[name], where)
-            return value
+        path, kind = name, captures.get(name)
+        if not is_kernel and name not in function.__code__.co_freevars:
+            path, kind = module.handed_over.get((id(function.__globals__), name), (name, kind))
+        if kind is not None:
+            if path not in module.captures:
+                module.captures[path] = bind_argument(module, path, kind, where)
+            if path in module.constants_needed:
+                return constant_value(module.constant_values[path], where)
+            return module.captures[path]
         found = read_name(function, name)
         if found is None:
             return None

@@ -64,7 +64,11 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Value:
         return _view_item(ctx, owner, key, node)
     if isinstance(owner, Object) and advice.is_host_object(owner.value):
         ctx.host_object(owner.value, node.value)
-    help_text = "call it with ( )" if isinstance(owner, (Object, FieldMethod)) else "use it as it is"
+    help_text = (
+        "call it with ( )"
+        if isinstance(owner, FieldMethod) or callable(getattr(owner, "value", None))
+        else "use it as it is"
+    )
     if convert.vector(ctx, owner, node.value) is not None:
         help_text = f"name a component: `{ctx.text(node.value)}.x`"
     ctx.fail("VKA323", node, text=ctx.text(node.value), what=ctx.describe(owner), advice=help_text)

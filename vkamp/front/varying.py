@@ -1,13 +1,14 @@
 """Floats of a module that change from launch to launch: from the second change on a launch hands them over.
 
 A module's number is a constant of the kernels that use it, and another value another kernel.  One that has had two
-values already, and now has a third, is taken as a number that a closure captures: a value of the launch.
+values already, and now has a third, is taken as a number that a closure captures: a value of the launch.  One that an
+``@amp.func`` names has a path, ``MODULE.NAME``, by which the launch hands it over.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
@@ -17,7 +18,7 @@ import numpy as np
 from vkamp.front.guards import Guard
 from vkamp.front.source import CodeKey
 
-__all__ = ["give_up", "is_varying", "note"]
+__all__ = ["give_up", "handed_over", "is_varying", "note", "paths"]
 
 #: A number with so many values is a constant; with another one it varies.
 _MOST_VALUES = 2
@@ -32,6 +33,8 @@ class _Names:
     #: Those that are values of the launch, in the order in which they became so.
     varying: list[str] = field(default_factory=list)
     constant: set[str] = field(default_factory=set)
+    #: Paths -> an ``@amp.func`` that names the number, and the name.
+    named: dict[str, tuple[FunctionType, str]] = field(default_factory=dict)
 
 
 _known: dict[CodeKey, _Names] = {}
@@ -42,11 +45,41 @@ _KEEP = 1024
 def note(function: FunctionType, guards: Iterable[Guard]) -> None:
     """Keeps the values of the floats that a kernel was compiled with."""
     for guard in guards:
-        if guard.place == ("kernel", None) and isinstance(guard.value, float):
-            names = _known.setdefault(CodeKey(function.__code__), _Names())
-            names.values.setdefault(guard.name, set()).add(repr(guard.value))
+        if guard.place is None or guard.place[0] == "attribute" or not isinstance(guard.value, float):
+            continue
+        names = _known.setdefault(CodeKey(function.__code__), _Names())
+        path = guard.name
+        if guard.place[0] == "function":
+            path = _named(names, guard.place[1], guard.name)
+        names.values.setdefault(path, set()).add(repr(guard.value))
     while len(_known) > _KEEP:
         _known.pop(next(iter(_known)))
+
+
+def _named(names: _Names, function: FunctionType, name: str) -> str:
+    """The path of a float that a device function names."""
+    path = f"{function.__module__}.{name}"
+    first, _ = names.named.setdefault(path, (function, name))
+    if name in function.__code__.co_freevars or first.__globals__ is not function.__globals__:
+        # A closure's number, or one of another module of the same name.
+        names.constant.add(path)
+    return path
+
+
+def handed_over(kernel: FunctionType) -> Iterator[tuple[str, float]]:
+    """The paths and values of the numbers that a launch hands over to the device functions of a kernel."""
+    names = _known.get(CodeKey(kernel.__code__)) if _known else None
+    for path, (function, name) in names.named.items() if names is not None else ():
+        value = function.__globals__.get(name)
+        if is_varying(kernel, path, value):
+            yield path, float(value)  # type: ignore[arg-type]
+
+
+def paths(kernel: FunctionType) -> dict[tuple[int, str], str]:
+    """The paths of the numbers that device functions name, by the id of the module's names and the name."""
+    names = _known.get(CodeKey(kernel.__code__))
+    named = {} if names is None else names.named
+    return {(id(function.__globals__), name): path for path, (function, name) in named.items()}
 
 
 def is_varying(function: FunctionType, name: str, value: Any) -> bool:

@@ -143,6 +143,8 @@ def _check(dtype: np.dtype[Any], path: str) -> None:
             f"write a.astype(a.dtype.newbyteorder('='))"
         )
     else:
+        if dtype.kind in "mM":
+            raise TypeError(f"{what} is not an element type: use its int64 numbers, .astype(np.int64)")
         raise TypeError(f"{what} is not an element type: elements are {_POSSIBLE}")
 
 

@@ -105,7 +105,9 @@ def _by_dlpack(source: Any) -> NDArray[Any]:
     try:
         found = np.from_dlpack(source)
     except (BufferError, RuntimeError, TypeError) as error:
-        raise TypeError(f"{type(source).__name__} does not give its elements through DLPack: {error}") from error
+        raise TypeError(
+            f"{type(source).__name__} does not give its elements through DLPack: {_COPY} ({error})"
+        ) from error
     if found.flags.writeable or int(np.__version__.split(".")[0]) >= 2:
         return found
     # numpy 1 takes all of DLPack for read-only; its first version has no read-only memory.
