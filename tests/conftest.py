@@ -13,6 +13,9 @@ import pytest
 # An environment that was installed before the plugin was announced does not load it by itself.
 pytest_plugins = ["pytester", *(name for name in ("pytest_vkamp",) if name not in sys.modules)]
 
+#: The folders with the longest tests. They run first, so that no worker ends long after the others.
+LONGEST = ("outputs", "tools", "fuzz")
+
 #: What the project calls the mark.
 MARKER = "accelerators"
 
@@ -22,6 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(_Order(), "vkamp-tests-order")
     config.addinivalue_line("markers", f"{MARKER}(*names): short for vkamp_accelerators")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A script's background job is started with Ctrl-C ignored, and so would be the programs that tests interrupt.
@@ -57,6 +61,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--vkamp-devices-only"):
         config.hook.pytest_deselected(items=[item for item in items if not _uses_a_driver(item)])
         items[:] = [item for item in items if _uses_a_driver(item)]
+
+
+class _Order:
+    """Sorts the tests after pytest has grouped them by their fixtures."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items.sort(key=lambda item: item.path.parent.name not in LONGEST)
 
 
 @pytest.hookimpl(trylast=True)
