@@ -20,8 +20,9 @@ from vkamp.ir.builtins import ATOMICS, BUILTINS
 from vkamp.ir.subgroups import INDICES, SUBGROUPS
 from vkamp.ir.types import SCALARS, SMALL
 
-__all__ = ["ALIVE", "AROUND", "ENCLOSING", "EXPRESSIONS", "OPERATORS", "POSITIONS", "SHAPES", "STATEMENTS", "TYPES",
-           "claimed", "pairs_of", "pairs_of_seeds", "possible", "report"]  # fmt: skip
+__all__ = ["ALIVE", "AROUND", "ENCLOSING", "EXPRESSIONS", "FORM_NAMES", "OPERATORS", "POSITIONS", "SHAPES",
+           "STATEMENTS", "TYPES", "claimed", "form_pairs", "pairs_of", "pairs_of_seeds", "possible",
+           "report"]  # fmt: skip
 
 # -- expressions and positions -------------------------------------------------------------------------------------
 
@@ -341,6 +342,167 @@ def _blocks(node: ast.stmt, kind: str) -> Iterator[tuple[str, list[ast.stmt], bo
         yield "nested function", node.body, False
 
 
+# -- forms ---------------------------------------------------------------------------------------------------------
+
+#: Forms of several words, whose texts ``tools.fuzz.forms`` has.
+FORM_NAMES = (
+    *(f"{f} of {s}" for f in ("sum", "min", "max") for s in ("array", "tuple", "vector", "generator")),
+    *(f"{f} of {s}" for f in ("any", "all") for s in ("array", "tuple", "generator")),
+    *(f"for over {s}" for s in ("array", "tuple", "vector", "enumerate", "zip", "reversed", "map")),
+    "in tuple", "not in tuple", "in array", "in vector", "starred target", "tuple slice", "tuple joined",
+    "tuple compared", "spread argument", "bool private", "reference", "reference rebound", "reference in loop",
+    "struct copied", "struct argument", "method", "part as argument", "and value", "or value", "view of bits",
+    "bit count", "astype", "power by variable", "walrus in test", "walrus in value", "for else", "while else",
+    "private of small", "small cast", "small store",
+)  # fmt: skip
+_REDUCTIONS = ("sum", "min", "max", "any", "all")
+#: Forms that some places cannot have, with the reason.
+_NO_FORM = {("small store", e): "functions do not see the container" for e in ("device function", "nested function")}
+
+
+def form_pairs() -> list[tuple[str, str]]:
+    """Every form with what it may stand in."""
+    return [(f, e) for f in FORM_NAMES for e in ENCLOSING if (f, e) not in _NO_FORM]
+
+
+def _own(statement: ast.stmt) -> Iterator[ast.AST]:
+    """The nodes of a statement without those of statements in it."""
+    left: list[ast.AST] = [statement]
+    while left:
+        node = left.pop()
+        yield node
+        left += [n for n in ast.iter_child_nodes(node) if not isinstance(n, (ast.stmt, ast.match_case))]
+
+
+class _Sequences:
+    """What the names of a program stand for in forms."""
+
+    def __init__(self, program: Program, nodes: list[ast.AST]) -> None:
+        self.small = {c.name for c in program.containers if c.written and c.dtype.removeprefix("np.") in SMALL}
+        self.of: dict[str, str] = {}
+        structs = {n.name for n in nodes if isinstance(n, ast.ClassDef)}
+        self.methods = {f.name for n in nodes if isinstance(n, ast.ClassDef) for f in n.body
+                        if isinstance(f, ast.FunctionDef)}  # fmt: skip
+        self.references: Counter[str] = Counter()
+        assigned = [n for n in nodes if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name)]
+        for node in assigned:
+            kind = self._made(node.value, structs)
+            if kind:
+                self.of[node.targets[0].id] = kind  # type: ignore[attr-defined]
+        for node in assigned:
+            if self.is_reference(node.value):
+                self.references[node.targets[0].id] += 1  # type: ignore[attr-defined]
+
+    @staticmethod
+    def _made(node: ast.expr, structs: set[str]) -> str:
+        if isinstance(node, ast.Tuple):
+            return "tuple"
+        if not isinstance(node, ast.Call):
+            return ""
+        name = called(node)
+        if name == "private":
+            return "structs" if isinstance(node.args[1], ast.Name) and node.args[1].id in structs else "array"
+        if name in structs:
+            return "struct"
+        return "vector" if name[-1:] in "234" and _space(node) == "amp" else ""
+
+    def kind(self, node: ast.AST) -> str:
+        """What sort of sequence an expression is."""
+        if isinstance(node, ast.Name):
+            return self.of.get(node.id, "")
+        if isinstance(node, ast.Call) and called(node) in ("enumerate", "zip", "reversed", "map"):
+            return called(node)
+        return {ast.Tuple: "tuple", ast.GeneratorExp: "generator"}.get(type(node), "")
+
+    def is_reference(self, node: ast.AST) -> bool:
+        """Whether it is a struct that is somewhere: an element, or what a name stands for."""
+        if isinstance(node, ast.Subscript):
+            return self.kind(node.value) == "structs"
+        return isinstance(node, ast.Name) and (self.kind(node) == "struct" or node.id in self.references)
+
+    def forms(self, statement: ast.stmt) -> Iterator[str]:
+        """The forms of a statement, without those of statements in it."""
+        tests = list(ast.walk(statement.test)) if isinstance(statement, (ast.If, ast.While)) else []
+        if isinstance(statement, ast.For):
+            yield f"for over {self.kind(statement.iter)}"
+            first = statement.body[0]
+            if self.kind(statement.iter) == "structs" or (
+                isinstance(first, ast.Assign) and self.is_reference(first.value)
+            ):
+                yield "reference in loop"
+        if isinstance(statement, (ast.For, ast.While)) and statement.orelse:
+            yield "for else" if isinstance(statement, ast.For) else "while else"
+        if isinstance(statement, (ast.Assign, ast.AugAssign)):
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+            yield from self._assigned(target, statement.value)
+        for node in _own(statement):
+            if isinstance(node, ast.NamedExpr):
+                yield "walrus in test" if node in tests else "walrus in value"
+            elif isinstance(node, ast.Call):
+                yield from self._called(node)
+            else:
+                yield from self._expression(node)
+
+    def _assigned(self, target: ast.expr, value: ast.expr) -> Iterator[str]:
+        if isinstance(target, ast.Tuple) and any(isinstance(t, ast.Starred) for t in target.elts):
+            yield "starred target"
+        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id in self.small:
+            yield "small store"
+        if isinstance(value, ast.Call) and called(value) == "private":
+            word = ast.unparse(value.args[1])
+            if word == "bool":
+                yield "bool private"
+            elif word.removeprefix("amp.") in SMALL:
+                yield "private of small"
+        if isinstance(target, ast.Name) and self.is_reference(value):
+            yield "reference"
+            if self.references[target.id] > 1:
+                yield "reference rebound"
+        elif self.is_reference(target) and self.is_reference(value):
+            yield "struct copied"
+
+    def _called(self, node: ast.Call) -> Iterator[str]:
+        name = called(node)
+        if name in _REDUCTIONS and node.args:
+            yield f"{name} of {self.kind(node.args[0])}"
+        if any(isinstance(a, ast.Starred) for a in node.args):
+            yield "spread argument"
+        words = {"view": "view of bits", "asint": "view of bits", "asuint": "view of bits", "asfloat": "view of bits",
+                 "bit_count": "bit count", "astype": "astype",
+                 "copy": "struct copied", "pow": "power by variable"}  # fmt: skip
+        if name in words:
+            yield words[name]
+        if name in SMALL:
+            yield "small cast"
+        if name in self.methods:
+            yield "method"
+        elif isinstance(node.func, ast.Name):
+            if any(self.is_reference(a) for a in node.args):
+                yield "struct argument"
+            if any(isinstance(a, ast.Attribute) or (isinstance(a, ast.Subscript) and self.kind(a.value) == "array")
+                   for a in node.args):  # fmt: skip
+                yield "part as argument"
+
+    def _expression(self, node: ast.AST) -> Iterator[str]:
+        if isinstance(node, ast.Compare):
+            for op, right in zip(node.ops, node.comparators, strict=True):
+                if isinstance(op, (ast.In, ast.NotIn)):
+                    yield f"{'in' if isinstance(op, ast.In) else 'not in'} {self.kind(right)}"
+                elif isinstance(right, ast.Tuple):
+                    yield "tuple compared"
+        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            yield "tuple slice"
+        elif isinstance(node, ast.BinOp):
+            if isinstance(node.op, ast.Pow) and not isinstance(node.right, ast.Constant):
+                yield "power by variable"
+            if self.kind(node.left) == "tuple":
+                yield "tuple joined"
+        elif isinstance(node, ast.BoolOp) and isinstance(node.values[0], ast.BinOp):
+            word = "and value" if isinstance(node.op, ast.And) else "or value"
+            if not isinstance(node.values[0].op, ast.Pow):
+                yield word
+
+
 # -- barriers ------------------------------------------------------------------------------------------------------
 
 #: What is around a barrier, from the outside in.
@@ -523,6 +685,7 @@ def claimed() -> list[str]:
     """Every pair that the kernels must have."""
     rows = [f"expression: {e} as {p}" for e in EXPRESSIONS for p in POSITIONS if possible(e, p)]
     rows += [f"statement: {s} in {e}" for s in STATEMENTS for e in ENCLOSING if (s, e) not in _NOWHERE]
+    rows += [f"form: {f} in {e}" for f, e in form_pairs()]
     rows += [f"operator: {left} {op} {right}" for left, op, right in operator_pairs()]
     rows += [f"builtin: {row.name} of {shape}" for row in BUILTINS.values() for shape in SHAPES
              if row.name not in LEFT_OUT and row.python and row.params and _has_shape(row.name, shape)]  # fmt: skip
@@ -584,7 +747,7 @@ def pairs_of(program: Program) -> Counter[str]:
     """The pairs that a program has, each once."""
     tree = ast.parse(source_of(program))
     nodes = list(ast.walk(tree))
-    names = _Names(program, nodes)
+    names, sequences = _Names(program, nodes), _Sequences(program, nodes)
     found: set[str] = {f"source: {name}" for name in {type(node).__name__ for node in nodes}}
     for node in nodes:
         for position, operand in _positions(node, names):
@@ -595,9 +758,17 @@ def pairs_of(program: Program) -> Counter[str]:
         if isinstance(function, ast.FunctionDef):
             where = "kernel" if function.name == "k" else "device function"
             found |= set(_statements(function.body, (where,), names, False))
+            found |= set(_forms(function.body, where, sequences, False))
     found |= {f"operator: {left} {op} {right}" for lines in (program.prelude, program.body)
               for left, op, right in _operators(lines)}  # fmt: skip
     return Counter(found)
+
+
+def _forms(block: list[ast.stmt], around: str, sequences: _Sequences, elif_: bool) -> Iterator[str]:
+    for statement in block:
+        yield from (f"form: {name} in {around}" for name in sequences.forms(statement))
+        for word, below, chained in _blocks(statement, "elif" if elif_ else "if"):
+            yield from _forms(below, around if chained else word, sequences, chained)
 
 
 def _calls(node: ast.Call, names: _Names) -> Iterator[str]:

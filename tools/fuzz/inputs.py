@@ -23,6 +23,9 @@ def contents(of: str, dtype: Any, shape: tuple[int, ...], seed: int) -> np.ndarr
         return np.frombuffer(base64.b64decode(of[5:]), np.dtype(dtype)).reshape(shape).copy()
     chooser = random.Random(seed)
     data = np.zeros(shape, dtype)
+    if of == "old small":
+        data[...] = 77
+        return data
     if of.startswith("old "):
         data.reshape(-1).view(np.uint8)[:] = 0
         flat = data.view(np.ndarray).reshape(-1).view(np.uint32)
@@ -32,6 +35,15 @@ def contents(of: str, dtype: Any, shape: tuple[int, ...], seed: int) -> np.ndarr
         return data
     _set(data, of, chooser)
     return data
+
+
+def _wide(dtype: Any, chooser: random.Random) -> Any:
+    """Any number of a small type; of float16 one whose sums and products it has exactly, or nearly."""
+    if dtype.kind == "f":
+        return chooser.choice([-1, 1]) * chooser.choice([0.5, 1.5, 3.25, 17, 40.5, 59, 60])
+    limits = np.iinfo(dtype)
+    edges = [limits.min, limits.min + 1, limits.max, limits.max - 1, limits.max // 2 + 1, 0, 1, 2, 7]
+    return chooser.choice(edges) if chooser.random() < 0.7 else chooser.randint(limits.min, limits.max)
 
 
 def _set(data: Any, of: str, chooser: random.Random) -> None:
@@ -54,6 +66,8 @@ def _numbers(data: Any, of: str, chooser: random.Random) -> None:
             value = chooser.choice(_INTS) & 0xFFFFFFFF if chooser.random() < 0.5 else chooser.randint(0, 99)
         elif of == "tame":
             value = chooser.randint(1, 8) * (0.5 if data.dtype.kind == "f" else 1)
+        elif of == "wide":
+            value = _wide(data.dtype, chooser)
         elif of == "exact":
             value = chooser.randint(-64, 64) * 0.5
         elif of == "special":

@@ -20,6 +20,7 @@ from tools.fuzz.grammar import (
     POSITIONS,
     SHAPES,
     STATEMENTS,
+    form_pairs,
     is_float,
     operator_pairs,
     possible,
@@ -38,11 +39,14 @@ PAIR = Kind("struct", struct="Pair")
 _KINDS = {"int": INT, "uint": UINT, "float": FLOAT, "bool": BOOL, "struct": PAIR}
 _BITS = ("bits", "shift", "inversion")
 
+_COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+
 #: Types that few devices have.
 LONG_TYPES = ("int64", "uint64", "float64")
 
 _EXPRESSIONS = [(e, p) for e in EXPRESSIONS for p in POSITIONS if possible(e, p)]
 _STATEMENTS = list(itertools.product(STATEMENTS, ENCLOSING))
+_FORMS = [(f"form {name}", where) for name, where in form_pairs()]
 _OPERATORS = [p for p in operator_pairs() if not {p[0], p[2]} & {*LONG_TYPES}]
 _LONG = [p for p in operator_pairs() if {p[0], p[2]} & {*LONG_TYPES}]
 _ROWS = [(row, shape) for row in (*EXACT_ROWS, *ROUGH_ROWS, *SPECIAL_ROWS) for shape in SHAPES]
@@ -60,7 +64,7 @@ class Wanted:
         #: Whether it has types of 64 bits, which few devices have.
         self.long = seed % 8 == 5
         self.expressions = turn(_EXPRESSIONS, 389, 2)
-        self.statements = turn(_STATEMENTS, 101, 1)
+        self.statements = turn(_STATEMENTS, 101, 1) + turn(_FORMS, 173, 1)
         self.operators = [_LONG[(seed // 8 * 3 + n) * 211 % len(_LONG)] for n in range(3)] if self.long else []
         self.operators += turn(_OPERATORS, 307, 1)
         self.rows = turn(_ROWS, 239, 1)
@@ -104,6 +108,8 @@ class Pairs(Statements):
         self.given: dict[str, tuple[int | float | bool, str]] = {}
         #: Containers of small elements, by type.
         self.small: dict[str, str] = {}
+        #: The same of any elements: the least, the greatest, below 0.
+        self.wide: dict[str, str] = {}
 
     # -- results -----------------------------------------------------------------------------------------------
 
@@ -713,7 +719,11 @@ class Pairs(Statements):
             if name == "float literal":
                 return Expr(Kind(name), str(r.choice([0.5, 1.5, 2.0, 4.0])))
             if name in ("int8", "uint8", "int16", "uint16", "float16") and r.random() < 0.6:
-                holder = self.small.setdefault(name, self.fresh("few"))
+                any_number = not (divisor or is_float(beside) or "float" in beside or op == "/")
+                if any_number and (op in _COMPARISONS or not is_float(name) or r.random() < 0.5):
+                    holder = self.wide.setdefault(name, self.fresh("far"))
+                else:
+                    holder = self.small.setdefault(name, self.fresh("few"))
                 at = self.tame(scope, INT, lines)
                 return Expr(Kind(name), f"{holder}[{{0}} - 1]", (at,))
             if name == "bool":
@@ -737,7 +747,7 @@ class Pairs(Statements):
         long = bool({left, right} & {*LONG_TYPES})
         floating = is_float(left) or is_float(right) or op == "/"
         result = Expr(INT, text, (a, b))
-        if op in ("<", "<=", ">", ">=", "==", "!="):
+        if op in _COMPARISONS:
             return [*lines, *self.sink(Expr(BOOL, text, (a, b)))]
         if floating:
             if op in ("/", "//", "%"):

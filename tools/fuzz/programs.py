@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from tools.fuzz.expressions import Array, Scope, Shape
-from tools.fuzz.pairs import Pairs, Wanted, wanted
+from tools.fuzz.forms import Forms
+from tools.fuzz.pairs import Wanted, wanted
 from tools.fuzz.statements import LOOPS, Place, line
 from tools.fuzz.tree import BOOL, EXACT, INT, RAW, ROUGH, SPECIAL, UINT, Container, Expr, Kind, Lines, Program, Stmt
 
@@ -37,7 +38,7 @@ _FOUR = (((4,), (4,)), ((8,), (4,)), ((4, 2), (2, 2)), ((2, 4, 2), (1, 2, 2)))
 _MOST = 40
 
 
-class _Maker(Pairs):
+class _Maker(Forms):
     def program(self, seed: int) -> Program:
         r = self.random
         self.seed = seed
@@ -133,6 +134,10 @@ class _Maker(Pairs):
             self.containers.append(Container("long_row", "np.int32", (13,), "int"))
         for name, few in self.small.items():
             self.containers.append(Container(few, f"np.{name}", (8,), "tame"))
+        for name, far in self.wide.items():
+            self.containers.append(Container(far, f"np.{name}", (8,), "wide"))
+        for name, kept in self.small_rows.items():
+            self.containers.append(Container(kept, f"np.{name}", (threads,), "old small", written=True))
         for name in self.counters:
             self.containers.append(Container(name, "np.int32", (threads,), "old int", written=True))
         self.scalars |= self.given
@@ -360,7 +365,7 @@ class _Maker(Pairs):
         """A tile_static array and, for each thread, the elements that it stores to: all of them together."""
         r = self.random
         assert self.tile is not None
-        kinds = [INT, UINT, EXACT, EXACT.vector(r.choice([2, 3, 4])), INT.vector(2)]
+        kinds = [INT, UINT, EXACT, BOOL, EXACT.vector(r.choice([2, 3, 4])), INT.vector(2)]
         structs = [Kind("struct", struct=s) for s in self.shapes]
         kind = r.choice([*kinds, *(s for s in structs if self.has_value(scope, s))])
         name = self.fresh("tile")

@@ -11,7 +11,7 @@ from tools.fuzz.tree import BOOL, EXACT, INT, ROUGH, UINT, Expr, Kind, Lines, St
 __all__ = ["Place", "Statements", "line"]
 
 #: The kinds that private arrays have, by shape, so that functions that take one by reference find some.
-ARRAYS = ((INT, (5,)), (UINT, (2, 3)), (EXACT, (4,)), (INT.vector(3), (3,)), (EXACT.vector(2), (3,)))
+ARRAYS = ((INT, (5,)), (UINT, (2, 3)), (EXACT, (4,)), (BOOL, (3,)), (INT.vector(3), (3,)), (EXACT.vector(2), (3,)))
 #: How deep loops nest: lavapipe ends all loops of a thread after 65,535 iterations.
 LOOPS = 2
 

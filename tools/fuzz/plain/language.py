@@ -156,9 +156,13 @@ def _python_row(row: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     """Python's own function, which of constants gives a constant."""
     call = _row(row)
 
-    def mixed(*given: Any) -> Any:
+    def mixed(*given: Any, default: Any = None) -> Any:
         if len(given) == 1 and function in (builtins.min, builtins.max):
             given = tuple(given[0])
+            if not given:
+                if default is None:
+                    raise UndefinedError("the least of nothing")
+                given = (default,)
         if not any(isinstance(g, Num) for g in given):
             if function is builtins.round:
                 return float(row.reference(*given))
@@ -406,6 +410,11 @@ class Language:
     def sets(self, types: _Types, names: tuple[str | None, ...], number: int, several: bool, value: Any) -> Any:
         """The values of an assignment to several places."""
         values = [value] * len(names) if several else list(value)
+        starred = next((n for n, name in enumerate(names) if name is not None and name.startswith("*")), None)
+        if starred is not None and len(values) >= len(names) - 1:
+            # `first, *rest = t`: the rest is a tuple.
+            end = len(values) - (len(names) - 1 - starred)
+            values[starred:end] = [tuple(values[starred:end])]
         if len(values) != len(names):
             raise UnknownError("an assignment of another number of values")
         out = []
@@ -623,7 +632,23 @@ def _range(*given: Any) -> Any:
     bounds = [convert(g, k) for g in given]
     if len(bounds) == 3 and bounds[2] == 0:
         return ()
-    return (Num(k, v) for v in builtins.range(*bounds))
+    return _Range(k, builtins.range(*bounds))
+
+
+class _Range:
+    """The numbers of a ``range``, all of one type."""
+
+    def __init__(self, k: str, numbers: Any) -> None:
+        self.k, self.numbers = k, numbers
+
+    def __iter__(self) -> Any:
+        return (Num(self.k, v) for v in self.numbers)
+
+    def __reversed__(self) -> Any:
+        return (Num(self.k, v) for v in builtins.reversed(self.numbers))
+
+    def __len__(self) -> int:
+        return len(self.numbers)
 
 
 def _static_range(*given: Any) -> Any:

@@ -81,8 +81,10 @@ class _Marks(ast.NodeTransformer):
             node.value = value
         else:
             targets = node.targets[0].elts if isinstance(node.targets[0], ast.Tuple) else node.targets
-            names = ast.Tuple([ast.Constant(t.id if isinstance(t, ast.Name) else None) for t in targets], ast.Load())
+            names = ast.Tuple([ast.Constant(_bound(t)) for t in targets], ast.Load())
             several = ast.Constant(not isinstance(node.targets[0], ast.Tuple))
+            if isinstance(node.targets[0], ast.Tuple):
+                node.targets[0].elts = [t.value if isinstance(t, ast.Starred) else t for t in targets]
             node.value = _call("__sets__", _name("__types"), names, self.next(), several, value)
             if len(node.targets) > 1:
                 node.targets = [ast.Tuple(list(node.targets), ast.Store())]
@@ -144,6 +146,10 @@ class _Marks(ast.NodeTransformer):
         return made
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        if any(isinstance(n, ast.NamedExpr) for v in node.values for n in ast.walk(v)):
+            # A function of its own could not assign the name.
+            node.values = [self.visit(v) for v in node.values]
+            return node
         parts = self._late(*node.values)
         return _call("__and__" if isinstance(node.op, ast.And) else "__or__", *parts)
 
@@ -180,6 +186,13 @@ class _Marks(ast.NodeTransformer):
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
         node.body = [self.visit(s) if isinstance(s, ast.FunctionDef) else s for s in node.body]
         return node
+
+
+def _bound(target: ast.expr) -> str | None:
+    """The name that a target binds; ``*name`` where it takes the rest."""
+    if isinstance(target, ast.Starred) and isinstance(target.value, ast.Name):
+        return f"*{target.value.id}"
+    return target.id if isinstance(target, ast.Name) else None
 
 
 def _called(node: ast.Call) -> str:
