@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import textwrap
 from collections import Counter
 from pathlib import Path
 from unittest import mock
@@ -12,8 +13,11 @@ import pytest
 
 from tools.fuzz import grammar
 from tools.fuzz.__main__ import main
+from tools.fuzz.expressions import Scope
+from tools.fuzz.forms import FORMS
 from tools.fuzz.pairs import wanted
-from tools.fuzz.programs import program
+from tools.fuzz.programs import _Maker, program
+from tools.fuzz.run import Failure, compare, forget, load, run
 from tools.fuzz.statements import line
 from tools.fuzz.tree import Container, Program
 from vkamp.front import context
@@ -53,6 +57,7 @@ def test_the_first_kernels_have_turns_for_everything():
     assert {pair for each in turns for pair in each.statements} == {
         (s, e) for s in grammar.STATEMENTS for e in grammar.ENCLOSING
     }
+    assert {pair for each in turns for pair in each.forms} == set(grammar.form_pairs())
     assert {each.wait for each in turns} == {
         (a, n, v) for a in grammar.AROUND for n in (1, 2, 3) for v in grammar.ALIVE
     }
@@ -77,7 +82,53 @@ def test_pairs_are_read_off_the_source():
     assert found["expression: shift as bits left"] == 0
 
 
-@pytest.mark.parametrize("group", ["expression", "statement", "operator", "builtin", "barriers", "alive", "source"])
+def test_forms_are_read_off_the_source():
+    text = """
+    cells = amp.private(3, amp.int32)
+    flags = amp.private(2, bool)
+    few = (h, 2, 3)
+    first, *rest = few
+    out[0] = sum(cells) + max(few) + any(x > 2 for x in rest)
+    for n, x in enumerate(cells):
+        if (y := x) in few:
+            break
+    else:
+        out[1] = (x & 3) or 7
+    """
+    found = {p for p in pairs(textwrap.dedent(text).strip(), scalars=["h"]) if p.startswith("form: ")}
+    assert found >= {
+        "form: sum of array in kernel", "form: max of tuple in kernel", "form: any of generator in kernel",
+        "form: starred target in kernel", "form: for over enumerate in kernel", "form: in tuple in for",
+        "form: walrus in test in for", "form: for else in kernel", "form: bool private in kernel",
+    }  # fmt: skip
+    assert not {p for p in found if p.startswith(("form: for over tuple", "form: walrus in value", "form: sum of tu"))}
+
+
+def test_forms_give_the_same_in_plain_python():
+    """Each form once, in one place after the other."""
+    for n, (name, texts) in enumerate(FORMS.items()):
+        where = grammar.ENCLOSING[n % len(grammar.ENCLOSING)]
+        if (name, where) not in grammar.form_pairs():
+            where = "kernel"
+        maker = _Maker(n)
+        maker.tiled, maker.tile, maker.extent, maker.index, maker.precise = False, None, (3,), "i", True
+        maker.containers, maker.scalars, maker.seed = [], {}, n
+        scope = Scope()
+        with mock.patch.dict(FORMS, {name: texts[n % len(texts) :][:1]}):
+            body = [*maker.header(scope), *maker.nested(scope, f"form {name}", where)]
+        maker.beside_pieces()
+        params = ["i", *(c.name for c in maker.containers)]
+        loaded = load(Program(n, True, (3,), None, maker.beside, params, maker.containers, maker.scalars, {}, body))
+        expected, found = run(loaded, "reference"), run(loaded, "python")
+        assert not isinstance(expected, Failure), expected
+        assert not isinstance(found, Failure), found
+        assert compare(loaded.program, expected, found, "python") is None
+        forget(loaded)
+
+
+@pytest.mark.parametrize(
+    "group", ["expression", "statement", "operator", "builtin", "barriers", "alive", "source", "form"]
+)
 def test_a_gap_is_shown(group):
     found = Counter(grammar.claimed())
     gap = next(row for row in grammar.claimed() if row.startswith(group))

@@ -46,7 +46,7 @@ LONG_TYPES = ("int64", "uint64", "float64")
 
 _EXPRESSIONS = [(e, p) for e in EXPRESSIONS for p in POSITIONS if possible(e, p)]
 _STATEMENTS = list(itertools.product(STATEMENTS, ENCLOSING))
-_FORMS = [(f"form {name}", where) for name, where in form_pairs()]
+_FORMS = form_pairs()
 _OPERATORS = [p for p in operator_pairs() if not {p[0], p[2]} & {*LONG_TYPES}]
 _LONG = [p for p in operator_pairs() if {p[0], p[2]} & {*LONG_TYPES}]
 _ROWS = [(row, shape) for row in (*EXACT_ROWS, *ROUGH_ROWS, *SPECIAL_ROWS) for shape in SHAPES]
@@ -64,7 +64,8 @@ class Wanted:
         #: Whether it has types of 64 bits, which few devices have.
         self.long = seed % 8 == 5
         self.expressions = turn(_EXPRESSIONS, 389, 2)
-        self.statements = turn(_STATEMENTS, 101, 1) + turn(_FORMS, 173, 1)
+        self.statements = turn(_STATEMENTS, 101, 1)
+        self.forms = turn(_FORMS, 173, 2)
         self.operators = [_LONG[(seed // 8 * 3 + n) * 211 % len(_LONG)] for n in range(3)] if self.long else []
         self.operators += turn(_OPERATORS, 307, 1)
         self.rows = turn(_ROWS, 239, 1)

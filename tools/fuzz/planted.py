@@ -59,6 +59,20 @@ FAULTS: tuple[Fault, ...] = (
           "reference,swiftshader"),
     Fault("comparison", "comparisons of 64 bits look at the lower 32", "vkamp/sim/expressions.py",
           '"lt": "L < R"', '"lt": "(L % 4294967296) < (R % 4294967296)"', "reference,python"),
+    Fault("copy", "a name of an element of structs is a copy of it", "vkamp/front/references.py",
+          "        place = stable(ctx, place, name)\n        root",
+          "        own = own_object(ctx, name, place.type, span)\n"
+          "        _copy_object(ctx, own, place, span, is_shared=False)\n        place = own\n        root",
+          "reference,python"),
+    Fault("deciding", "`and` and `or` give a truth value, not the operand that decides", "vkamp/front/expressions.py",
+          "return _deciding(ctx, name, node.values, node)", "return _logical(ctx, name, node.values, node)",
+          "reference,python"),
+    Fault("small", "private arrays of small integers do not wrap what is stored", "vkamp/emit/expressions.py",
+          "if isinstance(place, Local) or not (self.is_part(place)", "if False and not (self.is_part(place)",
+          "reference,swiftshader"),
+    Fault("claim", "nobody knows that `uniform` defines its result", "vkamp/ir/nodes.py",
+          ".variables) if v is not None)", '.variables) if v and type(statement).__name__ != "Claim")',
+          "reference,swiftshader"),
 )  # fmt: skip
 
 

@@ -113,6 +113,7 @@ class _Maker(Forms):
         for what, position in wants.expressions:
             first += self.piece(scope, what, position)
         others = [self.nested(scope, *w) for w in wants.statements]
+        others += [self.nested(scope, f"form {name}", where) for name, where in wants.forms]
         others += [self.operator(scope, *w) for w in wants.operators]
         others += [self.of_row(scope, *w) for w in wants.rows]
         for lines in others:

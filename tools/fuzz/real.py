@@ -182,9 +182,9 @@ def dtype_text(dtype: Any, structs: dict[Any, str]) -> str:
 # -- recording -----------------------------------------------------------------------------------------------------
 
 
-def _structs(kernel: Any) -> dict[Any, str]:
+def _structs(kernel: Any) -> dict[Any, tuple[str, type]]:
     function = kernel.function if isinstance(kernel, KernelFunction) else kernel
-    return {v.dtype: n for n, v in function.__globals__.items() if struct_fields(v) is not None}
+    return {v.dtype: (n, v) for n, v in function.__globals__.items() if struct_fields(v) is not None}
 
 
 def record(domain: Any, kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]) -> dict[str, Any]:
@@ -194,7 +194,14 @@ def record(domain: Any, kernel: Any, args: tuple[Any, ...], constants: dict[str,
     made = _Module(kernel)
     names = [a for a in made.params[1:] if a not in made.captured]
     given = dict(zip(names, args, strict=True)) | made.captured
-    structs = {d: n for d, n in _structs(kernel).items() if n in made.known}
+    structs = {}
+    given_dtypes = {getattr(value, "dtype", None) for value in given.values()}
+    for dtype, (name, struct) in _structs(kernel).items():
+        if dtype in given_dtypes:
+            # Elements may have a type that the kernel itself does not name.
+            made._name(name, struct, False)
+        if name in made.known:
+            structs[dtype] = name
     containers: list[dict[str, Any]] = []
     scalars: dict[str, Any] = {}
     size = 0
