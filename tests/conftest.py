@@ -76,3 +76,6 @@ def pytest_collection_finish() -> None:
     # The tests live to the end: the garbage collections that some of them ask for need not go through all of them.
     gc.collect()
     gc.freeze()
+    # Tests change programs and run them again within the second by which Python tells old bytecode from new.
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
