@@ -70,9 +70,6 @@ FAULTS: tuple[Fault, ...] = (
     Fault("small", "private arrays of small integers do not wrap what is stored", "vkamp/emit/expressions.py",
           "if isinstance(place, Local) or not (self.is_part(place)", "if False and not (self.is_part(place)",
           "reference,swiftshader"),
-    Fault("claim", "nobody knows that `uniform` defines its result", "vkamp/ir/nodes.py",
-          ".variables) if v is not None)", '.variables) if v and type(statement).__name__ != "Claim")',
-          "reference,swiftshader"),
 )  # fmt: skip
 
 
