@@ -374,7 +374,11 @@ MESSAGES: dict[str, Message] = {
         "write `{name}: amp.constant`, or put it before the `*`",
     ),
     "VKA117": Message(_C, "`{text}` is supported only as the iterable of a `for` loop", "write `for i in {text}:`"),
-    "VKA118": Message(_C, "this expression is nested too deeply", "assign parts of it to variables first"),
+    "VKA118": Message(
+        _C,
+        "this expression or chain of statements is nested too deeply",
+        "assign parts of an expression to variables first; split a long chain of `elif` into functions",
+    ),
     "VKA121": Message(
         _C,
         "`{text}` has several clauses or conditions, so that its length is not known",

@@ -300,7 +300,8 @@ def stale(
     parameter = f" (parameter `{name}`)" if variable not in ("", name) else ""
     if newer:
         text = (
-            f"the host changed the memory of the view `{view}`{parameter} before what a launch wrote came home: "
+            f"the host changed the memory of the view `{view}`{parameter} before the results of a launch "
+            f"were copied to it: "
             f"{element} was {before!s} in memory and is {now!s} now, and {newer[0]!s} on {device}"
         )
         advice = (

@@ -476,7 +476,7 @@ def test_the_projects_folder_is_in_force(tmp_path: Path) -> None:
     assert python(elsewhere, str(folder / "programs" / "prog.py"), VKAMP_SHADERS=named) == "5.0"
     assert python(folder, "programs/prog.py", VKAMP_SHADERS="0") == "1.0"
     said = python(folder, "programs/prog.py", VKAMP_SHADERS="nowhere")
-    assert said.endswith("VKAMP_SHADERS is 'nowhere', which is no folder; VKAMP_SHADERS=0 uses no edited shaders")
+    assert said.endswith("VKAMP_SHADERS is 'nowhere', which is not a folder; VKAMP_SHADERS=0 uses no edited shaders")
 
 
 def test_a_kernel_that_was_renamed_or_moved_keeps_its_edit(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -269,3 +270,71 @@ def test_arrays_of_bools(accelerator_view, lowering: Any):
             total += 10000 if v > 0 and other[j] else 0
             expected.append(total + 100000 * (not seen[7 - j]))
     same(out, expected)
+
+
+# -- pow, math.prod, and comparisons that are known ----------------------------------------------------------------
+
+
+@amp.kernel
+def by_pow(i, out, n):
+    out[i[0], 0] = pow(3, n) & 7
+    out[i[0], 1] = pow(i[0] - 4, 3) // 2
+    out[i[0], 2] = (3**n) & 7
+    out[i[0], 3] = pow(2, 5) // 3
+
+
+@amp.kernel
+def products(i, ints, floats, n):
+    values = amp.private(5, amp.int32)
+    for k in range(5):
+        values[k] = i[0] + k - 2
+    ints[i[0], 0] = math.prod(values)
+    ints[i[0], 1] = math.prod(values, start=i[0])
+    ints[i[0], 2] = math.prod(k + 1 for k in range(n))
+    ints[i[0], 3] = math.prod(())
+    ints[i[0], 4] = math.prod(k for k in range(n) if k % 2 == 1)
+    floats[i] = math.prod((0.5, floats[i], 1.5)) + math.prod([2, i[0]])
+
+
+def test_pow_of_integers_is_an_integer(accelerator_view):
+    out = amp.array_view(np.zeros((9, 4), np.int32))
+    amp.parallel_for_each(accelerator_view, amp.extent(9), by_pow, out, 5)
+    expected = [[3**5 & 7, (k - 4) ** 3 // 2, 3**5 & 7, 10] for k in range(9)]
+    assert np.asarray(out).tolist() == expected
+
+
+def test_products(accelerator_view):
+    ints, raw = amp.array_view(np.zeros((9, 5), np.int32)), np.arange(9, dtype=np.float32) - 2.5
+    floats = amp.array_view(raw.copy())
+    amp.parallel_for_each(accelerator_view, amp.extent(9), products, ints, floats, 6)
+    rows = []
+    for k in range(9):
+        whole = math.prod(k + j - 2 for j in range(5))
+        rows.append([whole, whole * k, math.factorial(6), 1, 15])
+    assert np.asarray(ints).tolist() == rows
+    assert np.asarray(floats).tolist() == [0.5 * x * 1.5 + 2 * k for k, x in enumerate(raw.tolist())]
+
+
+@amp.kernel
+def below_zero(i, out):
+    out[i] = 1 if out[i] > -1 else 0
+
+
+@amp.kernel
+def beyond(i, out):
+    out[i] = 1 if 5000000000 == out[i] else 0
+
+
+@pytest.mark.parametrize(
+    ("kernel", "dtype", "text"),
+    [
+        (below_zero, np.uint32, "`out[i] > -1` is always True: leave it out, or convert the other operand first"),
+        (beyond, np.int32, "`5000000000 == out[i]` is always False: leave it out, or convert the other operand first"),
+    ],
+)
+def test_a_comparison_that_is_known_says_so(kernel, dtype, text):
+    out = amp.array_view(np.zeros(3, dtype))
+    with pytest.raises(amp.CompileError) as caught:
+        amp.parallel_for_each(amp.accelerator("reference").default_view, out.extent, kernel, out)
+    assert "VKA303" in str(caught.value)
+    assert f"= help: {text}" in str(caught.value)

@@ -74,7 +74,7 @@ def test_engines_make_other_accelerators_of_one_device(info):
 
 @pytest.mark.parametrize("wrong", ["metal", "", "reference"])
 def test_an_unknown_engine_lists_what_there_is(wrong):
-    text = f"engine={wrong!r} names no engine: there are 'kompute' and 'vulkan'"
+    text = f"engine={wrong!r} is not an engine: the engines are 'kompute' and 'vulkan'"
     with pytest.raises(amp.AmpError, match=text):
         accelerator(engine=wrong)
     with pytest.raises(amp.AmpError, match=text):
@@ -82,7 +82,7 @@ def test_an_unknown_engine_lists_what_there_is(wrong):
 
 
 def test_two_engines_at_once_are_refused():
-    with pytest.raises(amp.AmpError, match="is of the engine 'vulkan', not 'kompute'"):
+    with pytest.raises(amp.AmpError, match="belongs to the engine 'vulkan', not 'kompute'"):
         accelerator("0@vulkan", engine="kompute")
     with pytest.raises(amp.AmpError, match="names no accelerator"):
         accelerator("reference", engine="vulkan")
@@ -126,7 +126,7 @@ def test_a_wrong_engine_variable_lists_what_there_is(script):
         """,
         VKAMP_ENGINE="cuda",
     )
-    assert done.stdout == 3 * "VKAMP_ENGINE=cuda names no engine: there are 'kompute' and 'vulkan'\n"
+    assert done.stdout == 3 * "VKAMP_ENGINE=cuda is not an engine: the engines are 'kompute' and 'vulkan'\n"
 
 
 def test_the_direct_engine_without_its_package(script):

@@ -373,7 +373,7 @@ def test_a_lost_device_is_noticed(card, known):
         lambda: queue.enqueue(Dispatch(program, (a,), b"", (1, 1, 1), (True,))),
         queue.flush,
     ):
-        with pytest.raises(AcceleratorRemovedError, match="its data are gone"):
+        with pytest.raises(AcceleratorRemovedError, match="its data are lost"):
             use()
     key = next(k for k, d in kompute._library.devices.items() if d is device)
     del kompute._library.devices[key]

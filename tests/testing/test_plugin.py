@@ -32,7 +32,7 @@ def test_doubled(accelerator_view):
 
 ABSENT = """\
 vkamp: tests are to run on accelerators that are not here:
-- nosuch: accelerator('nosuch') names no accelerator: give an index, or part of a name that only one has. Here are:
+- nosuch: accelerator('nosuch') names no accelerator: give an index, or part of a name that only one has. Accelerators:
 """
 INSTALL = """\
 Install what is missing, or name others with --vkamp-accelerators or the ini option vkamp_accelerators.

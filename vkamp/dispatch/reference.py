@@ -84,13 +84,13 @@ class _Buffer(Buffer):
             raise AmpError(f"a buffer of {nbytes} bytes")
         if nbytes > _LIMITS.buffer_bytes:
             raise OutOfMemoryError(
-                f"{nbytes} bytes in one piece is more than the reference accelerator takes: "
+                f"{nbytes} bytes in one allocation is more than the reference accelerator supports: "
                 f"{_LIMITS.buffer_bytes} bytes"
             )
         try:
             self.memory: NDArray[np.uint8] = np.zeros((nbytes + 3) // 4 * 4, np.uint8)
         except MemoryError as error:
-            raise OutOfMemoryError(f"the host has no {nbytes} bytes for the reference accelerator") from error
+            raise OutOfMemoryError(f"the host cannot allocate {nbytes} bytes for the reference accelerator") from error
         self._nbytes = nbytes
         self._queue = queue
 

@@ -114,7 +114,7 @@ def _wanted() -> Path | None:
     if named:
         folder = Path(named).absolute()
         if not folder.is_dir():
-            raise AmpError(f"VKAMP_SHADERS is {named!r}, which is no folder; VKAMP_SHADERS=0 uses no edited shaders")
+            raise AmpError(f"VKAMP_SHADERS is {named!r}, which is not a folder; VKAMP_SHADERS=0 uses no edited shaders")
         return folder
     try:
         return find_folder(Path.cwd())

@@ -49,6 +49,6 @@ def _refuse_edits(file: Path) -> None:
     for folder in file.resolve().parents:
         if (folder / BASE).is_dir() or (active is not None and folder == active.folder.resolve()):
             raise AmpError(
-                f"{file} lies in {folder}, a folder of hand-edited shaders: `vkamp shaders export` writes a shader "
+                f"{file} is in {folder}, a folder of hand-edited shaders: `vkamp shaders export` writes a shader "
                 "there, with what it is generated from; or save it elsewhere"
             )

@@ -319,14 +319,14 @@ def _record(path: Path) -> Record:
         return _record_of(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise AmpError(
-            f"{path} says what kernel a shader is for, and cannot be read ({error}); take it back from version "
+            f"{path} says what kernel a shader is for, and cannot be read ({error}); restore it from version "
             "control, or remove it and export the shader anew"
         ) from error
 
 
 def _record_of(data: Mapping[str, Any]) -> Record:
     if data["format"] != _FORMAT:
-        raise ValueError(f"format {data['format']} is of another version of vkamp")
+        raise ValueError(f"format {data['format']} belongs to another version of vkamp")
     form = data["form"]
     return Record(
         data["module"],

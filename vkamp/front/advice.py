@@ -29,6 +29,7 @@ from vkamp.lang.container import Container
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
 from vkamp.lang.sources import has_memory
 from vkamp.lang.subgroups import HABITS, SubgroupFunction, SubgroupNamespace
+from vkamp.lang.vectors import ShortVector
 
 if TYPE_CHECKING:
     from vkamp.front.context import Context
@@ -221,6 +222,8 @@ def host_object(value: Any) -> str:
 
 def host_advice(value: Any, name: str, *, captured: bool, attribute: str | None = None) -> str:
     """What to hand over instead of a Python object, of which ``attribute`` is wanted."""
+    if isinstance(value, ShortVector):
+        return "pass it to the function as an argument"
     of_library = habits.of_object(value)
     if isinstance(value, np.ndarray) or (of_library is None and has_memory(value)):
         return (

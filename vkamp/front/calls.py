@@ -148,6 +148,9 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     several = target.row if isinstance(target, MathTuple) else _PYTHON_TUPLES.get(id(target))
     if several is not None:
         return _tuple_builtin(ctx, several, node)
+    if target is pow and len(node.args) == 2:
+        base, exponent = ctx.operands(*node.args)
+        return binary(ctx, ast.Pow(), base, exponent, node, *node.args)
     row = _PYTHON_FUNCTIONS.get(id(target))
     if row is not None:
         return _python_builtin(ctx, target, row, node)

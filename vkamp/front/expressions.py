@@ -29,7 +29,7 @@ from vkamp.front.values import (
     ViewRef,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Scalar, Struct
+from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Scalar, Struct, int_range
 from vkamp.lang.power import integer_power
 
 __all__ = ["ThreadKind", "binary", "compare_two", "thread_index", "thread_value", "truth_of"]
@@ -699,8 +699,26 @@ def compare_two(
     if convert.scalar_type(a) == BOOL and convert.scalar_type(b) == BOOL and name in ("eq", "ne"):
         x, y = convert.natural(ctx, a, left_node), convert.natural(ctx, b, right_node)
     else:
+        _refuse_known(ctx, name, a, b, node)
         x, y, _, _ = convert.arithmetic(ctx, a, b, left_node, right_node)
     return Number(ir.Compare(span, BOOL, name, x, y))
+
+
+def _refuse_known(ctx: Context, name: str, a: Constant | Number, b: Constant | Number, node: ast.expr) -> None:
+    """Refuses a comparison of an integer with a constant beyond its type, whose result is known."""
+    constant, other = (a, b) if isinstance(a, Constant) else (b, a)
+    if not isinstance(constant, Constant) or type(constant.value) is not int or not isinstance(other, Number):
+        return
+    kind = convert.scalar_type(other)
+    if other.weak or not kind.is_integer:
+        return
+    low, high = int_range(kind)
+    if not low <= constant.value <= high:
+        # Any value of the type is on the same side of the constant.
+        values = (constant.value, low) if constant is a else (low, constant.value)
+        result = bool(_COMPARE_FOLD[name](*values))
+        help_text = f"`{ctx.text(node)}` is always {result}: leave it out, or convert the other operand first"
+        convert.misfit(ctx, ctx.span(node), constant.value, kind, help_text)
 
 
 def _compare_tuples(ctx: Context, name: str, left: Value, right: Value, node: ast.expr) -> Value:

@@ -140,9 +140,6 @@ _RANDOM = (
 _TIME = "measure on the host: `with amp.profile() as p:` around the launch has the times of the device"
 
 _PYTHON: dict[str, str] = {
-    "sum": _SUM,
-    "any": "write `a or b`, or a loop that sets a bool: `for i in range(n):`",
-    "all": "write `a and b`, or a loop that clears a bool: `for i in range(n):`",
     "sorted": _SORT,
     "map": _MEMORY,
     "filter": _MEMORY,

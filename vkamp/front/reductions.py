@@ -1,4 +1,4 @@
-"""Python's functions of whole sequences: ``sum``, ``any``, ``all``, ``min``, ``max``, ``tuple``, and ``in``.
+"""Python's functions of whole sequences: ``sum``, ``math.prod``, ``any``, ``all``, ``min``, ``max``, ``tuple``, ``in``.
 
 They are evaluated as Python does, item by item: ``sum`` begins with 0 and adds from left to right, ``any`` and ``all``
 stop at the item that decides.  ``min`` and ``max`` compare as those of two numbers do: a number wins over NaN.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import math
 from collections.abc import Callable
 
 from vkamp.front import convert
@@ -67,34 +68,44 @@ def _value_of(ctx: Context, value: Value, node: ast.expr) -> ir.Expr:
     return convert.vector(ctx, value, node) or convert.natural(ctx, convert.number(ctx, value, node), node)
 
 
-# -- sum -----------------------------------------------------------------------------------------------------------
+# -- sum, math.prod ------------------------------------------------------------------------------------------------
 
 
 def _sum(ctx: Context, node: ast.Call) -> Value:
+    return _accumulated(ctx, node, ast.Add(), 0)
+
+
+def _product(ctx: Context, node: ast.Call) -> Value:
+    return _accumulated(ctx, node, ast.Mult(), 1)
+
+
+def _accumulated(ctx: Context, node: ast.Call, operator: ast.operator, neutral: int) -> Value:
+    """All items and what they begin with, joined from left to right by an operator."""
     given = _arguments(ctx, node, ("start",), f"{ctx.text(node.func)}(x)")
     part = given["sequence"]
     items = thunks(ctx, part)
-    start: Value = Constant(0)
+    start: Value = Constant(neutral)
     if "start" in given:
         start = ctx.expr(given["start"])
         start = start if isinstance(start, Constant) else Number(ctx.stable(_value_of(ctx, start, node), "start"))
 
-    def added(total: Value, item: Value) -> Value:
-        return binary(ctx, ast.Add(), total, item, node, node, part)
+    def joined(total: Value, item: Value) -> Value:
+        return binary(ctx, operator, total, item, node, node, part)
 
     if isinstance(items, list):
         total = start
         for item in items:
             total, found = _next(ctx, total, item)
-            total = added(total, found)
+            total = joined(total, found)
         return total
     place: ir.Local | None = None
 
     def body(item: Value) -> None:
         nonlocal place
         if place is None:
-            place = _accumulator(ctx, "total", _value_of(ctx, added(start, item), node).type, node)
-        result = _value_of(ctx, added(Element(place), item), node)
+            kind = _value_of(ctx, joined(start, item), node).type
+            place = _accumulator(ctx, "total" if neutral == 0 else "product", kind, node)
+        result = _value_of(ctx, joined(Element(place), item), node)
         ctx.emit(ir.Assign(place.span, place, result, update=True))
 
     with ctx.nested() as block:
@@ -416,6 +427,7 @@ def _within_range(ctx: Context, left: Value, bounds: tuple[ir.Expr, ir.Expr, ir.
 #: By identity, what a call of one of Python's functions means.
 REDUCTIONS: dict[int, Callable[[Context, ast.Call], Value]] = {
     id(builtins.sum): _sum,
+    id(math.prod): _product,
     id(builtins.any): _any,
     id(builtins.all): _all,
     id(builtins.tuple): _tuple,

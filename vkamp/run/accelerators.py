@@ -111,7 +111,7 @@ def _engine_name(wanted: str | None) -> str:
     name = given.strip().lower() or (_KOMPUTE if wanted is None else "")
     if name not in _VULKAN_ENGINES:
         asked = f"{_ENGINE_VARIABLE}={given}" if wanted is None else f"engine={given!r}"
-        raise AmpError(f"{asked} names no engine: there are {' and '.join(map(repr, _VULKAN_ENGINES))}")
+        raise AmpError(f"{asked} is not an engine: the engines are {' and '.join(map(repr, _VULKAN_ENGINES))}")
     return name
 
 
@@ -167,7 +167,7 @@ def _named(name: str, asked: str, engine: str | None = None) -> DeviceInfo | str
         return matches[0]
     problem = "is ambiguous" if matches else "names no accelerator"
     raise AmpError(
-        f"{asked} {problem}: give an index, or part of a name that only one has. Here are:\n"
+        f"{asked} {problem}: give an index, or part of a name that only one has. Accelerators:\n"
         + _listing(found + others)
         + (f"\n{devices.swiftshader_package()}" if browsers and not matches else "")
     )
@@ -179,7 +179,7 @@ def _without_engine(name: str, engine: str | None) -> tuple[str, str | None]:
     if end not in _VULKAN_ENGINES:
         return name, engine if engine is None else _engine_name(engine)
     if engine is not None and _engine_name(engine) != end:
-        raise AmpError(f"{name!r} is of the engine {end!r}, not {engine!r}")
+        raise AmpError(f"{name!r} belongs to the engine {end!r}, not {engine!r}")
     return start, end
 
 
@@ -416,7 +416,9 @@ class _HostStorage:
         try:
             self._bytes: NDArray[np.uint8] = np.zeros(nbytes, np.uint8)
         except MemoryError as error:
-            raise OutOfMemoryError(f"the host has no {nbytes} bytes for an array of the cpu accelerator") from error
+            raise OutOfMemoryError(
+                f"the host cannot allocate {nbytes} bytes for an array of the cpu accelerator"
+            ) from error
 
     @property
     def nbytes(self) -> int:

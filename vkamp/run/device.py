@@ -49,19 +49,21 @@ def check_program(info: DeviceInfo, executable: Executable) -> None:
     module = read_module(executable.spirv)
     missing = sorted(module.features - info.usable_features)
     if missing:
-        who = f"the {info.engine.capitalize()} engine can't enable" if missing[0] in info.features else "it hasn't"
+        who = (
+            f"the {info.engine.capitalize()} engine can't enable" if missing[0] in info.features else "the device lacks"
+        )
         raise UnsupportedFeatureError(f"{info.name}: {who} {', '.join(missing)}")
     limits = info.limits
     lacking = sorted(module.subgroups - limits.subgroup_operations)
     if lacking:
-        raise UnsupportedFeatureError(f"{info.name}: it hasn't the operations of subgroups {', '.join(lacking)}")
+        raise UnsupportedFeatureError(f"{info.name}: it lacks the subgroup operations {', '.join(lacking)}")
     size = module.local_size or executable.local_size
     threads = size[0] * size[1] * size[2]
     if threads > limits.tile_threads or any(s > m for s, m in zip(size, limits.tile_size, strict=True)):
-        raise AmpError(f"{info.name} takes no tile of {size} threads (at most {limits.tile_threads})")
+        raise AmpError(f"{info.name} runs no tile of {size} threads: the most are {limits.tile_threads}")
     if executable.buffers > limits.buffers:
         raise UnsupportedFeatureError(
-            f"{info.name} takes {limits.buffers} buffers in a kernel, not {executable.buffers}"
+            f"{info.name} supports {limits.buffers} buffers in a kernel, and this one needs {executable.buffers}"
         )
     if executable.push_bytes > limits.push_bytes or executable.push_bytes % 4:
         raise AmpError(
@@ -108,7 +110,7 @@ class BaseDevice(ABC, Generic[S]):
         """Marks the device as lost; returns the error to raise."""
         self.removed = self.removed or reason
         return AcceleratorRemovedError(
-            f"{self.info.name} was lost ({self.removed}); its data are gone", reason=self.removed
+            f"{self.info.name} was lost ({self.removed}); its data are lost", reason=self.removed
         )
 
     def number(self) -> int:
@@ -123,8 +125,8 @@ class BaseDevice(ABC, Generic[S]):
         largest = self.info.limits.buffer_bytes
         if nbytes > largest:
             raise OutOfMemoryError(
-                f"{readable(nbytes)} ({nbytes} bytes) in one piece is more than {self.info.name} "
-                f"takes: {readable(largest)} ({largest} bytes)"
+                f"{readable(nbytes)} ({nbytes} bytes) in one allocation is more than {self.info.name} "
+                f"supports: {readable(largest)} ({largest} bytes)"
             )
         size = size_class(nbytes, largest)
         self.collect()
@@ -134,7 +136,7 @@ class BaseDevice(ABC, Generic[S]):
         shortage = self._make_room(size, kind, statistics)
         if shortage is not None:
             raise OutOfMemoryError(
-                f"out of memory on {self.info.name}: {readable(nbytes)} ({nbytes} bytes) asked for, but {shortage}"
+                f"out of memory on {self.info.name}: {readable(nbytes)} ({nbytes} bytes) requested, but {shortage}"
             )
         return self._create(size, kind, statistics)
 

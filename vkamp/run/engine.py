@@ -381,7 +381,7 @@ class Queue(ABC):
         Raises ``UnsupportedFeatureError`` if the engine or the device can't.
         """
         if sink is not None:
-            raise UnsupportedFeatureError(f"{self.info.name}: the {self.info.engine} engine takes no times")
+            raise UnsupportedFeatureError(f"{self.info.name}: the {self.info.engine} engine measures no times")
 
     @abstractmethod
     def close(self) -> None:

@@ -301,7 +301,7 @@ class Device(BaseDevice[Slot]):
         try:
             tensor = self.manager.tensor_t(np.empty((size + 2 * guard) // 4, _WORD), kind)
         except (RuntimeError, MemoryError) as error:
-            raise OutOfMemoryError(f"{self.info.name} gives no {readable(size)}: {error}") from error
+            raise OutOfMemoryError(f"{self.info.name} cannot allocate {readable(size)}: {error}") from error
         self.budget.take(size, mirrored=mirrored)
         slot = Slot(self.number(), tensor, size, guard, mirrored=mirrored)
         self._slots[slot.id] = slot

@@ -164,7 +164,7 @@ class Memory:
             types = [t for t in self._types(kind) if requirements.memoryTypeBits >> t & 1]
             if not types:
                 return f"no memory type of the device is for {kind}"
-            shortage = f"the device gives no {readable(size)}"
+            shortage = f"the device cannot allocate {readable(size)}"
             for number in types:
                 need = (self._heap(number), requirements.size)
                 problem = self.budget.shortage_of([need])
@@ -183,7 +183,7 @@ class Memory:
             if block is not None:
                 self._free(block)
             if error.is_out_of_memory:
-                return f"the device gives no {readable(size)} ({error.name})"
+                return f"the device cannot allocate {readable(size)} ({error.name})"
             raise
         finally:
             if buffer is not None:
