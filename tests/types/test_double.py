@@ -171,6 +171,32 @@ def test_python_floats_keep_their_precision(typed):
         np.testing.assert_allclose(found, factor * x + offset, rtol=4e-16)
 
 
+TENTHS = (0.1, 0.2, 0.3)
+
+
+@amp.kernel
+def chosen_floats(i, x, share, out):
+    k = i[0]
+    out[0, k] = x[k] * (0.1 if k % 2 else 0.2)
+    out[1, k] = 0.1 if x[k] > 0.5 else share
+    out[2, k] = x[k] + 2 * share
+    out[3, k] = (share - 0.3) * k
+    out[4, k] = x[k] * TENTHS[k % 3]
+    out[5, k], out[6, k] = (share, 0.7) if k % 2 else (0.9, share)
+
+
+def test_choices_and_arguments_keep_their_precision(typed):
+    """A conditional expression, a tuple's item at a variable subscript and arithmetic on an argument, too."""
+    x = RANDOM.random(37)
+    k = np.arange(37)
+    _, found = in_every_form(typed, amp.extent(37), chosen_floats, x, 0.1, np.zeros((7, 37)))
+    rows = [
+        x * np.where(k % 2, 0.1, 0.2), np.full(37, 0.1), x + 2 * 0.1, (0.1 - 0.3) * k, x * np.array(TENTHS)[k % 3],
+        np.where(k % 2, 0.1, 0.9), np.where(k % 2, 0.7, 0.1),
+    ]  # fmt: skip
+    np.testing.assert_allclose(found, rows, rtol=4e-16)
+
+
 def test_repeated_launches_take_new_numbers(typed):
     @amp.kernel
     def handed(i, x, n, factor, big):

@@ -216,11 +216,11 @@ def _in_double(ctx: Context, expr: ir.Expr) -> ir.Expr:
 
 
 def double_of(value: Constant | Number, span: Span) -> ir.Expr | None:
-    """A weak number in double precision, to compute with it so as well."""
+    """A constant, a float of the launch or an integer in double precision, to compute with it so as well."""
     if isinstance(value, Constant):
         known = isinstance(value.value, float) or abs(value.value) < 1 << 53
         return ir.Const(span, FLOAT64, float(value.value)) if known else None
-    if value.double is None and scalar_type(value).is_integer:
+    if value.double is None and (scalar_type(value).is_integer or scalar_type(value) == BOOL):
         return cast(value.expr, FLOAT64, span)
     return value.double
 

@@ -198,9 +198,10 @@ _LONGEST_TUPLE = 64
 
 
 def _in_double(name: Any, a: Constant | Number, b: Constant | Number, span: Span, weak: bool) -> ir.Expr | None:
-    """A weak result in double precision, which it takes beside a float64."""
+    """The result of weak numbers, or of a float of the launch, in double precision, which it takes beside a float64."""
     left, right = convert.double_of(a, span), convert.double_of(b, span)
-    if not weak or left is None or right is None:
+    launched = any(isinstance(value, Number) and value.double is not None for value in (a, b))
+    if not (weak or launched) or left is None or right is None:
         return None
     return ir.Binary(span, FLOAT64, name, left, right)
 
@@ -524,9 +525,9 @@ def _ifexp(ctx: Context, node: ast.IfExp) -> Value:
     if _are_alike(then, orelse):
         assert isinstance(then, Element) and isinstance(orelse, Element)
         return references.choose(ctx, test, (then, orelse), (then_block, else_block), span)
-    a, b, weak = _meet(ctx, then, orelse, node)
+    a, b, weak, doubles = _meet(ctx, then, orelse, node)
     if not then_block and not else_block:
-        return Number(ir.Select(span, a.type, test, a, b), weak)
+        return _select(span, test, a, b, weak, doubles)
     variable = ctx.new_variable("chosen", a.type, span, temporary=True)
     place = ir.Local(span, a.type, variable)
     ctx.emit(
@@ -549,19 +550,30 @@ def _are_alike(then: Value, orelse: Value) -> bool:
     )
 
 
-def _meet(ctx: Context, then: Value, orelse: Value, node: ast.IfExp) -> tuple[ir.Expr, ir.Expr, bool]:
-    """Both sides in one type."""
+def _select(
+    span: Span, test: ir.Expr, a: ir.Expr, b: ir.Expr, weak: bool, doubles: tuple[ir.Expr, ir.Expr] | None
+) -> Number:
+    double = None if doubles is None else ir.Select(span, FLOAT64, test, *doubles)
+    return Number(ir.Select(span, a.type, test, a, b), weak, double)
+
+
+def _meet(
+    ctx: Context, then: Value, orelse: Value, node: ast.IfExp
+) -> tuple[ir.Expr, ir.Expr, bool, tuple[ir.Expr, ir.Expr] | None]:
+    """Both sides in one type, whether the choice is weak, and both in double precision, where they are at hand in it."""
     pair = vectors.choice(ctx, then, orelse, node)
     if pair is not None:
-        return *pair, False
+        return *pair, False, None
     if any(isinstance(v, (BufferRef, ArrayRef, ViewRef)) for v in (then, orelse)):
         what = f"a choice between {ctx.describe(then)} and {ctx.describe(orelse)}"
         ctx.fail("VKA311", node, text=ctx.text(node), what=what, advice="choose between their elements")
     x, y = convert.number(ctx, then, node.body), convert.number(ctx, orelse, node.orelse)
     if convert.scalar_type(x) == BOOL and convert.scalar_type(y) == BOOL:
-        return convert.natural(ctx, x, node.body), convert.natural(ctx, y, node.orelse), False
-    a, b, _, weak = convert.arithmetic(ctx, x, y, node.body, node.orelse)
-    return a, b, weak and not (isinstance(x, Constant) and isinstance(y, Constant))
+        return convert.natural(ctx, x, node.body), convert.natural(ctx, y, node.orelse), False, None
+    a, b, kind, weak = convert.arithmetic(ctx, x, y, node.body, node.orelse)
+    one, other = convert.double_of(x, a.span), convert.double_of(y, b.span)
+    doubles = None if kind != FLOAT32 or one is None or other is None else (one, other)
+    return a, b, weak and not (isinstance(x, Constant) and isinstance(y, Constant)), doubles
 
 
 def _select_tuple(
@@ -589,8 +601,7 @@ def _select_tuple(
             assert isinstance(one, Element) and isinstance(other, Element)
             items.append(references.choose(ctx, test, (one, other), ([], []), ctx.span(node)))
             continue
-        a, b, weak = _meet(ctx, one, other, node)
-        items.append(Number(ir.Select(ctx.span(node), a.type, test, a, b), weak))
+        items.append(_select(ctx.span(node), test, *_meet(ctx, one, other, node)))
     return TupleValue(tuple(items), then.kind)
 
 

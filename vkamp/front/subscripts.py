@@ -28,7 +28,7 @@ from vkamp.front.values import (
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.fences import FENCES
-from vkamp.ir.types import BOOL, INT32, Array, Scalar, Struct, Vector
+from vkamp.ir.types import BOOL, FLOAT32, INT32, Array, Scalar, Struct, Vector
 
 __all__ = ["choose_item", "element_of", "memory_item"]
 
@@ -206,7 +206,12 @@ def choose_item(ctx: Context, owner: TupleValue, index: ir.Expr, node: ast.expr)
     if any(e.type != exprs[0].type for e in exprs):
         part = node.slice if isinstance(node, ast.Subscript) else node
         convert.no_constant(ctx, Number(index), part, "the subscript of a tuple of unlike items", "a value")
-    return Number(_choice(ctx.span(node), index, exprs, 0))
+    double = None
+    if exprs[0].type == FLOAT32:
+        doubles = [convert.double_of(i, ctx.span(node)) for i in items if isinstance(i, (Constant, Number))]
+        known = [d for d in doubles if d is not None]
+        double = _choice(ctx.span(node), index, known, 0) if len(known) == len(items) else None
+    return Number(_choice(ctx.span(node), index, exprs, 0), double=double)
 
 
 def _count(value: Value) -> int:
