@@ -367,9 +367,9 @@ def test_arrays_of_several_views_are_refused(accelerator):
     one, other = accelerator.create_view(), accelerator.create_view()
     a = amp.array(amp.extent(3), amp.int32, np.ones(3, I32), accelerator_view=one)
     b = amp.array(amp.extent(3), amp.int32, np.ones(3, I32), accelerator_view=other)
-    with pytest.raises(amp.AmpError, match="the array `b` lives on one accelerator_view .*, and `a` on another"):
+    with pytest.raises(amp.AmpError, match="the array `b` is on one accelerator_view of .*, and `a` is on another"):
         amp.parallel_for_each(a.extent, add_both, a, b)
-    with pytest.raises(amp.AmpError, match="the array `a` lives on one accelerator_view .*, and the launch on another"):
+    with pytest.raises(amp.AmpError, match="the array `a` is on one .*, and the launch is on another"):
         amp.parallel_for_each(other, a.extent, add_both, a, b)
     amp.parallel_for_each(one, a.extent, add_both, a, amp.array_view(b))
     same(np.asarray(a), 2)

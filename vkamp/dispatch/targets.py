@@ -30,10 +30,20 @@ def target_view(view: accelerator_view | None, containers: Mapping[str, Containe
             chosen, of = home, f"`{name}`"
         elif chosen != home:
             raise AmpError(
-                f"the array `{name}` lives on one accelerator_view ({home.accelerator.description}), and {of} on "
-                f"another ({chosen.accelerator.description}): copy it there, or use an array_view, which moves"
+                f"the array `{name}` is on {_places(home, chosen, of)}: copy it there, make it there, "
+                f"`amp.array(..., accelerator_view=view)`, or use an array_view, which moves"
             )
     return chosen if chosen is not None else default_for(containers.values())
+
+
+def _places(home: accelerator_view, other: accelerator_view, of: str) -> str:
+    """Where two things are, by what their places do not share."""
+    device, another = home.accelerator, other.accelerator
+    if device == another:
+        return f"one accelerator_view of {device.description}, and {of} is on another"
+    if device.description != another.description:
+        return f"{device.description}, and {of} is on {another.description}"
+    return f"{device.description} by one engine, and {of} is on the same device by another"
 
 
 def default_for(containers: Iterable[Container]) -> accelerator_view:

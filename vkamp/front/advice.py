@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import difflib
+import enum
 from collections.abc import Iterable, Mapping
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -67,7 +68,7 @@ def near(name: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:
 def with_article(word: object) -> str:
     """``a float32``, ``an int32``."""
     text = str(word)
-    return f"an {text}" if text[0] in "aeio" else f"a {text}"
+    return f"an {text}" if text[0] in "aeioAEIO" else f"a {text}"
 
 
 def _list(names: Iterable[str]) -> str:
@@ -203,6 +204,7 @@ _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (str, "a string"),
     (bytes, "a bytes object"),
     (np.ndarray, "a numpy array"),
+    (np.dtype, "a dtype"),
     (KernelFunction, "a kernel"),
     (FunctionType, "a function of plain Python"),
     (ModuleType, "a module"),
@@ -243,6 +245,8 @@ def host_advice(value: Any, name: str, *, captured: bool, attribute: str | None 
     if isinstance(value, FunctionType):
         known = value.__name__.isidentifier()
         return f"decorate `{value.__name__}` with @amp.func" if known else "define it with `def` and @amp.func"
+    if isinstance(value, enum.Enum):
+        return f"take its number: `{name}.value`"
     if value is None:
         return f"pass a bool beside it, `has_{name}: amp.constant`, and a container that is not read when it is False"
     if isinstance(value, str):

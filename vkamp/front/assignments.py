@@ -65,6 +65,9 @@ def assign(ctx: Context, node: ast.Assign) -> None:
         if isinstance(value, Number) and contains_load(value.expr) and _is_fresh(ctx, value.expr):
             # The first target must not take a call's result for itself: the others read it too.
             value = Number(ctx.temporary("value", value.expr), value.weak, value.double)
+        if isinstance(value, Number) and isinstance(value.expr.type, Vector):
+            # The targets are names of one object.
+            value = _kept_vector(ctx, value.expr)
     for target in node.targets:
         store(ctx, target, value, node.value, node)
 
@@ -238,10 +241,20 @@ def settle(ctx: Context, value: Value) -> Value:
         place = value.place
         if isinstance(place.type, Struct):
             return references.settled(ctx, place)
+        if isinstance(place.type, Vector):
+            return _kept_vector(ctx, loaded(place, place.span))
         return Number(ctx.temporary("value", loaded(place, place.span)))
     if isinstance(value, Number) and contains_load(value.expr) and not _is_fresh(ctx, value.expr):
         return Number(ctx.temporary("value", value.expr), value.weak, value.double)
     return value
+
+
+def _kept_vector(ctx: Context, expr: ir.Expr) -> Element:
+    """A vector in a variable of the compiler's own: in Python it has no copy."""
+    kept = ctx.temporary("value", expr)
+    assert isinstance(kept, ir.Load) and isinstance(kept.place, ir.Local)
+    ctx.share(kept.place.variable, expr.span)
+    return Element(kept.place)
 
 
 def _is_fresh(ctx: Context, expr: ir.Expr) -> bool:
@@ -392,9 +405,10 @@ def _store_variable(
     assert isinstance(place, ir.Local)
     if not _redirect_result(ctx, expr, place):
         span = ctx.span(node)
-        if isinstance(place.type, Vector) and (isinstance(value, Element) or isinstance(value_node, ast.IfExp)):
-            # In Python another name for the vector, if that has one.
-            ctx.share(place.variable, span)
+        chosen = isinstance(value_node, ast.IfExp) or isinstance(node, ast.For)
+        if isinstance(place.type, Vector) and (isinstance(value, Element) or chosen):
+            # In Python another name for the vector, if that has one; of a loop's items each is read once.
+            ctx.share(place.variable, span, "moved" if isinstance(node, ast.For) else "named")
         ctx.emit(ir.Assign(span, ir.Local(ctx.span(target), place.type, place.variable), expr))
 
 
@@ -508,7 +522,8 @@ def _assign_items(
             references.assign_item(ctx, place, item, span)
             continue
         expr = convert.assignable(ctx, item, place.type, nodes[0], what, first)
-        if known.kind != "tuple" and isinstance(item, Element) and isinstance(place, ir.Local):
+        named = known.kind != "tuple" or isinstance(place.type, Vector)
+        if named and isinstance(item, Element) and isinstance(place, ir.Local):
             ctx.share(place.variable, span)
         ctx.emit(ir.Assign(span, place, expr))
 

@@ -154,7 +154,7 @@ def _integer_advice(value: int, kind: Scalar) -> str:
                 f"for all bits set write 0x{int_range(kind)[1]:X}; to compute below zero convert the other operand, "
                 "`amp.int32(...)`"
             )
-        return "use a number that fits, or convert the other operand, `amp.int32(...)`" if value < 0 else "use less"
+        return "use a number that fits" + (", or convert the other operand, `amp.int32(...)`" if value < 0 else "")
     if kind.bits < 32:
         return f"use a number that fits, or its lower bits: `amp.{kind}(amp.int32({value}))`"
     if kind == INT32 and 0 <= value < 1 << 32:

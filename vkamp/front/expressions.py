@@ -152,6 +152,8 @@ def binary(
         return _power(ctx, a, b, node, left_node, right_node)
     if isinstance(op, (ast.LShift, ast.RShift)):
         return _shift(ctx, op, a, b, node, left_node, right_node)
+    if isinstance(op, ast.Div):
+        a, b = _of_quotient(a, b), _of_quotient(b, a)
     x, y, kind, weak = convert.arithmetic(ctx, a, b, left_node, right_node)
     span = ctx.span(node)
     if isinstance(op, ast.Div):
@@ -179,6 +181,19 @@ def binary(
         return Number(convert.cast(ir.Binary(span, FLOAT32, name, x, y), FLOAT16, span))
     double = _in_double(name, a, b, span, weak and kind == FLOAT32)
     return Number(convert.integer_operation(span, kind, name, x, y), weak, double)
+
+
+def _of_quotient(value: Constant | Number, other: Constant | Number) -> Constant | Number:
+    """A literal beside an integer in a quotient, which is a float: the integer's type need not hold it."""
+    if isinstance(value, Constant) and type(value.value) is int:
+        kind = convert.scalar_type(other)
+        if kind.is_integer and kind.bits <= 32 and abs(value.value) <= _LONGEST_FLOAT:
+            return Constant(float(value.value))
+    return value
+
+
+#: Literals up to this are floats in a quotient; a larger one is no float32.
+_LONGEST_FLOAT = 1 << 127
 
 
 def _join_tuples(op: ast.operator, left: Value, right: Value) -> Value | None:
@@ -560,7 +575,7 @@ def _select(
 def _meet(
     ctx: Context, then: Value, orelse: Value, node: ast.IfExp
 ) -> tuple[ir.Expr, ir.Expr, bool, tuple[ir.Expr, ir.Expr] | None]:
-    """Both sides in one type, whether the choice is weak, and both in double precision, where they are at hand in it."""
+    """Both sides in one type, whether the choice is weak, and both in double precision where they are known in it."""
     pair = vectors.choice(ctx, then, orelse, node)
     if pair is not None:
         return *pair, False, None

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from vkamp.errors import Span, diagnostic
 from vkamp.front import advice, references, sharing, statements, varying
 from vkamp.front.context import Context, Frame, Module, Slot
@@ -134,7 +136,7 @@ def _declare_parameters(ctx: Context, request: Request, source: Source) -> None:
     for name, value in request.constants:
         span = ctx.span(nodes[name])
         found = wrap(value, span)
-        if isinstance(found, Object) and not isinstance(value, type) and not callable(value):
+        if isinstance(found, Object) and not isinstance(value, (type, np.dtype)) and not callable(value):
             raise diagnostic("VKA205", span, name=name, what=advice.host_object(value), advice=advice.CONSTANTS)
         _slot(ctx, name, found, span)
 

@@ -343,7 +343,7 @@ class _Checker:
         if isinstance(place.type, Struct):
             return self._linked_to(state, name, sources, span, moved=sharing == "moved")
         named: list[ir.Place] = [s for s in sources if isinstance(s, ir.Local)]
-        state = self._linked_to(state, name, named, span, moved=False)
+        state = self._linked_to(state, name, named, span, moved=sharing == "moved")
         return replace(state, copied=state.copied | {(name, span)})
 
     def _vector_changed(self, state: _State, root: ir.Local, span: Span) -> _State:

@@ -295,7 +295,7 @@ def _unrolled_for(ctx: Context, node: ast.For, sequence: Sequence, own: bool) ->
     for k in range(sequence.count):
         item = sequence.item(Constant(k))
         if own:
-            _name_item(ctx, node.target, item)
+            _name_item(ctx, node.target, item, _changed_names(node))
         else:
             _bind_item(ctx, node, item, own)
         ctx.depth += 1
@@ -305,16 +305,38 @@ def _unrolled_for(ctx: Context, node: ast.For, sequence: Sequence, own: bool) ->
     ctx.loops.pop()
 
 
-def _name_item(ctx: Context, target: ast.expr, item: Value) -> None:
-    """The names of a loop's own stand for the item itself, which may be known at compile time."""
+def _changed_names(node: ast.For) -> set[str]:
+    """The names of which the body assigns to a component."""
+    changed = (part for statement in node.body for part in ast.walk(statement) if isinstance(part, ast.Attribute))
+    owners = (part.value for part in changed if isinstance(part.ctx, ast.Store))
+    return {owner.id for owner in owners if isinstance(owner, ast.Name)}
+
+
+def _name_item(ctx: Context, target: ast.expr, item: Value, changed: set[str]) -> None:
+    """The names of a loop's own stand for the item itself, which may be known at compile time.
+
+    A vector gets a variable where the loop changes its components.
+    """
     if isinstance(target, ast.Name):
+        if target.id in changed and ctx.vector_of(item) is not None:
+            item = _own_vector(ctx, target, item)
         ctx.slots[target.id] = Slot(item, ctx.span(target), "unrolled")
         if ctx.assigned is not None:
             ctx.assigned.add(target.id)
         return
     assert isinstance(target, (ast.Tuple, ast.List))
     for part, value in zip(target.elts, items_of(ctx, item, target, target), strict=True):
-        _name_item(ctx, part, value)
+        _name_item(ctx, part, value, changed)
+
+
+def _own_vector(ctx: Context, target: ast.Name, item: Value) -> Element:
+    """A variable for a vector that a loop goes over, which in Python is the vector itself."""
+    expr = convert.vector(ctx, item, target)
+    assert expr is not None
+    kept = ctx.temporary(target.id, expr)
+    assert isinstance(kept, ir.Load) and isinstance(kept.place, ir.Local)
+    ctx.share(kept.place.variable, expr.span, "moved")
+    return Element(kept.place)
 
 
 def _bind_item(ctx: Context, node: ast.For, item: Value, own: bool) -> None:

@@ -70,7 +70,7 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Value:
         else "use it as it is"
     )
     if convert.vector(ctx, owner, node.value) is not None:
-        help_text = f"name a component: `{ctx.text(node.value)}.x`"
+        help_text = f"name a component: `{ctx.text(node.value)}.{_letter(key)}`"
     ctx.fail("VKA323", node, text=ctx.text(node.value), what=ctx.describe(owner), advice=help_text)
 
 
@@ -94,6 +94,12 @@ def _outside(ctx: Context, node: ast.Subscript, dim: int, index: int) -> NoRetur
     if index < 0:
         help_text = f"negative subscripts do not wrap: write `{text}.extent[{dim}] - {-index}`"
     ctx.fail("VKA324", node, index=index, place=f"dimension {dim} of `{text}`", advice=help_text)
+
+
+def _letter(key: Value) -> str:
+    """The component of a vector that a subscript means."""
+    at = key.value if isinstance(key, Constant) else 0
+    return "xyzw"[at] if isinstance(at, int) and 0 <= at < 4 else "x"
 
 
 def _field_of_container(ctx: Context, owner: BufferRef | ArrayRef, name: str, node: ast.Subscript) -> NoReturn:

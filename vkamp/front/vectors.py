@@ -97,12 +97,20 @@ def construct(ctx: Context, kind: Vector, node: ast.Call) -> Value:
             return _converted(ctx, kind, vector, node)
     if len(values) not in (1, kind.count):
         text = ctx.text(node.func)
-        usage = f"write `{text}({', '.join('xyzw'[: kind.count])})`"
+        usage = f"write `{text}({_parts(ctx, kind, values, node) or ', '.join('xyzw'[: kind.count])})`"
         number = f"none, 1 or {kind.count}"
         ctx.fail("VKA207", node, name=text, expected=number, given=len(values), s="s", are="are", advice=usage)
     what = f"a component of {kind}"
     parts = tuple(convert.assignable(ctx, v, kind.element, n, what) for v, n in zip(values, node.args, strict=True))
     return Number(ir.Construct(span, kind, parts))
+
+
+def _parts(ctx: Context, kind: Vector, values: list[Value], node: ast.Call) -> str:
+    """The arguments with their vectors spread, if these have as many components as are needed."""
+    kinds = [ctx.vector_of(value) for value in values]
+    if sum(1 if k is None else k.count for k in kinds) != kind.count:
+        return ""
+    return ", ".join(("*" if k else "") + ctx.text(n) for k, n in zip(kinds, node.args, strict=True))
 
 
 def _converted(ctx: Context, kind: Vector, vector: ir.Expr, node: ast.Call) -> Value:
