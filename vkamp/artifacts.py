@@ -30,6 +30,7 @@ Quirk = Literal[
     "ends_loops",
     "fences_wait",
     "float_round_trips",
+    "loops_in_a_row",
     "unchecked_atomics",
     "unchecked_bounds",
     "unsigned_to_float",
@@ -133,13 +134,15 @@ class Shader:
 class Executable:
     """A shader with the ways to its IR (an ``ir.nodes.Kernel``) and to its SPIR-V, each taken at first use.
 
-    ``lowering`` says how the threads of a tile run, and why, where another way was asked for.
+    ``lowering`` says how the threads of a tile run, and why, where another way was asked for.  ``driver_seconds``: how
+    long a CPU driver compiles the shader, as guessed.
     """
 
     shader: Shader
     make_module: Callable[[], object]
     compile: Callable[[str], bytes]
     lowering: str = "threads"
+    driver_seconds: float = 0.0
 
     @cached_property
     def module(self) -> object:

@@ -22,6 +22,7 @@ __all__ = [
     "CheckError",
     "CheckWarning",
     "CompileError",
+    "CompileTimeWarning",
     "Copy",
     "InternalCompilerError",
     "InternalCompilerWarning",
@@ -208,6 +209,10 @@ class InternalCompilerWarning(UserWarning):
 
 class BarrierWarning(UserWarning):
     """A barrier orders nothing, and costs time."""
+
+
+class CompileTimeWarning(UserWarning):
+    """A CPU driver will compile a kernel for longer than people wait; once for each kernel."""
 
 
 # -- rendering ---------------------------------------------------------------------------------------------------

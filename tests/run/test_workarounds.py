@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -188,6 +189,40 @@ def lengths_asked(view, kernel):
     return found
 
 
+def loops_in_a_row(view):
+    @amp.kernel
+    def sums(i, lengths, out):
+        total = 0
+        for n in amp.static_range(23):
+            kept = n
+            for k in range(lengths[i] % (n + 2)):
+                total += k * kept
+                if total > 700:
+                    break
+            if total > 900:
+                out[i] = -total
+                return
+        out[i] = total
+
+    def total_of(length):
+        total = 0
+        for n in range(23):
+            for k in range(length % (n + 2)):
+                total += k * n
+                if total > 700:
+                    break
+            if total > 900:
+                return -total
+        return total
+
+    lengths = np.arange(37, dtype=np.int32)
+    right = np.array_equal(run(view, sums, lengths, np.zeros(37, np.int32)), [*map(total_of, range(37))])
+    containers = amp.array_view(lengths), amp.array_view(lengths.copy())
+    glsl = sums.inspect(view, containers[0].extent, *containers).glsl
+    in_a_row = len(re.findall(r"^    (for|while) ", glsl, re.MULTILINE))
+    return right and (in_a_row <= 5 or "llvmpipe" not in view.accelerator.description.lower())
+
+
 PROGRAMS = {
     program.__name__: program
     for program in (
@@ -197,6 +232,7 @@ PROGRAMS = {
         ends_loops,
         fences_wait,
         float_round_trips,
+        loops_in_a_row,
         unchecked_atomics,
         unchecked_bounds,
         unsigned_to_float,

@@ -17,7 +17,7 @@ from tests.emit.test_golden import validate
 from tests.spirv.paths import visits
 from vkamp import spirv
 from vkamp.spirv.blocks import Op, parse
-from vkamp.spirv.straighten import straightened
+from vkamp.spirv.straighten import _Common, _Lifetimes, straightened
 
 HEAD = """#version 450
 layout(local_size_x = 4) in;
@@ -84,6 +84,41 @@ def test_visits_doubled_with_the_branches():
     """What the module is there for: without it the count explodes."""
     main = parse(spirv.compile(shader("stores", 25))).functions[0]
     assert visits(main) == 10**6
+
+
+def alive(data: bytes) -> tuple[list[int], list[int]]:
+    """How many variables have a value at the start of each function, and at that of each loop, as they come."""
+    module = parse(data)
+    common = _Common(module)
+    starts, loops = [], []
+    for function in module.functions:
+        live = _Lifetimes(common, function).live
+        starts.append(len(live[function.blocks[0].label]))
+        loops += [len(live[block.label]) for block in function.blocks if block.is_loop]
+    return starts, loops
+
+
+OLD_VALUES = {
+    "two sides": "int z; if (x > {k}) z = numbers[x]; else {{ numbers[x] = {k}; z = x - 1; }} x += z;",
+    "choices": "int z; if (x > {k}) z = x * 3; else z = x - 1; x += z;",
+    "calls": "x += pick(x, {k}); x += find(x, {k}); put(x, {k});",
+    "loops": "int z; for (int l = 0; l < x; ++l) {{ if (x > l) z = l; else {{ numbers[x] = 4; z = 3; }} x -= z; }}",
+}
+
+
+@pytest.mark.parametrize("name", OLD_VALUES)
+def test_no_more_variables_are_alive_than_before(name, tmp_path):
+    """An old value that looks alive goes around all loops: 120 calls took 6 s, and 1.3 s without."""
+    body = "\n".join(f"{{\n{OLD_VALUES[name].format(k=k + 1)}\n}}" for k in range(6))
+    text = f"{HEAD}{FUNCTIONS}void main() {{\nint x = numbers[0];\n"
+    plain = spirv.compile(f"{text}for (int j = 0; j < 9; ++j) {{\n{body}\n}}\nnumbers[0] = x;\n}}\n")
+    data = straightened(plain)
+    validate(data, tmp_path)
+    (starts_before, before), (starts, after) = alive(plain), alive(data)
+    assert starts == starts_before
+    # What a return in a loop left, and whether there was one, are variables that the rules add.
+    added = 2 if name == "calls" else 0
+    assert all(new <= old + added for old, new in zip(before, after, strict=True))
 
 
 def test_functions_return_at_their_end_alone():

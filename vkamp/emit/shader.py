@@ -14,6 +14,7 @@ from vkamp.emit.helpers import GLSL_TYPES, HELPER_NAMES
 from vkamp.emit.layout import Block, storage_blocks, struct_members, structs_of
 from vkamp.emit.names import Namer
 from vkamp.emit.places import is_float_atomic, lower_places
+from vkamp.emit.quick_loops import quick_loops
 from vkamp.emit.reroll import reroll
 from vkamp.emit.small import Forms
 from vkamp.emit.split import split_structs
@@ -62,7 +63,7 @@ def emit(kernel: Kernel, target: Target) -> Shader:
     kernel = optional("results", plain, lambda: direct_results(plain), lambda: _without_claims(plain))
     copied = kernel
     kernel = optional("rolling", copied, lambda: reroll(copied, target.most_unrolled), lambda: copied)
-    printed = kernel
+    printed = quick_loops(kernel) if "loops_in_a_row" in target.quirks else kernel
     return required("printer", kernel.name, kernel.span, lambda: _Shader(printed, target).shader())
 
 

@@ -1,8 +1,20 @@
 """Lowerings for kinds of devices, IR -> IR: a tile's threads as loops, for CPU devices."""
 
+from vkamp.lower.effort import Effort, effort
 from vkamp.lower.errors import KeepsThreads
 from vkamp.lower.loops import loops, waits
 from vkamp.lower.shape import lanes_for
-from vkamp.lower.turns import is_long, sizes_in_loops, turns
+from vkamp.lower.turns import loop_count, sizes_in_loops, turns
 
-__all__ = ["KeepsThreads", "is_long", "lanes_for", "loops", "sizes_in_loops", "turns", "waits"]
+__all__ = [
+    "Effort",
+    "KeepsThreads",
+    "effort",
+    "is_long",
+    "lanes_for",
+    "loop_count",
+    "loops",
+    "sizes_in_loops",
+    "turns",
+    "waits",
+]

@@ -57,7 +57,7 @@ __all__ = ["TURN", "Around", "Jam", "accesses", "cost", "jammed"]
 
 #: Threads that go together, at most, and statements of a phase: the drivers compile too long otherwise.
 _MOST_THREADS, _MOST_STATEMENTS = 32, 200
-#: Branches of a phase for several threads: SwiftShader's compiler takes minutes and gigabytes for a hundred of them.
+#: Branches of a phase for several threads: each costs a driver about a millisecond of its compilation.
 _MOST_BRANCHES = 24
 #: What a jam may cost, of the threads alone, to be worth its text, and how much less twice the text has to cost.
 _WORTH, _DOUBLE = 0.8, 1.08

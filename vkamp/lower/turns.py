@@ -8,11 +8,9 @@ from types import MappingProxyType
 from vkamp.ir.access import own_nodes
 from vkamp.ir.flow import targets
 from vkamp.ir.nodes import (
-    ArrayElement,
     Assign,
     Binary,
     Block,
-    BufferElement,
     BufferExtent,
     Builtin,
     Call,
@@ -35,12 +33,11 @@ from vkamp.ir.types import INT32
 from vkamp.lower.bounds import linear
 from vkamp.lower.rewrite import contains
 
-__all__ = ["Sizes", "is_long", "sizes_in_loops", "turns"]
+__all__ = ["Sizes", "loop_count", "sizes_in_loops", "turns"]
 
 #: Components of containers' extents, by container and dimension.
 Sizes = Mapping[tuple[str, int], int]
 
-_MOST_LOOPS, _MOST_ACCESSES = 80, 400
 #: More iterations of one loop are not counted.
 _MOST = 1 << 20
 
@@ -61,12 +58,10 @@ _CONDITIONS: dict[str, Callable[[int, int], bool]] = {
 }
 
 
-def is_long(kernel: Kernel) -> bool:
-    """Whether a driver would compile the shader for longer than people wait: by its loops and memory accesses."""
-    statements = [s for f in (*kernel.functions, kernel.body) for s in walk_statements(f.body)]
-    count = sum(isinstance(s, (For, While)) for s in statements)
-    accesses = sum(isinstance(n, (BufferElement, ArrayElement)) for s in statements for n in own_nodes(s))
-    return count > _MOST_LOOPS or accesses > _MOST_ACCESSES
+def loop_count(kernel: Kernel) -> int:
+    """The loops in a kernel's text."""
+    statements = (s for f in (*kernel.functions, kernel.body) for s in walk_statements(f.body))
+    return sum(isinstance(s, (For, While)) for s in statements)
 
 
 def turns(kernel: Kernel, sizes: Sizes = MappingProxyType({})) -> int | None:

@@ -6,11 +6,13 @@ all kept on disk (:mod:`vkamp.pipeline.kept`) starts without it.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from vkamp.artifacts import Executable, Target
 from vkamp.edit.active import active_folder
+from vkamp.errors import CompileTimeWarning
 from vkamp.front import Arguments, Request, collect, make_request, varying
 from vkamp.front.description import describe_request, request_of
 from vkamp.front.guards import Guard
@@ -20,6 +22,7 @@ from vkamp.pipeline import kept
 from vkamp.pipeline.compiled import Compiled, Whole
 from vkamp.pipeline.domains import choose_target, grid, tile_counts
 from vkamp.pipeline.kept import renew
+from vkamp.progress import hide
 
 __all__ = [
     "Arguments",
@@ -41,6 +44,10 @@ __all__ = [
     "request_of",
     "tile_counts",
 ]
+
+#: Seconds of a driver's compilation that are not worth a warning, and the kernels that were warned of.
+_PATIENCE = 5.0
+_warned: set[tuple[str, str, int]] = set()
 
 
 def compile_kernel(request: Request, captured: Mapping[str, Any], *, keep: bool) -> Compiled:
@@ -69,19 +76,39 @@ def _compiled(request: Request, captured: Mapping[str, Any], *, keep: bool) -> C
 
 
 def executable(compiled: Compiled, target: Target) -> Executable:
-    """The program for a kind of device; its SPIR-V is made when an engine asks for it."""
-    found = kept.program(compiled, target)
-    if found is not None:
-        return found
-    from vkamp.ir.passes import recorded
-    from vkamp.pipeline import compiler
+    """The program for a kind of device; its SPIR-V is made when an engine asks for it.
 
-    with recorded() as failures:
-        made = compiler.executable(compiled.kernel, target)
-    if not failures:
-        # What was made without a pass is made again, and warned of again.
-        kept.keep_program(compiled, target, made)
-    return made
+    Warns where the device's driver will take long for it, once for each kernel.
+    """
+    found = kept.program(compiled, target)
+    if found is None:
+        from vkamp.ir.passes import recorded
+        from vkamp.pipeline import compiler
+
+        with recorded() as failures:
+            found = compiler.executable(compiled.kernel, target)
+        if not failures:
+            # What was made without a pass is made again, and warned of again.
+            kept.keep_program(compiled, target, found)
+    # Only the drivers of CPUs are asked to unroll no more than so much.
+    if target.most_unrolled is not None and found.driver_seconds > _PATIENCE:
+        _warn_of_driver(compiled, found.driver_seconds)
+    return found
+
+
+def _warn_of_driver(compiled: Compiled, seconds: float) -> None:
+    place = compiled.name, compiled.span.file, compiled.span.line
+    if place in _warned:
+        return
+    _warned.add(place)
+    hide()
+    warnings.warn_explicit(
+        f"{compiled.name}: the driver of this CPU device will take about {seconds:.0f} s to compile this kernel, in "
+        "each process that launches it, for its text is long once functions are a part of their callers. Make a loop "
+        "of what repeats, launch parts of it one after the other, or run it on a GPU.",
+        CompileTimeWarning,
+        *place[1:],
+    )
 
 
 def ir_text(program: Executable) -> str:

@@ -21,6 +21,7 @@ from vkamp.artifacts import Executable, Target
 from vkamp.check.conflicts import RaceVerdicts, judge_races
 from vkamp.check.races import RaceFinding, check_certain_races
 from vkamp.check.uniformity import check_uniformity
+from vkamp.emit.reroll import reroll
 from vkamp.errors import BarrierWarning, InternalCompilerError, RaceWarning, Span
 from vkamp.front import Request
 from vkamp.front.context import Context
@@ -46,6 +47,8 @@ __all__ = [
 
 
 _T = TypeVar("_T")
+#: Seconds of a driver's compilation that nobody minds, and how much less another form has to take to be chosen.
+_LONG, _LESS = 2.0, 0.5
 
 
 def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
@@ -145,7 +148,7 @@ def _executable(kernel: Kernel, target: Target) -> Executable:
     shader = emit.emit(form, target)
     to_spirv = functools.partial(generated_spirv, name=kernel.name, quirks=target.quirks)
     # The module is the program as it was written: the reference accelerator runs that.
-    return Executable(shader, lambda: kernel, to_spirv, lowering)
+    return Executable(shader, lambda: kernel, to_spirv, lowering, driver_seconds=_driver_seconds(form, target))
 
 
 def _lowered(kernel: Kernel, target: Target) -> tuple[Kernel, str]:
@@ -163,11 +166,12 @@ def _as_loops(kernel: Kernel, target: Target) -> tuple[Kernel, str]:
         if target.lowering == "auto" and not lower.waits(kernel):
             raise lower.KeepsThreads("it has no barrier")
         form = lower.loops(kernel, target.lanes, target.aligned)
-        if target.lowering == "auto" and lower.is_long(form):
+        if target.lowering == "auto" and _is_long(form, kernel, target):
             raise lower.KeepsThreads("it has so many phases that the driver would take long to compile them")
         if target.lowering == "auto" and target.most_turns is not None:
             count = lower.turns(form, {(name, dim): size for name, dim, size in target.sizes})
-            if count is None or count > target.most_turns:
+            # The printer may add one iteration for a few loops (vkamp.emit.quick_loops).
+            if count is None or count + lower.loop_count(form) > target.most_turns:
                 # Those over the threads of a tile are the more likely to be too many.
                 raise lower.KeepsThreads(
                     f"the driver ends all loops after {target.most_turns} iterations, and there may be more"
@@ -176,6 +180,22 @@ def _as_loops(kernel: Kernel, target: Target) -> tuple[Kernel, str]:
         return kernel, f"threads: {reason}"
     verify_if_asked(form)
     return form, "loops"
+
+
+def _is_long(form: Kernel, other: Kernel, target: Target) -> bool:
+    """Whether the driver would compile a form of a kernel for longer than people wait, and the other in much less."""
+    seconds = _driver_seconds(form, target)
+    return seconds > _LONG and _driver_seconds(other, target) < _LESS * seconds
+
+
+def _driver_seconds(form: Kernel, target: Target) -> float:
+    """How long a CPU driver compiles a kernel, as guessed."""
+    seconds = lower.effort(form).seconds
+    if seconds > _LONG:
+        # The printer makes loops of unrolled ones again.
+        rolled = optional("rolling", form, lambda: reroll(form, target.most_unrolled), lambda: form)
+        seconds = lower.effort(rolled).seconds
+    return seconds
 
 
 def subgroup_needs(kernel: Kernel) -> tuple[tuple[str, str, Span], ...]:

@@ -274,7 +274,7 @@ def program(compiled: Compiled, target: Target) -> Executable | None:
         lines=tuple(None if at is None else spans.span(at) for at in data["lines"]),
     )
     to_spirv = functools.partial(generated_spirv, name=compiled.name, quirks=target.quirks)
-    return Executable(shader, lambda: compiled.kernel, to_spirv, data["lowering"])
+    return Executable(shader, lambda: compiled.kernel, to_spirv, data["lowering"], data["driver_seconds"])
 
 
 def keep_program(compiled: Compiled, target: Target, made: Executable) -> None:
@@ -293,6 +293,7 @@ def keep_program(compiled: Compiled, target: Target, made: Executable) -> None:
         "shared_bytes": shader.shared_bytes,
         "lines": [None if span is None else spans.number(span) for span in shader.lines],
         "lowering": made.lowering,
+        "driver_seconds": made.driver_seconds,
         "spans": spans.rows,
     }
     _write(_cache(), _program_key(compiled.key, target), data)

@@ -93,6 +93,12 @@ WORKAROUNDS = (
         engine="vulkan",
     ),
     Workaround(
+        "loops_in_a_row",
+        _LAVAPIPE,
+        "takes long to compile many loops one after the other, and long ones that it takes apart",
+        "groups of five are in a loop that runs once, and long loops have an end that the driver does not know",
+    ),
+    Workaround(
         "widened_comparisons",
         _LAVAPIPE,
         "gets < and >= of an int32 that was widened to int64 and a constant wrong",

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 #: Increase when the same text, compiler and options are to give something else.
-_FORMAT = 1
+_FORMAT = 2
 
 
 def compile(glsl: str, *, name: str = "kernel", straight: bool = False, limited: Accesses | None = None) -> bytes:

@@ -6,7 +6,10 @@ a row has 2^n such ways.  So here
 
 * a function returns at its end alone,
 * a selection whose sides do nothing but arithmetic computes both sides and chooses between their results,
-* ``if (c) {A} else {B}`` becomes ``if (c) {A} if (!c) {B}``: the way around A is shorter than the way through it.
+* ``if (c) {A} else {B}`` becomes ``if (c) {A} if (!c) {B}``: the way around A is shorter than the way through it,
+* a variable without a value at the start of a function or of a loop's iteration gets an undefined one there.  Without
+  it, the rules above make the old value look alive: the driver carries it through all loops around, one value for each
+  variable of each call, since it makes all functions a part of their callers.
 
 The rules are for the modules that glslang makes, in which phis come from ``&&`` and ``||`` alone.
 """
@@ -38,6 +41,7 @@ def straightened(spirv: bytes) -> bytes:
     for function in module.functions:
         if function.id not in entries:
             _SingleExit(common, function).run()
+        _forget(common, function, is_entry=function.id in entries)
         _choose(common, function)
         _split(common, function)
     return module.data()
@@ -62,12 +66,25 @@ class _Common:
         #: The variables that nothing changes: inputs and push constants.
         variables = [e.operands for e in declared if e.op == Op.VARIABLE]
         self.inputs = frozenset(number for _, number, storage, *_ in variables if storage in _CONSTANT_STORAGE)
+        self.undefined_values: dict[int, int] = {}
 
     def constant(self, op: int) -> int:
         """The constant true or false."""
         number = self.module.new_id()
         self.module.declarations.append(Instruction(op, (self.bool_type, number)))
         return number
+
+    def undefined(self, kind: int) -> int:
+        """The undefined value of a type."""
+        if kind not in self.undefined_values:
+            self.undefined_values[kind] = number = self.module.new_id()
+            self.module.declarations.append(Instruction(Op.UNDEF, (kind, number)))
+        return self.undefined_values[kind]
+
+    def variables(self, function: Function) -> dict[int, int]:
+        """The types of a function's own variables and of the parameters that are pointers to such, by their ids."""
+        own = [e for e in (*function.head, *function.blocks[0].body) if e.op in (Op.PARAMETER, Op.VARIABLE)]
+        return {e.operands[1]: self.pointees[e.operands[0]] for e in own if e.operands[0] in self.pointees}
 
     def variable(self, function: Function, kind: int) -> int:
         """A new variable of a function."""
@@ -277,6 +294,75 @@ class _SingleExit:
         return merge, exit_.label
 
 
+# -- old values ----------------------------------------------------------------------------------------------------
+
+
+def _forget(common: _Common, function: Function, *, is_entry: bool) -> None:
+    """Stores undefined values to variables that have no value: where a function starts, and where an iteration does."""
+    lifetimes = _Lifetimes(common, function)
+    for head in function.blocks:
+        if head.is_loop:
+            inside = function.blocks[function.position(head.label) : function.position(head.merge_label)]
+            mentioned = {name for block in inside for name in lifetimes.stored[block.label]}
+            _undefine(common, head, lifetimes, mentioned - lifetimes.live[head.label])
+    if not is_entry:
+        # Its parameters have values.
+        declared = {each.operands[1] for each in function.blocks[0].body if each.op == Op.VARIABLE}
+        entry = function.blocks[0]
+        _undefine(common, entry, lifetimes, lifetimes.kinds.keys() & declared - lifetimes.stored[entry.label])
+
+
+def _undefine(common: _Common, block: Block, lifetimes: _Lifetimes, names: Set[int]) -> None:
+    position = next((n for n, e in enumerate(block.body) if e.op not in (Op.PHI, Op.VARIABLE)), len(block.body))
+    stores = [Instruction(Op.STORE, (name, common.undefined(lifetimes.kinds[name]))) for name in sorted(names)]
+    block.body[position:position] = stores
+
+
+class _Lifetimes:
+    """``kinds``: the types of the variables, of scalars and vectors, that a function loads and stores as a whole;
+    ``stored`` and ``live``: those that each block stores before it loads them, and those with a value that is loaded
+    in or behind a block, by the block's label.
+    """
+
+    def __init__(self, common: _Common, function: Function) -> None:
+        kinds = {name: kind for name, kind in common.variables(function).items() if kind in common.sizes}
+        for each in (each for block in function.blocks for each in block.body):
+            for name in _used_otherwise(each) & kinds.keys():
+                del kinds[name]
+        self.kinds = kinds
+        self.stored: dict[int, set[int]] = {}
+        self.live: dict[int, set[int]] = {}
+        for block in function.blocks:
+            stored, loaded = self.stored.setdefault(block.label, set()), self.live.setdefault(block.label, set())
+            for each in block.body:
+                if each.op == Op.STORE and each.operands[0] in kinds and each.operands[0] not in loaded:
+                    stored.add(each.operands[0])
+                elif each.op == Op.LOAD and each.operands[2] in kinds and each.operands[2] not in stored:
+                    loaded.add(each.operands[2])
+        self.spread(function)
+
+    def spread(self, function: Function) -> None:
+        """Lets what lives in a block live in those before it."""
+        changed = True
+        while changed:
+            changed = False
+            for block in reversed(function.blocks):
+                live = self.live[block.label]
+                behind: set[int] = set().union(*(self.live[target] for target in block.targets))
+                more = behind - self.stored[block.label] - live
+                live |= more
+                changed |= bool(more)
+
+
+def _used_otherwise(each: Instruction) -> set[int]:
+    """The ids in an instruction but those that it loads from or stores to."""
+    if each.op == Op.VARIABLE:
+        return set()
+    if each.op == Op.LOAD:
+        return set(each.operands[3:])
+    return set(each.operands[1:] if each.op == Op.STORE else each.operands)
+
+
 # -- choices instead of branches -----------------------------------------------------------------------------------
 
 
@@ -297,11 +383,7 @@ class _Chooser:
         heads = [block for block in function.blocks if block.merge is not None]
         #: How often each block is named as the one behind a construct, or as the one that continues a loop.
         self.named = Counter(label for b in heads if b.merge for label in b.merge.operands[: 1 + b.is_loop])
-        own = [e for e in (*function.head, *function.blocks[0].body) if e.op in (Op.PARAMETER, Op.VARIABLE)]
-        #: The types of the function's variables, by their ids.
-        self.variables = {
-            e.operands[1]: common.pointees[e.operands[0]] for e in own if e.operands[0] in common.pointees
-        }
+        self.variables = common.variables(function)
 
     def selection(self, head: Block) -> None:
         """Makes a choice of a selection if it can be one."""

@@ -1,0 +1,82 @@
+"""A guess at how long a CPU driver compiles a kernel, from what its text has.
+
+Drivers make functions a part of their callers, so what a function has counts at each call.  The weights are those of
+SwiftShader and lavapipe on a processor of 2025, rounded (``tools.bench`` measures both, group ``driver_compile``); the
+guess is good to a factor of two or three, which is enough to choose a form by and to warn of minutes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+
+from vkamp.ir.access import own_nodes
+from vkamp.ir.nodes import (
+    ArrayElement,
+    Binary,
+    Block,
+    BufferElement,
+    Call,
+    For,
+    If,
+    Kernel,
+    Logical,
+    Select,
+    While,
+    blocks,
+)
+
+__all__ = ["Effort", "effort"]
+
+
+_DIVISIONS = ("floordiv", "floormod", "tdiv", "trem")
+#: Seconds for an expression, a division, a branch or choice, and a loop.
+_EXPRESSION, _DIVISION, _BRANCH, _LOOP = 5e-5, 3e-3, 1e-3, 3e-3
+#: Seconds for each pair of loops, and of accesses to memory: both drivers compare them with one another.
+_LOOPS, _ACCESSES = 5e-5, 4e-6
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a kernel's text has, functions counted at each call."""
+
+    expressions: int = 0
+    divisions: int = 0
+    branches: int = 0
+    loops: int = 0
+    accesses: int = 0
+
+    def __add__(self, other: Effort) -> Effort:
+        return Effort(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+    @property
+    def seconds(self) -> float:
+        """What a driver takes for that, about."""
+        text = self.expressions * _EXPRESSION + self.divisions * _DIVISION + self.branches * _BRANCH
+        return text + self.loops * _LOOP + self.loops**2 * _LOOPS + self.accesses**2 * _ACCESSES
+
+
+def effort(kernel: Kernel) -> Effort:
+    """What a driver has to compile."""
+    known: dict[str, Effort] = {}
+    # A function comes before those that call it.
+    for function in (*kernel.functions, kernel.body):
+        known[function.name] = _of(function.body, known)
+    return known[kernel.body.name]
+
+
+def _of(block: Block, known: dict[str, Effort]) -> Effort:
+    total = Effort()
+    for statement in block:
+        nodes = list(own_nodes(statement))
+        total += Effort(
+            expressions=len(nodes),
+            divisions=sum(isinstance(n, Binary) and n.op in _DIVISIONS for n in nodes),
+            branches=isinstance(statement, If) + sum(isinstance(n, (Logical, Select)) for n in nodes),
+            loops=int(isinstance(statement, (For, While))),
+            accesses=sum(isinstance(n, (BufferElement, ArrayElement)) for n in nodes),
+        )
+        if isinstance(statement, Call):
+            total += known[statement.function]
+        for inner in blocks(statement):
+            total += _of(inner, known)
+    return total
