@@ -18,9 +18,14 @@ import numpy as np
 import pytest
 
 from pytest_vkamp import accelerator_names
-from vkamp.run import devices  # noqa: F401 - for the scripts
+from vkamp.run import (
+    devices,  # noqa: F401 - for the scripts
+    submission,
+)
+from vkamp.run.driver import Driver
 from vkamp.run.engine import DeviceInfo, Dispatch, Engine, Queue
 from vkamp.run.kompute import KomputeEngine
+from vkamp.run.vulkan.commands import DispatchWork
 from vkamp.run.vulkan.engine import VulkanEngine
 
 #: Accelerators that no driver stands behind.
@@ -227,6 +232,14 @@ def card(request, driver):
     queue = engine.open(made_up)
     yield Runner(queue)
     queue.close()
+
+
+@pytest.fixture
+def gathering(monkeypatch):
+    """Work is handed over when it has to be, and not before: neither by its launch nor by the driver."""
+    monkeypatch.setattr(Driver, "call", lambda self: None)
+    monkeypatch.setattr(DispatchWork, "is_short", True)
+    monkeypatch.setattr(submission, "_WORTH_STARTING", float("inf"))
 
 
 @pytest.fixture(scope="session")

@@ -51,6 +51,7 @@ def test_dependent_launches_see_each_other(runner):
     np.testing.assert_array_equal(runner.read(a), expected)
 
 
+@pytest.mark.usefixtures("gathering")
 def test_independent_launches_share_a_submission(runner, monkeypatch):
     monkeypatch.setattr(submission, "_SHORT", 3600.0)  # however busy the machine is
     buffers = [runner.buffer(np.arange(N)) for _ in range(6)]
@@ -84,6 +85,7 @@ def test_repeated_launch_makes_nothing_new(runner):
     assert set(runner.read(a).tolist()) == {sum(range(20))}
 
 
+@pytest.mark.usefixtures("gathering")
 def test_reading_an_input_waits_for_nothing(runner):
     a, b = runner.buffer(np.arange(N)), runner.queue.allocate(4 * N)
     runner.launch("scale", [a, b], [2])
@@ -186,6 +188,7 @@ def test_memory_comes_back_in_the_same_order(runner):
     assert runner.queue.statistics.pipelines - before.pipelines <= 1
 
 
+@pytest.mark.usefixtures("gathering")
 def test_memory_in_use_is_not_given_away(runner):
     a, b = runner.buffer(np.arange(N)), runner.queue.allocate(4 * N)
     runner.launch("scale", [a, b], [5])

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import random
+import time
 
 import numpy as np
 import pytest
 
 from tests.run.conftest import dispatch, words
+from vkamp.run.vulkan.commands import DispatchWork
 
 N = 1000
+#: Seconds that the host leaves the queue alone: less and more than its driver's pauses.
+PAUSES = (0, 0, 0, 0.0004, 0.0015, 0.004)
 
 
-def _work(runner, seed, steps=120):
+def _work(runner, seed, steps=120, pauses=(0,)):
     choose = random.Random(seed)
     sizes = [choose.choice([1, 63, 64, 65, 1000]) for _ in range(4)]
     state = {}
     for step in range(steps):
+        if len(pauses) > 1:
+            time.sleep(choose.choice(pauses))
         slot = choose.randrange(6)
         if slot not in state:
             values = np.random.default_rng(step).integers(0, 2**32, choose.choice(sizes), np.uint32)
@@ -53,6 +59,18 @@ def test_random_work(runner, seed):
     _work(runner, seed)
 
 
+@pytest.mark.parametrize("seed", range(20, 26))
+def test_random_work_with_pauses(runner, seed):
+    _work(runner, seed, pauses=PAUSES)
+
+
+@pytest.mark.parametrize("seed", range(30, 33))
+def test_random_work_that_each_launch_starts(runner, seed, monkeypatch):
+    monkeypatch.setattr("vkamp.run.submission._WORTH_STARTING", 0.0)
+    monkeypatch.setattr(DispatchWork, "is_short", False)
+    _work(runner, seed, pauses=PAUSES)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_random_work_on_an_immediate_queue(runner, seed):
     runner.queue.immediate = True
@@ -60,8 +78,9 @@ def test_random_work_on_an_immediate_queue(runner, seed):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_random_work_on_a_card(card, seed):
-    _work(card, seed)
+@pytest.mark.parametrize("pauses", [(0,), PAUSES], ids=["at once", "with pauses"])
+def test_random_work_on_a_card(card, seed, pauses):
+    _work(card, seed, pauses=pauses)
 
 
 def test_random_work_polled(runner, monkeypatch):

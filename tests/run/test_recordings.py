@@ -16,6 +16,9 @@ from vkamp.lang.region import Footprint
 from vkamp.run.kompute import KomputeEngine
 from vkamp.run.vulkan.engine import VulkanEngine
 
+#: Most of these count submissions or barriers, which the driver makes when it likes.
+pytestmark = pytest.mark.usefixtures("gathering")
+
 N = 1003  # no multiple of a tile
 
 

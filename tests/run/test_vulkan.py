@@ -24,6 +24,9 @@ from vkamp.run.vulkan.free_list import FreeList
 from vkamp.run.vulkan.memory import Memory
 from vkamp.run.vulkan.pipelines import PipelineCache
 
+#: Most of these count submissions or barriers, which the driver makes when it likes.
+pytestmark = pytest.mark.usefixtures("gathering")
+
 N = 1003
 MIB = 1 << 20
 

@@ -106,6 +106,11 @@ class BaseDevice(ABC, Generic[S]):
         if self.removed is not None:
             raise self.lose(self.removed)
 
+    @property
+    def is_usable(self) -> bool:
+        """Whether :meth:`check` raises nothing."""
+        return not self.forked and not self.closed and self.removed is None
+
     def lose(self, reason: str) -> AcceleratorRemovedError:
         """Marks the device as lost; returns the error to raise."""
         self.removed = self.removed or reason

@@ -10,6 +10,7 @@ word that the device writes at the end.
 from __future__ import annotations
 
 import copy
+import math
 import time
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -23,6 +24,7 @@ from vkamp.artifacts import Executable
 from vkamp.errors import AmpError
 from vkamp.lang.copying import copy_bytes
 from vkamp.lang.region import ByteSet, scatter
+from vkamp.run.driver import PAUSE, Driver, pause_after
 from vkamp.run.engine import Dispatch, Ready, Recording, Sink, Timing
 from vkamp.run.kompute import Device, KomputeProgram, Pipeline, Slot
 from vkamp.run.plan import Access, Regions, access_of, joint, levels
@@ -32,6 +34,10 @@ __all__ = ["KomputeQueue", "KomputeRecording", "Submission"]
 
 _MAX_PENDING = 64
 _MAX_RUNNING = 32
+#: What is expected to take longer is started by its launch (seconds); shorter work costs less in one piece.
+_WORTH_STARTING = 2e-3
+#: The driver runs short work for so long at a time: it keeps all other threads waiting (seconds).
+_TURN = 2.5e-4
 #: What is expected to take longer is polled, so that Ctrl-C and other threads work (seconds).
 _SHORT = 0.02
 _BYTES_PER_SECOND = 4e9
@@ -233,6 +239,9 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         # Submissions in order, then dispatches that are in none yet: one list, so that planning is
         # one assignment.
         self._work: list[Submission | _Pending] = []
+        self._driver = Driver(self)
+        #: What the statistics of dispatches said when the driver saw work pending.
+        self._seen = -1
         with device.lock:
             self._flag = device.take_flag()
         weakref.finalize(self, device.give_back_flag, self._flag).atexit = False
@@ -274,14 +283,20 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         """Enqueues a checked dispatch."""
         self._check()
         with self.device.lock:
-            self._work.append(pending if self._sink is None else pending.timed())
-            if self.immediate or len(self._work) >= _MAX_PENDING:
-                # The next one may need the last one, and go with it.
-                if not self.immediate and self._run_in_turn(left=1):
-                    return
-                self._plan()
-                self._launch()
-                self._bound()
+            work = self._work
+            work.append(pending if self._sink is None else pending.timed())
+            if self._sink is not None:
+                if self.immediate or len(work) >= _MAX_PENDING:
+                    self._submit()
+            elif self.immediate:
+                self._go()
+                self._bound(_MAX_PENDING)
+            elif len(work) >= _MAX_PENDING:
+                self._make_room()
+            elif len(work) == 1 and pending.seconds() >= _WORTH_STARTING:
+                self._go()
+            elif not self._driver.is_awake:
+                self._driver.call()
 
     def replay(self, recording: KomputeRecording) -> None:
         """Appends the submissions of a recording."""
@@ -290,25 +305,47 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
             self._plan()
             if self._sink is not None:
                 self._work += [each.timed() for level in recording.levels for each in level]
-                self._plan()
-                self._launch()
+                self._submit()
                 return
+            is_idle = not self._work
             on_their_way = {slot.id for each in self._work if isinstance(each, Submission) for slot in each.uploads}
             made = [s for level in recording.levels for s in self._submissions(level, on_their_way)]
             for each in made:
                 each.kept = recording.sequences
             self._work += made
-            if self.immediate or len(self._work) >= _MAX_PENDING:
-                self._launch()
-                self._bound()
+            if self.immediate or (is_idle and made and made[0].seconds() >= _WORTH_STARTING):
+                self._go()
+            elif made:
+                self._driver.call()
+            # Its memory is held by others most likely; two of them are enough to do.
+            self._bound(_MAX_PENDING + 2 * sum(len(each.dispatches) for each in made))
 
-    def _bound(self) -> None:
-        """Waits for the oldest work where much is running: what runs holds its memory."""
+    def _go(self) -> None:
+        """Starts what needs to wait for nothing; the driver starts the rest when it can."""
+        self._plan()
+        self._start_ready()
+        if self._work:
+            self._driver.call()
+
+    def _make_room(self) -> None:
+        """Runs what is pending, if it is short: that costs less in one piece.  Otherwise starts it."""
+        # The next one may need the last one, and go with it.
+        if self._run_in_turn(left=1):
+            return
+        self._plan()
+        if sum([each.seconds() for each in self._work]) < _SHORT:
+            self._settle(lambda _: True)
+        else:
+            self._go()
+            self._bound(_MAX_PENDING)
+
+    def _bound(self, most: int) -> None:
+        """Waits for the oldest work where there are more dispatches than ``most``: they hold their memory."""
         running = [each for each in self._work if isinstance(each, Submission)]
         held = sum(len(each.dispatches) for each in running)
         oldest: list[Submission] = []
         for each in running:
-            if held <= _MAX_PENDING:
+            if held <= most:
                 break
             oldest.append(each)
             held -= len(each.dispatches)
@@ -317,8 +354,15 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
     def flush(self) -> None:
         self._check()
         with self.device.lock:
+            self._submit()
+
+    def _submit(self) -> None:
+        """Hands over everything enqueued, as far as nothing has to be waited for; what is timed is waited for."""
+        if self._sink is None:
+            self._go()
+        else:
             self._plan()
-            self._launch()
+            self._settle(lambda _: True)
 
     def wait(self) -> None:
         self._check()
@@ -331,8 +375,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
     def mark(self) -> Callable[[], None]:
         self._check()
         with self.device.lock:
-            self._plan()
-            self._launch()
+            self._submit()
             before = [each for each in self._work if isinstance(each, Submission)]
 
         def wait() -> None:
@@ -341,6 +384,10 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
                 self._settle(lambda s: s in before)
 
         return wait
+
+    def profile(self, sink: Sink | None) -> None:
+        self.wait()  # what is timed runs alone
+        super().profile(sink)
 
     def close(self) -> None:
         if not self.is_open or self.device.forked or self.device.closed:
@@ -409,21 +456,29 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
             self._plan(slot)
             self._settle(lambda s: s.changes(slot))
 
-    def _run_in_turn(self, left: int = 0) -> bool:
-        """Runs the dispatches that there are from recordings of their own, and leaves so many.
+    def _run_in_turn(self, left: int = 0, short: float = _SHORT, most: float = math.inf) -> bool:
+        """Runs the dispatches that there are from recordings of their own, and leaves so many; those that come after
+        ``most`` seconds are left, too.
 
-        ``False`` if something else is to be done: each must need the one before, and all be short and have run before.
+        ``False`` if something else is to be done: each must need the one before, and all be ``short`` and have run
+        before.
         """
         if self.device.running or self._sink is not None or not self._work:
             return False
         chain: list[_Pending] = []
         for each in self._work:
-            if not isinstance(each, _Pending) or each.alone is None or each.seconds() >= _SHORT:
+            if not isinstance(each, _Pending) or each.alone is None or each.seconds() >= short:
                 return False
             if chain and not chain[-1].access.conflicts(each.access):
                 return False
             chain.append(each)
-        return all(self._run_alone(each) for each in chain[: len(chain) - left])
+        until = time.perf_counter() + most
+        for each in chain[: len(chain) - left]:
+            if not self._run_alone(each):
+                return False
+            if time.perf_counter() >= until:
+                break
+        return True
 
     def _run_alone(self, pending: _Pending) -> bool:
         """Runs the first dispatch; whether it was as short as expected."""
@@ -484,41 +539,63 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
 
     # -- running
 
-    def _launch(self) -> None:
-        """Starts every submission, waiting only for those that a later one needs."""
-        while True:
-            before, following, after = self._started_and_next()
-            if following is None:
-                return
-            blockers = [each for each in before if each.access.conflicts(following.access)]
-            if len(before) >= _MAX_RUNNING:
-                blockers.append(before[0])
-            if blockers:
-                self._settle_these(blockers)
-                continue
-            # One operation is as quickly submitted as run; of many, each would cost a submission.  What the next one
-            # waits for is run from its recording, which costs the driver less than a new one.
-            several = len(following.dispatches) + bool(following.uploads) > 1
-            chained = after is not None and after.access.conflicts(following.access)
-            if self._sink is not None or ((several or chained) and self._is_short(following)):
-                self._settle_these([following])
-            else:
-                self._start(following)
-
-    def _started_and_next(self) -> tuple[list[Submission], Submission | None, Submission | None]:
-        """The submissions that the device has, and the two after them: the list may be too long to look through."""
-        started: list[Submission] = []
-        following: Submission | None = None
-        for each in self._work:
-            if not isinstance(each, Submission):
+    def drive(self) -> float | None:
+        """Takes off what is over, and starts what the host has left, if the device has room."""
+        if self._sink is not None:
+            return None
+        self._retire()
+        work, device = self._work, self.device
+        if not work:
+            return None
+        head = work[0]
+        if isinstance(head, _Pending):
+            # The host may be about to enqueue more.
+            if self._seen != self._statistics.dispatches:
+                self._seen = self._statistics.dispatches
+                return PAUSE
+            if self._run_in_turn(short=PAUSE, most=_TURN):
+                self._seen = self._statistics.dispatches
+                return pause_after(0)
+        self._plan()
+        until = time.perf_counter() + _TURN
+        while work and not device.running and isinstance(head := work[0], Submission) and head.seconds() < PAUSE:
+            self._advance(head)
+            if time.perf_counter() > until:
                 break
-            if following is not None:
-                return started, following, each
-            if each.is_started:
-                started.append(each)
-            else:
-                following = each
-        return started, following, None
+        self._start_ready()
+        if not work:
+            return PAUSE
+        head = work[0]
+        started = head.started if isinstance(head, Submission) and head.is_started else time.perf_counter()
+        return pause_after(time.perf_counter() - started)
+
+    def _start_ready(self) -> None:
+        """Starts the submissions that need nothing of those before them."""
+        before: list[Submission] = []
+        while len(before) < min(len(self._work), _MAX_RUNNING):
+            each = self._work[len(before)]
+            if not isinstance(each, Submission):
+                return
+            if not each.is_started:
+                if any(other.access.conflicts(each.access) for other in before):
+                    return
+                if not each.dispatches and not self.device.running and each.seconds() < _SHORT:
+                    self._advance(each)  # a short upload, which the next one needs
+                    continue
+                self._start(each)
+            before.append(each)
+
+    def _retire(self) -> None:
+        """Takes off the submissions at the front that are over."""
+        while self._work:
+            head = self._work[0]
+            if not isinstance(head, Submission) or not head.is_started:
+                return
+            if not head.done:
+                self._raise_flag(head)
+                if not self._flag.mirror[0]:
+                    return
+            self._finish(head)
 
     def _settle_these(self, submissions: list[Submission]) -> None:
         # The last of them in the queue, so that one look a round is enough.
@@ -542,7 +619,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
 
     def _advance(self, head: Submission) -> None:
         """Brings the first submission to its end, or returns when another thread has."""
-        short = self._is_short(head)
+        short, since = self._is_short(head), time.perf_counter()
         if not head.is_started:
             head.waited = True
             if short and not head.running:
@@ -551,7 +628,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
                 self._start(head)
         if not head.done and not short and not self._poll(head):
             return
-        self._finish(head)
+        self._finish(head, since)
 
     def _is_short(self, submission: Submission) -> bool:
         if self._sink is not None:
@@ -684,12 +761,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         """
         device = self.device
         flag = self._flag
-        if not head.flag:
-            flag.mirror[:] = 0
-            operation = device.kp.OpTensorSyncLocal([flag.tensor])
-            sequence = device.manager.sequence()
-            _call(head.flag, device.kp.Sequence.eval_async, sequence, operation)
-            self._statistics.submissions += 1
+        self._raise_flag(head)
         pause, begin = _FIRST_PAUSE, time.perf_counter()
         while not flag.mirror[0]:
             device.condition.wait(pause)
@@ -701,9 +773,23 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
                 break
         return True
 
-    def _finish(self, head: Submission) -> None:
+    def _raise_flag(self, head: Submission) -> None:
+        """Has the device write the queue's flag when the first submission, which was started, is over."""
+        if head.flag:
+            return
+        device, flag = self.device, self._flag
+        flag.mirror[:] = 0
+        operation = device.kp.OpTensorSyncLocal([flag.tensor])
+        sequence = device.manager.sequence()
+        try:
+            _call(head.flag, device.kp.Sequence.eval_async, sequence, operation)
+        except RuntimeError as error:
+            raise self._failed(error) from error
+        self._statistics.submissions += 1
+
+    def _finish(self, head: Submission, since: float = math.inf) -> None:
         """Ends the first submission: every step may be repeated, the last one takes it off the
-        list.
+        list. ``since``: when this thread began to wait for it.
         """
         device = self.device
         for sequence in (*head.running, *head.flag):
@@ -711,7 +797,10 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
                 sequence.eval_await()
         if head.flag and not self._flag.mirror[0]:
             raise device.lose("a submission did not run to its end")
-        self._learn(head, time.perf_counter() - head.started)
+        over = time.perf_counter()
+        # Who waited for a part of the time saw the end.
+        head.waited |= over - since > (over - head.started) / 16
+        self._learn(head, over - head.started)
         for slot in head.uploads:
             slot.dirty = False
         for each in head.dispatches:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vkamp.run.driver import PAUSE
 from vkamp.run.engine import Dispatch
 from vkamp.run.plan import NOTHING, Access, Regions, access_of, joint, levels
 from vkamp.run.queue import DeviceBuffer
@@ -28,7 +30,7 @@ _HEAVY = 256 << 20
 class DispatchWork:
     """A checked dispatch. It keeps its buffers alive. ``number`` is its own if it may be enqueued more than once."""
 
-    __slots__ = ("access", "dispatch", "enqueued", "is_heavy", "number", "program", "push", "sets", "slots")
+    __slots__ = ("access", "dispatch", "enqueued", "is_heavy", "number", "program", "push", "sets", "slots", "tiles")
 
     def __init__(
         self,
@@ -45,16 +47,28 @@ class DispatchWork:
         self.enqueued = 0.0
         self.is_heavy = sum([slot.nbytes for slot in slots]) > _HEAVY
         self.push = dispatch.push
+        self.tiles = prod(dispatch.groups)
         self.slots = slots
         self.program = program
         self.sets = sets
         self.access = access_of([slot.id for slot in slots], dispatch.writes, regions)
 
+    @property
+    def is_short(self) -> bool:
+        """Whether it is known to take less time than work may wait for more."""
+        rate = self.program.seconds_per_tile
+        return rate is not None and rate * self.tiles < PAUSE
+
+    def took(self, seconds: float, *, at_most: bool) -> None:
+        """Notes how long it ran, alone; ``at_most``: nobody looked when it was over."""
+        rate, known = seconds / self.tiles, self.program.seconds_per_tile
+        self.program.seconds_per_tile = min(rate, known) if at_most and known is not None else rate
+
     def pushing(self, push: bytes) -> DispatchWork:
         """The same with other push constants."""
         made = DispatchWork.__new__(DispatchWork)
         made.access, made.dispatch, made.program = self.access, self.dispatch, self.program
-        made.sets, made.slots, made.is_heavy = self.sets, self.slots, self.is_heavy
+        made.sets, made.slots, made.is_heavy, made.tiles = self.sets, self.slots, self.is_heavy, self.tiles
         made.enqueued, made.number, made.push = 0.0, 0, push
         return made
 

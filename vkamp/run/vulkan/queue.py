@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from vkamp.artifacts import Executable
 from vkamp.lang.copying import copy_bytes
 from vkamp.lang.region import ByteSet, scatter
+from vkamp.run.driver import PAUSE, Driver, pause_after
 from vkamp.run.engine import Dispatch, Sink, Timing
 from vkamp.run.plan import NOTHING, Access, joint
 from vkamp.run.queue import BaseQueue, DeviceBuffer, moved, taken
@@ -45,16 +46,22 @@ _SMALL = 256 << 10
 _MAX_PIECES = 1024
 #: How long a wait stays awake on a GPU (seconds); a CPU driver needs the processor itself.
 _POLL = 1e-4
+#: Submissions that the device has at a time before the driver hands over more: it never runs dry, and the rest gathers.
+_AHEAD = 2
+#: A launch so long after the last submission is no part of a row of launches (seconds).
+_ROW = 1e-4
 
 
 class _Submission:
     """Work that was handed to the device; it is held until the device is done with it.
 
     ``held``: what must not go before it is over. ``pieces``: how much it counts. ``slots``: the memory that it holds,
-    by number, in bytes. ``staged``: the bytes that it copies.
+    by number, in bytes. ``staged``: the bytes that it copies. ``lone``: the dispatch that is all of it.
     """
 
-    __slots__ = ("access", "frame", "held", "is_over", "pieces", "sink", "slots", "staged", "stamps", "submitted")
+    __slots__ = (
+        "access", "frame", "held", "is_over", "lone", "pieces", "sink", "slots", "staged", "stamps", "submitted",
+    )  # fmt: skip
 
     def __init__(
         self, frame: Frame, access: Access, held: tuple[object, ...], pieces: int, slots: dict[int, int]
@@ -64,10 +71,11 @@ class _Submission:
         self.held = held
         self.pieces = pieces
         self.slots = slots
+        self.lone: DispatchWork | None = None
         self.staged = 0
         self.stamps: Stamps | None = None
         self.sink: Sink | None = None
-        self.submitted = 0.0
+        self.submitted = time.perf_counter()
         self.is_over = False
 
     @classmethod
@@ -77,7 +85,9 @@ class _Submission:
         made = cls(frame, joint_access(work), (work,), len(work), slots)
         made.staged = sum([each.nbytes for each in work if isinstance(each, CopyWork)])
         if stamps is not None:
-            made.stamps, made.sink, made.submitted = stamps, sink, time.perf_counter()
+            made.stamps, made.sink = stamps, sink
+        elif len(work) == 1 and isinstance(work[0], DispatchWork):
+            made.lone = work[0]
         return made
 
 
@@ -101,6 +111,9 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         self._state = _State([], [], Hazards())
         self._recorder = Recorder(device.api)
         self._repeats = Repeats()
+        self._driver = Driver(self)
+        #: What the statistics of submissions said when the driver saw work pending.
+        self._seen = -1
         self._poll = 0.0 if device.info.kind == "cpu" else _POLL
         with device.lock:
             self._frames = device.take_frames()
@@ -160,12 +173,15 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
                 # Nothing to do on a GPU, and it came alone before: the device starts while the host goes on.
                 recorded = self._repeats.get((work.number,))
                 if recorded is not None:
-                    self._resubmit(recorded, work, 1, recorded.slots)
+                    self._resubmit(recorded, [work], 1, recorded.slots)
                     return
             pending.append(work if self._sink is None else work.timed())
-            if self.immediate or work.is_heavy or len(pending) >= _MAX_PENDING:
+            most = 1 if self.immediate or work.is_heavy else _MAX_PENDING
+            if len(pending) >= most or not (work.is_short or self._is_busy()):
                 self._submit()
                 oldest = self._excess()
+            elif not self._driver.is_awake:
+                self._driver.call()
         if oldest is not None:
             self._await(oldest)
 
@@ -284,6 +300,8 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
             self._statistics.synced_bytes += part.nbytes
             if stop - start == _CHUNK or len(self._state.pending) >= _MAX_PENDING:
                 self._submit()
+            else:
+                self._driver.call()
 
     def _staging(self, nbytes: int, kind: Kind) -> Buffer:
         """Memory that the host sees, when not too much of it is in use."""
@@ -406,11 +424,37 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
 
     # -- running
 
+    def _is_busy(self) -> bool:
+        """Whether the device has more to do than the launch that came last."""
+        pending, running, _ = self._state
+        if self._sink is not None or any(isinstance(each, DispatchWork) for each in pending[:-1]):
+            return True
+        if running and time.perf_counter() - running[-1].submitted > _ROW:
+            self.retire()
+            running = self._state.running
+        return bool(running)
+
+    def drive(self) -> float | None:
+        """Submits what the host has left pending for a while, if the device has room."""
+        if not self._state.pending or self._sink is not None:
+            return None
+        self.retire()
+        pending, running, _ = self._state
+        if self._seen != self._statistics.submissions:
+            self._seen = self._statistics.submissions
+            return PAUSE
+        if len(running) < _AHEAD:
+            self._submit()
+            return PAUSE
+        return pause_after(time.perf_counter() - running[-1].submitted)
+
     def _submit(self, needed: Access | None = None) -> None:
         """Records pending work and hands it to the device; with ``needed``, only what has to be over before that."""
         device = self.device
         device.check()  # it may have been closed while this thread waited for the lock
         now, later = _split(self._state.pending, needed)
+        if later:
+            self._driver.call()
         try:
             if now:
                 key = None if self._sink is not None else self._repeats.key(now)
@@ -457,6 +501,8 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         except VulkanError as error:
             raise self.device.failed(error) from error
         submission = _Submission(frame, recorded.access, (held, recorded), pieces, slots)
+        if isinstance(held, list) and len(held) == 1:
+            submission.lone = held[0]
         if running and not behind and hazards.access is not NOTHING:
             after = hazards.and_then(after.access, after.computes, after.copies)
         self.device.busy[id(self)] = self
@@ -511,7 +557,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
             with device.lock:
                 frame.waiters -= 1
                 if frame.is_over:
-                    self.retire()
+                    self.retire(waited=submission)
 
     def settle_running(self) -> None:
         """Waits for everything handed to the device, and for nothing else."""
@@ -519,8 +565,8 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         if submitted:
             self._await(submitted[-1])
 
-    def retire(self) -> None:
-        """Lets go of work that is over."""
+    def retire(self, waited: _Submission | None = None) -> None:
+        """Lets go of work that is over; ``waited``: what a thread has waited for up to now."""
         if self.device.closed:
             return
         pending, running, hazards = self._state
@@ -534,9 +580,11 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
             raise self.device.failed(error) from error
         if not done:
             return
-        over = running[:done]
+        over, now = running[:done], time.perf_counter()
         for each in over:
             each.is_over = True
+            if each.lone is not None:
+                each.lone.took(now - each.submitted, at_most=each is not waited)
         self._state = _State(pending, running[done:], hazards)
         if done == len(running):
             self.device.busy.pop(id(self), None)
