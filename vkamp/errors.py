@@ -24,6 +24,7 @@ __all__ = [
     "CompileError",
     "CompileTimeWarning",
     "Copy",
+    "EngineWarning",
     "InternalCompilerError",
     "InternalCompilerWarning",
     "InvalidComputeDomainError",
@@ -205,6 +206,10 @@ class RaceWarning(UserWarning):
 
 class InternalCompilerWarning(UserWarning):
     """A pass of the compiler failed that the kernel can do without: a fault of vkamp, to be reported."""
+
+
+class EngineWarning(UserWarning):
+    """A program loses time to the engine that it has chosen; another one would not (``VKAMP_ENGINE``)."""
 
 
 class BarrierWarning(UserWarning):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 
 import numpy as np
 import pytest
@@ -74,7 +75,7 @@ def test_engines_make_other_accelerators_of_one_device(info):
 
 @pytest.mark.parametrize("wrong", ["metal", "", "reference"])
 def test_an_unknown_engine_lists_what_there_is(wrong):
-    text = f"engine={wrong!r} is not an engine: the engines are 'kompute' and 'vulkan'"
+    text = f"engine={wrong!r} is not an engine: the engines are 'auto', 'kompute' and 'vulkan'"
     with pytest.raises(amp.AmpError, match=text):
         accelerator(engine=wrong)
     with pytest.raises(amp.AmpError, match=text):
@@ -96,6 +97,7 @@ def test_two_engines_at_once_are_refused():
         (None, ["kompute", "vulkan:0", "vulkan:0@vulkan"]),
         ("", ["kompute", "vulkan:0", "vulkan:0@vulkan"]),
         ("kompute", ["kompute", "vulkan:0", "vulkan:0@vulkan"]),
+        ("auto", ["kompute", "vulkan:0", "vulkan:0@vulkan"]),
         (" Vulkan", ["vulkan", "vulkan:0@kompute", "vulkan:0"]),
     ],
 )
@@ -126,7 +128,7 @@ def test_a_wrong_engine_variable_lists_what_there_is(script):
         """,
         VKAMP_ENGINE="cuda",
     )
-    assert done.stdout == 3 * "VKAMP_ENGINE=cuda is not an engine: the engines are 'kompute' and 'vulkan'\n"
+    assert done.stdout == 3 * "VKAMP_ENGINE=cuda is not an engine: the engines are 'auto', 'kompute' and 'vulkan'\n"
 
 
 def test_the_direct_engine_without_its_package(script):
@@ -165,6 +167,91 @@ def test_the_direct_engine_needs_no_kompute(script):
         VKAMP_ACCELERATOR=None,
     )
     assert done.stdout == "[0 2 4 6] vulkan\n"
+
+
+def test_without_kompute_cpu_drivers_are_reached_directly(script):
+    done = script(
+        """
+        import sys
+        sys.modules["kp"] = None
+        import vkamp as amp
+        print(sorted({each.engine for each in amp.accelerator.get_all()}), amp.accelerator("swiftshader").device_path)
+        """,
+        VKAMP_ENGINE=None,
+        VKAMP_ACCELERATOR=None,
+    )
+    assert done.stdout == "['cpu', 'reference', 'vulkan'] vulkan:0\n"
+
+
+AS_A_GPU = """
+    import dataclasses
+    from vkamp.run import devices
+
+    def as_gpus(found=devices.vulkan_devices):
+        return lambda **how: [dataclasses.replace(each, kind="discrete") for each in found(**how)]
+
+    devices.vulkan_devices = as_gpus()
+    import numpy as np
+    import vkamp as amp
+
+    @amp.kernel
+    def double(idx, a):
+        a[idx] *= 2
+
+    """
+ON_A_GPU = """
+    a = amp.array(amp.extent(4), amp.int32, np.arange(4, dtype=np.int32))
+    amp.parallel_for_each(a.extent, double, a)
+    where = a.accelerator_view.accelerator
+    print(np.asarray(a), where.engine, where.device_path, amp.accelerator() == where)
+    """
+
+
+@pytest.mark.parametrize(
+    ("value", "before", "expected"),
+    [
+        (None, "", "vulkan vulkan:0"),
+        ("auto", "", "vulkan vulkan:0"),
+        ("kompute", "", "kompute vulkan:0"),
+        (None, "from vkamp.run.vulkan import device; device.Api = refuse", "kompute vulkan:0"),
+    ],
+    ids=["default", "auto", "kompute", "can't be opened"],
+)
+def test_the_engine_of_a_gpu(script, value, before, expected):
+    refuse = """
+    def refuse(info):
+        raise amp.AmpError("out of order")
+
+    """
+    done = script(
+        textwrap.dedent(AS_A_GPU) + textwrap.dedent(refuse) + before + "\n" + textwrap.dedent(ON_A_GPU),
+        VKAMP_ENGINE=value,
+        VKAMP_ACCELERATOR="swiftshader",
+    )
+    assert done.stdout == f"[0 2 4 6] {expected} True\n"
+
+
+def test_a_gpu_that_no_engine_opens_says_what_the_direct_engine_says(script):
+    done = script(
+        textwrap.dedent(AS_A_GPU)
+        + textwrap.dedent(
+            """
+            def refuse(*_):
+                raise amp.AmpError("out of order")
+
+            from vkamp.run import kompute
+            from vkamp.run.vulkan import device
+            device.Api = kompute._open_manager = refuse
+            try:
+                amp.array(amp.extent(4), amp.int32)
+            except amp.AmpError as error:
+                print(error)
+            """
+        ),
+        VKAMP_ENGINE=None,
+        VKAMP_ACCELERATOR="swiftshader",
+    )
+    assert done.stdout == "out of order\n"
 
 
 def test_get_all_has_every_kind():

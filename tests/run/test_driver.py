@@ -99,9 +99,12 @@ def test_a_replay_goes_on_while_the_host_is_away(runner):
 
 
 STEPS = {
-    KomputeQueue: ["_retire", "_plan", "_run_alone", "_advance", "_evaluate", "_start", "_raise_flag", "_finish", "_learn"],
-    VulkanQueue: ["retire", "_submit", "_record", "_submit_recorded"],
-}  # fmt: skip
+    KomputeQueue: (
+        *("_retire", "_plan", "_run_alone", "_advance", "_evaluate"),
+        *("_start", "_raise_flag", "_finish", "_learn"),
+    ),
+    VulkanQueue: ("retire", "_submit", "_record", "_submit_recorded"),
+}
 
 
 @pytest.mark.parametrize("short", [True, False], ids=["short", "long"])
@@ -207,13 +210,13 @@ def test_a_driver_ends_with_its_queue(engine, driver):
 
     before = threads()
     runner = runner_on(engine, driver)
-    a = runner.buffer(np.arange(N))
+    queue, a = runner.queue, runner.buffer(np.arange(N))
     for _ in range(3):
         runner.launch("add", [a], [1])
-    assert _eventually(lambda: _left(runner.queue) == 0)
+    assert _eventually(lambda: _left(queue) == 0)  # noqa: F821
     (mine,) = threads() - before
-    runner.queue.wait()
-    del runner, a
+    queue.wait()
+    del runner, queue, a
     gc.collect()
     assert _eventually(lambda: not mine.is_alive())
 

@@ -9,13 +9,14 @@ import sys
 import textwrap
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.run.conftest import ENGINES
-from vkamp.errors import AcceleratorRemovedError
+from vkamp.errors import AcceleratorRemovedError, EngineWarning
 from vkamp.run import kompute
 from vkamp.run.engine import Dispatch
 from vkamp.run.kompute import KomputeEngine
@@ -378,3 +379,21 @@ def test_a_lost_device_is_noticed(card, known):
     key = next(k for k, d in kompute._library.devices.items() if d is device)
     del kompute._library.devices[key]
     device.close()
+
+
+@pytest.mark.parametrize("card", [KomputeEngine], indirect=True)
+def test_a_program_that_kompute_keeps_waiting_is_warned_once(card, monkeypatch):
+    monkeypatch.setattr(kompute, "_MUCH", 1e-3)
+    monkeypatch.setattr(kompute._library, "has_warned", False)
+    a = card.buffer(np.arange(N))
+
+    def chain():
+        for _ in range(40):
+            card.launch("add", [a], [1])
+        card.read(a)
+
+    with pytest.warns(EngineWarning, match="VKAMP_ENGINE=vulkan, or auto, does without"):
+        chain()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        chain()

@@ -327,12 +327,12 @@ def _look_at_kompute() -> Finding:
     wrong = re.search(r"the module kp at (.*) is not Kompute", probe.problem)
     if wrong is not None:
         return Finding("engine kompute", False, text, _without_module(Path(wrong[1])))
-    if "No module named 'kp'" in text and os.environ.get("VKAMP_ENGINE", "").strip().lower() == "vulkan":
-        return Finding("engine kompute", None, "kp is not installed, and VKAMP_ENGINE=vulkan goes without it")
+    if "No module named 'kp'" in text and os.environ.get("VKAMP_ENGINE", "").strip().lower() != "kompute":
+        return Finding("engine kompute", None, "kp is not installed; the direct engine does without it")
     if "libvulkan" in text:
         # kp is installed, and the loader that it needs is not there or broken.
         return Finding("engine kompute", False, text, _install("loader"))
-    fix = _pip("kp") if sys.version_info < (3, 13) else "export VKAMP_ENGINE=vulkan"
+    fix = _pip("kp") if sys.version_info < (3, 13) else "unset VKAMP_ENGINE"
     return Finding("engine kompute", False, text, fix)
 
 

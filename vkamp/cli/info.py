@@ -17,6 +17,7 @@ from vkamp.cli.console import OUT, print_json, print_table, say
 from vkamp.edit.active import active_folder
 from vkamp.errors import AmpError
 from vkamp.run import devices
+from vkamp.run.accelerators import choose_engine
 from vkamp.run.engine import DeviceInfo
 
 __all__ = ["collect", "info"]
@@ -69,8 +70,15 @@ def _device(info: DeviceInfo) -> dict[str, Any]:
             "subgroup_size": limits.subgroup_size,
         },
         "features": sorted(info.features),
+        "engine": dict(zip(("name", "reason"), _engine(info), strict=True)),
         "engine_features": {name: _usable(name, info) for name in _ENGINES},
     }
+
+
+def _engine(info: DeviceInfo) -> tuple[str, str]:
+    """The engine that is taken to a device, and why."""
+    given = os.environ.get("VKAMP_ENGINE", "").strip().lower()
+    return (given, "VKAMP_ENGINE says so") if given in _ENGINES else choose_engine(info)
 
 
 def _usable(engine: str, info: DeviceInfo) -> list[str]:
@@ -171,6 +179,7 @@ def _print_devices(found: list[dict[str, Any]]) -> None:
             "lanes of a subgroup": str(limits["subgroup_size"]),
             "containers of a kernel": str(limits["buffers"]),
             "largest container": _size(limits["buffer_bytes"]),
+            "engine": f"{device['engine']['name']}: {device['engine']['reason']}",
             "features": ", ".join(device["features"]) or "none",
             "by Kompute": ", ".join(device["engine_features"]["kompute"]) or "none",
             "by the direct engine": ", ".join(device["engine_features"]["vulkan"]) or "none",

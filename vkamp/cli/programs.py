@@ -35,7 +35,7 @@ __all__ = ["check", "run"]
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option("--device", metavar="NAME", help="The default accelerator: an index, or part of a name.")
-@click.option("--engine", type=click.Choice(["kompute", "vulkan"]), help="The way to Vulkan devices.")
+@click.option("--engine", type=click.Choice(["auto", "kompute", "vulkan"]), help="The way to Vulkan devices.")
 @click.option("--check", "checked", is_flag=True, help="Run every launch checked.")
 @click.option("--lowering", type=click.Choice(LOWERINGS), help="How the threads of a tile run.")
 @click.option("--profile", is_flag=True, help="Show each kernel's time on the device, by the direct engine.")

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import importlib.util
 import os
 import threading
 import weakref
+from functools import cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -32,6 +34,7 @@ from vkamp.tracebacks import entry_point
 __all__ = [
     "accelerator",
     "accelerator_view",
+    "choose_engine",
     "default_view",
     "observe",
     "queuing_mode",
@@ -43,7 +46,7 @@ __all__ = [
 
 _VARIABLE = "VKAMP_ACCELERATOR"
 _ENGINE_VARIABLE = "VKAMP_ENGINE"
-_KOMPUTE, _DIRECT = "kompute", "vulkan"
+_KOMPUTE, _DIRECT, _AUTO = "kompute", "vulkan", "auto"
 _VULKAN_ENGINES = (_KOMPUTE, _DIRECT)
 _CPU = "cpu"
 _DEFAULT = "default"
@@ -76,6 +79,7 @@ class _Engines:
         self.observer: Observer | None = None
         self.default: _Default | None = None
         self.access: dict[DeviceInfo, access_type] = {}  # arrays' default, once it was set or used
+        self.unopened: dict[str, str] = {}  # devices that the direct engine can't open, and why
 
     def add(self, engine: Engine) -> None:
         with self.lock:
@@ -106,20 +110,53 @@ def register_engine(engine: Engine) -> None:
 
 
 def _engine_name(wanted: str | None) -> str:
-    """The engine that is asked for, else the variable's, else Kompute."""
+    """The engine that is asked for, else the variable's, else ``"auto"``."""
     given = os.environ.get(_ENGINE_VARIABLE, "") if wanted is None else wanted
-    name = given.strip().lower() or (_KOMPUTE if wanted is None else "")
-    if name not in _VULKAN_ENGINES:
+    name = given.strip().lower() or (_AUTO if wanted is None else "")
+    if name not in (*_VULKAN_ENGINES, _AUTO):
         asked = f"{_ENGINE_VARIABLE}={given}" if wanted is None else f"engine={given!r}"
-        raise AmpError(f"{asked} is not an engine: the engines are {' and '.join(map(repr, _VULKAN_ENGINES))}")
+        raise AmpError(f"{asked} is not an engine: the engines are 'auto', {' and '.join(map(repr, _VULKAN_ENGINES))}")
     return name
+
+
+def choose_engine(info: DeviceInfo) -> tuple[str, str]:
+    """The engine that ``auto`` takes to a Vulkan device, and why."""
+    if info.kind == "cpu":
+        if not _has_kompute():
+            return _DIRECT, "Kompute (the package kp) is not installed"
+        return _KOMPUTE, "the quickest way on CPU drivers"
+    reason = _engines.unopened.get(_identity(info))
+    if reason is not None:
+        return _KOMPUTE, f"the direct engine can't open the device: {reason}"
+    return _DIRECT, "Kompute waits for the host between dependent launches, and enables no features of the device"
+
+
+@cache
+def _has_kompute() -> bool:
+    return importlib.util.find_spec("kp") is not None
+
+
+def _identity(info: DeviceInfo) -> str:
+    return f"{info.uuid} {info.index} {info.name}"
+
+
+def _is_default(info: DeviceInfo) -> bool:
+    """Whether it is reached by the engine that is taken where none is named."""
+    name = _engine_name(None)
+    return info.engine == (choose_engine(info)[0] if name == _AUTO else name)
 
 
 def _vulkan_devices(engine: str | None = None, *, search_browsers: bool = False) -> list[DeviceInfo]:
     name = _engine_name(engine)
     if search_browsers:
         devices.vulkan_devices(search_browsers=True)
-    return _engines.to_vulkan(name).devices()
+    if name != _AUTO:
+        return _engines.to_vulkan(name).devices()
+    found = _engines.to_vulkan(_KOMPUTE).devices()
+    if all(choose_engine(info)[0] == _KOMPUTE for info in found):
+        return found
+    direct = _engines.to_vulkan(_DIRECT).devices()
+    return [other if choose_engine(info)[0] == _DIRECT else info for info, other in zip(found, direct, strict=True)]
 
 
 def _other_devices() -> list[DeviceInfo]:
@@ -132,7 +169,7 @@ def _path(info: DeviceInfo) -> str:
     is no Vulkan device (``reference``).
     """
     if info.engine in _VULKAN_ENGINES:
-        return f"vulkan:{info.index}" + ("" if info.engine == _engine_name(None) else f"@{info.engine}")
+        return f"vulkan:{info.index}" + ("" if _is_default(info) else f"@{info.engine}")
     return info.engine if info.index == 0 else f"{info.engine}:{info.index}"
 
 
@@ -220,9 +257,10 @@ class accelerator:
     several. Without any Vulkan device ``accelerator()`` is ``"cpu"``, and a launch says what to
     install.
 
-    ``engine`` chooses the way to a Vulkan device: ``"kompute"`` or ``"vulkan"`` (directly), by
-    default what the environment variable ``VKAMP_ENGINE`` says, else ``"kompute"``. The path may
-    say it, too: ``"nvidia@vulkan"``. The same device by another engine is another accelerator.
+    ``engine`` chooses the way to a Vulkan device: ``"kompute"``, ``"vulkan"`` (directly) or
+    ``"auto"`` (Kompute on CPU drivers, directly on GPUs), by default what the environment variable
+    ``VKAMP_ENGINE`` says, else ``"auto"``. The path may say it, too: ``"nvidia@vulkan"``. The same
+    device by another engine is another accelerator.
     """
 
     __slots__ = ("_info",)
@@ -293,7 +331,7 @@ class accelerator:
     @property
     def device_path(self) -> str:
         """The name by which ``accelerator(path)`` finds it: ``"vulkan:0"``, ``"vulkan:0@vulkan"``
-        where the engine is not the default one, ``"reference"``, ``"cpu"``.
+        where the engine is not the one that is taken by default, ``"reference"``, ``"cpu"``.
         """
         return _CPU if self._info is None else _path(self._info)
 
@@ -450,12 +488,34 @@ class _View:
         self.mode = mode
         self.queue: Queue | None = None
         if owner._info is not None:
-            self.queue = _engines.engines[owner._info.engine].open(owner._info)
+            self.queue = _open(owner)
             self.queue.immediate = mode is queuing_mode_immediate
             with _engines.lock:
                 _engines.queues.add(self.queue)
                 if _engines.observer is not None:
                     _attach(self.queue, _engines.observer)
+
+
+def _open(owner: accelerator) -> Queue:
+    """A queue on an accelerator, which becomes Kompute's where ``auto`` chose an engine that can't open it."""
+    info = owner._info
+    assert info is not None
+    try:
+        return _engines.engines[info.engine].open(info)
+    except AmpError as error:
+        if info.engine != _DIRECT or _engine_name(None) != _AUTO or choose_engine(info)[0] != _DIRECT:
+            raise
+        other = _engines.to_vulkan(_KOMPUTE)
+        try:
+            (again,) = (each for each in other.devices() if _identity(each) == _identity(info))
+            queue = other.open(again)
+        except (AmpError, ValueError):
+            raise error from None
+        with _engines.lock:
+            _engines.unopened[_identity(info)] = str(error)
+            _engines.default = None
+            owner._info = again
+        return queue
 
 
 class Observer(Protocol):

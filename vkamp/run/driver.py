@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 import weakref
-from typing import Protocol
+from typing import Any, Protocol
 
 from vkamp.run.device import BaseDevice
 
@@ -32,7 +32,7 @@ class Driven(Protocol):
     """A queue that has a driver."""
 
     @property
-    def device(self) -> BaseDevice:
+    def device(self) -> BaseDevice[Any]:
         """Its device, whose lock guards the queue."""
 
     def drive(self) -> float | None:

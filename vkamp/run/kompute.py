@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import math
 import threading
+import warnings
 import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.artifacts import Executable
-from vkamp.errors import AmpError, OutOfMemoryError
+from vkamp.errors import AmpError, EngineWarning, OutOfMemoryError
 from vkamp.progress import activity
 from vkamp.run import devices
 from vkamp.run.device import POOL_CAPACITY, BaseDevice, DeviceProgram
@@ -42,6 +43,8 @@ _LONG_BYTES = 32 << 10
 _RECORDINGS = 64
 #: What a submission costs at least, on CPU drivers, and what is believed at most (seconds); an H200's costs 0.5 ms.
 _SUBMISSION = 1e-4, 1e-3
+#: Seconds that a program may lose to Kompute's waiting on a GPU before it is told so.
+_MUCH = 1.0
 _WORD = np.dtype(np.uint32)
 #: Bytes before and behind each buffer on CPU drivers, where a store out of bounds would change the host's own memory:
 #: kp can't switch on the bounds checks of drivers. Accesses further away are limited to them (vkamp.spirv.bounds).
@@ -62,6 +65,7 @@ class _Library(OpenDevices["Device"]):
     def __init__(self) -> None:
         super().__init__()
         self.kp: Any = None
+        self.has_warned = False
 
     def load(self) -> Any:
         """The module ``kp``, imported at first use."""
@@ -240,6 +244,8 @@ class Device(BaseDevice[Slot]):
         # A CPU can't be lost; elsewhere every submission ends with a word that says so.
         self.needs_canary = info.kind != "cpu"
         self.running: dict[int, Submission] = {}
+        #: The seconds that went into submissions between which the host waited.
+        self._lost = 0.0
         #: The seconds of the quickest submission that was waited for from its start.
         self.quickest = math.inf
         self.budget = Budget(info, lambda: devices.free_memory(info))
@@ -380,6 +386,20 @@ class Device(BaseDevice[Slot]):
         else:
             self._recordings.move_to_end(key)
         return found.sequence
+
+    def waited_between(self, seconds: float) -> None:
+        """Notes that a submission, which took so long, was over before the next one could be handed over; says so once
+        where that has cost too much.
+        """
+        self._lost += min(self.submission_cost, seconds)
+        if self._lost >= _MUCH and not _library.has_warned:
+            _library.has_warned = True
+            warnings.warn(
+                f"Kompute has waited between dependent launches on {self.info.name} for more than {_MUCH:g} s: "
+                "VKAMP_ENGINE=vulkan, or auto, does without",
+                EngineWarning,
+                stacklevel=2,
+            )
 
     # -- the end
 

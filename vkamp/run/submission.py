@@ -811,6 +811,8 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         device.running.pop(id(head), None)
         if self._work and self._work[0] is head:
             del self._work[0]
+            if device.needs_canary and self._work and head.dispatches:
+                device.waited_between(over - head.started)
         device.condition.notify_all()
 
     def _learn(self, head: Submission, seconds: float) -> None:

@@ -439,7 +439,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         if not self._state.pending or self._sink is not None:
             return None
         self.retire()
-        pending, running, _ = self._state
+        running = self._state.running
         if self._seen != self._statistics.submissions:
             self._seen = self._statistics.submissions
             return PAUSE
