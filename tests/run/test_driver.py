@@ -11,6 +11,7 @@ import pytest
 
 from tests.run.conftest import dispatch, runner_on
 from vkamp.errors import AcceleratorRemovedError
+from vkamp.run import kompute
 from vkamp.run.driver import PAUSE, pause_after
 from vkamp.run.kompute import KomputeEngine
 from vkamp.run.submission import KomputeQueue
@@ -251,6 +252,9 @@ def test_a_device_that_the_driver_finds_lost(card, monkeypatch):
     assert _eventually(lambda: queue.device.removed is not None)
     with pytest.raises(AcceleratorRemovedError, match="it was pulled out"):
         card.read(a)
+    key = next(k for k, d in kompute._library.devices.items() if d is queue.device)
+    del kompute._library.devices[key]
+    queue.device.close()
 
 
 def test_looks_are_rarer_the_longer_work_takes():

@@ -362,10 +362,10 @@ def test_a_lost_device_is_noticed(card, known):
     queue._flag.mirror[:] = 0
     upload = device.kp.OpTensorSyncDevice([queue._flag.tensor])
     device.manager.sequence().record(upload).eval()
-    card.launch("add", [a], [1])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("vkamp.run.submission._POLL_LIMIT", 0.2)
         with pytest.raises(AcceleratorRemovedError, match="was lost") as caught:
+            card.launch("add", [a], [1])
             queue.wait()
     assert caught.value.reason
     for use in (

@@ -28,6 +28,7 @@ from tools.bench import (
     launching_peers,
     lowering,
     moving,
+    overlap,
     startup,
     subgroups,
     throughput,
@@ -51,6 +52,7 @@ GROUPS: dict[str, Callable[[Options], Iterator[Measurement]]] = {
         subgroups,
         capturing,
         moving,
+        overlap,
         launching_peers,
     )
 }

@@ -63,7 +63,8 @@ class queuing_mode(enum.Enum):
 
 #: Every launch is submitted before the call returns.
 queuing_mode_immediate = queuing_mode.immediate
-#: Launches are collected until something needs their results, ``flush`` or ``wait``, or a limit.
+#: A launch is submitted at once if the device is idle; while it is busy launches are collected, and go together when it
+#: has room.
 queuing_mode_automatic = queuing_mode.automatic
 
 
@@ -658,7 +659,7 @@ class accelerator_view:
         return self._view.queue.allocate(nbytes)
 
     def flush(self) -> None:
-        """Submits everything launched so far; waits only for what a later launch needs."""
+        """Submits everything launched so far, without waiting for any of it."""
         if self._view.queue is not None:
             self._view.queue.flush()
 

@@ -361,9 +361,7 @@ class Queue(ABC):
 
     @abstractmethod
     def flush(self) -> None:
-        """Submits everything enqueued, and waits only where a later dispatch needs an earlier
-        one's results.
-        """
+        """Submits everything enqueued, as soon as what it needs is over; waits for nothing."""
 
     @abstractmethod
     def wait(self) -> None:
