@@ -348,6 +348,11 @@ def test_a_card_works_and_its_memory_is_its_own(card):
         _work_of_a_thread(card, number)
 
 
+def _launch_and_wait(card, a):
+    card.launch("add", [a], [1])
+    card.queue.wait()
+
+
 @pytest.mark.parametrize("card", [KomputeEngine], indirect=True)
 @pytest.mark.parametrize("known", [False, True], ids=["polled", "evaluated"])
 def test_a_lost_device_is_noticed(card, known):
@@ -365,8 +370,7 @@ def test_a_lost_device_is_noticed(card, known):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("vkamp.run.submission._POLL_LIMIT", 0.2)
         with pytest.raises(AcceleratorRemovedError, match="was lost") as caught:
-            card.launch("add", [a], [1])
-            queue.wait()
+            _launch_and_wait(card, a)
     assert caught.value.reason
     for use in (
         lambda: card.read(a),

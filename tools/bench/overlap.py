@@ -1,4 +1,4 @@
-"""What is left to wait for after the host has slept for as long as its launches take; and equal work on several devices."""
+"""What is left to wait for after the host slept for as long as its launches take; and equal work on several devices."""
 
 # vkamp infers the types of a kernel's parameters.
 # mypy: disable-error-code=no-untyped-def
@@ -24,15 +24,16 @@ LEFT, TOGETHER = 0.10, 1.10
 _SECONDS = 0.1
 _SIZE = 1 << 10
 _LAUNCHES = 4
+#: lavapipe ends all loops of a thread after 65,535 iterations.
+_MOST_ROUNDS = 60_000
 
 
 @amp.kernel
 def turn(idx, values, outer):
     x = values[idx]
     for _ in range(outer):
-        # lavapipe ends all loops of a thread after 65,535 iterations.
         for _step in amp.static_range(64):
-            x = x * 1664525 + 1013904223
+            x = x * 1664525 + 1013904223 + (x >> 7)
     values[idx] = x
 
 
@@ -59,10 +60,10 @@ class _Work:
         shape = amp.extent(_SIZE)
         zeros = np.zeros(_SIZE, np.int32)
         self.arrays = [amp.array(shape, amp.int32, zeros, accelerator_view=self.view) for _ in range(_LAUNCHES)]
-        self.rounds = 10
-        seconds = self.full(1)
-        while seconds < _SECONDS / 2 and self.rounds < 1000:
-            self.rounds = min(1000, max(2 * self.rounds, int(self.rounds * _SECONDS / max(seconds, 1e-4))))
+        self.rounds, seconds = 10, 0.0
+        self.full(1)  # compiles
+        while seconds < _SECONDS / 2 and self.rounds < _MOST_ROUNDS:
+            self.rounds = min(2 * self.rounds, _MOST_ROUNDS)
             seconds = min(self.full(1) for _ in range(2))
 
     def start(self, count: int, *, dependent: bool = False) -> None:
