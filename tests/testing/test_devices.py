@@ -15,7 +15,8 @@ from vkamp.testing import devices
 def device(name: str, kind: str, index: int, **others) -> accelerator:
     info = amp.accelerator("reference")._info
     assert info is not None
-    made_up = dataclasses.replace(info, engine="kompute", name=name, kind=kind, index=index, **others)
+    engine = "kompute" if kind == "cpu" else "vulkan"
+    made_up = dataclasses.replace(info, engine=engine, name=name, kind=kind, index=index, **others)
     return accelerator._of(made_up)
 
 
