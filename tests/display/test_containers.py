@@ -76,6 +76,7 @@ def test_a_look_fetches_nothing(accelerator_view: amp.accelerator_view) -> None:
     values = np.arange(30, dtype=np.float32).reshape(5, 6)
     view = amp.array_view(values)
     amp.parallel_for_each(accelerator_view, view.extent, increase, view)
+    accelerator_view.wait()
     before, known = vars(accelerator_view.statistics), view.explain()
     device = accelerator_view.accelerator.description
     page = page_of(view)

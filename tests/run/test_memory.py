@@ -100,7 +100,7 @@ def test_out_of_memory_says_the_sizes_and_leaves_all_usable(info, engine, expres
     factor = 2 if "mirrored=True" in expression else 1
     queue = engine.open(_with_heap(info, 16 * MIB))
     held = [queue.allocate(MIB) for _ in range(12 // factor)]
-    with pytest.raises(OutOfMemoryError, match=r"out of memory on .*\(6291456 bytes\) asked for"):
+    with pytest.raises(OutOfMemoryError, match=r"out of memory on .*\(6291456 bytes\) requested"):
         queue.allocate(6 * MIB)
     held[0].upload(0, np.full(MIB, 3, np.uint8))
     assert held[0].download(MIB - 1, 1).tolist() == [3]

@@ -189,6 +189,46 @@ def lengths_asked(view, kernel):
     return found
 
 
+def merged_branches(view):
+    @amp.kernel
+    def reverse(t, values, out, n):
+        memory = amp.tile_static(4, amp.int32)
+        if t.global_[0] < n:
+            memory[t.local] = values[t]
+        else:
+            memory[t.local] = 0
+        t.barrier.wait()
+        out[t] = memory[3 - t.local[0]] if t.global_[0] < n else -1
+
+    values = np.arange(100, 112, dtype=np.int32)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VKAMP_LOWERING", "loops")
+        found = run(view, reverse, values, np.zeros(12, np.int32), (4,), 10)
+    return found.tolist() == [103, 102, 101, 100, 107, 106, 105, 104, 0, 0, -1, -1]
+
+
+def early_exits(view):
+    @amp.kernel
+    def leaves(i, _unused, out):
+        total = 1
+        y = 1
+        while y > 0:
+            y -= 2
+            if y == 1:
+                break
+            total += 2
+        z = 1
+        while z < 9:
+            z += 3
+            if z < 2:
+                total += 100
+                break
+            total += 10
+        out[i] = total
+
+    return run(view, leaves, np.zeros(5, np.int32), np.zeros(5, np.int32)).tolist() == 5 * [33]
+
+
 def loops_in_a_row(view):
     @amp.kernel
     def sums(i, lengths, out):
@@ -229,10 +269,12 @@ PROGRAMS = {
         absent_lanes,
         broadcast_floats,
         counted_paths,
+        early_exits,
         ends_loops,
         fences_wait,
         float_round_trips,
         loops_in_a_row,
+        merged_branches,
         unchecked_atomics,
         unchecked_bounds,
         unsigned_to_float,

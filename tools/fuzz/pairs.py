@@ -448,9 +448,9 @@ class Pairs(Statements):
             return of("amp.index({0}, 2)[0]", kind, h)
         if word == "subscript":
             name = self.fresh("wide")
-            lines.append(line(f"{name} = amp.private(9, amp.int32)"))
+            lines.append(line(f"{name} = amp.private(10, amp.int32)"))
             at = self.fresh("j")
-            lines.append(Stmt([(f"for {at} in range(9):", (), [line(f"{name}[{at}] = {at} * {r.randint(1, 9)}")])]))
+            lines.append(Stmt([(f"for {at} in range(10):", (), [line(f"{name}[{at}] = {at} * {r.randint(1, 9)}")])]))
             return of(f"{name}[{{0}}]", INT, h)
         if word == "section":
             view = self.fresh("part")

@@ -110,7 +110,7 @@ def _same(loaded: Loaded, names: list[str], size: int | None, spent: Counter[str
         found = run(loaded, name, size)
         spent[name] += int((time.process_time() - start) * 1e6)
         if isinstance(found, Failure):
-            return found
+            return None if found.kind == "refused" and found.detail in _LOST_COPIES else found
         if not wanted:
             wanted = found
             continue

@@ -38,7 +38,7 @@ from vkamp.ir.nodes import (
 )
 from vkamp.ir.types import BOOL, INT32, UINT32
 
-__all__ = ["quick_loops"]
+__all__ = ["no_tile", "quick_loops"]
 
 #: Loops one after the other that stay as they are, and those of a group.
 _MOST, _GROUP = 12, 5
@@ -63,8 +63,12 @@ def quick_loops(kernel: Kernel) -> Kernel:
 
 def _more_than(number: Expr, span: Span) -> Expr:
     """A number that the driver does not know: and one more if there is no tile, which never is."""
-    no_tile = Compare(span, BOOL, "eq", WordValue(span, UINT32, grid_word("tiles", 0)), Const(span, UINT32, 0))
-    return Binary(span, INT32, "add", number, Cast(span, INT32, no_tile))
+    return Binary(span, INT32, "add", number, Cast(span, INT32, no_tile(span)))
+
+
+def no_tile(span: Span) -> Expr:
+    """Whether there is no tile, which never is: false, and the driver does not know it."""
+    return Compare(span, BOOL, "eq", WordValue(span, UINT32, grid_word("tiles", 0)), Const(span, UINT32, 0))
 
 
 def _nowhere(span: Span) -> Span:

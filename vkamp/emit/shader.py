@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 
 from vkamp.artifacts import Binding, PushWord, Shader, Target
 from vkamp.emit.arrays import bind_arrays
+from vkamp.emit.early_exits import plain_exits
 from vkamp.emit.expressions import Expressions, Globals, Text, memory_name
 from vkamp.emit.helpers import GLSL_TYPES, HELPER_NAMES
+from vkamp.emit.kept_barriers import kept_barriers
 from vkamp.emit.layout import Block, storage_blocks, struct_members, structs_of
 from vkamp.emit.names import Namer
 from vkamp.emit.places import is_float_atomic, lower_places
@@ -63,7 +65,9 @@ def emit(kernel: Kernel, target: Target) -> Shader:
     kernel = optional("results", plain, lambda: direct_results(plain), lambda: _without_claims(plain))
     copied = kernel
     kernel = optional("rolling", copied, lambda: reroll(copied, target.most_unrolled), lambda: copied)
-    printed = quick_loops(kernel) if "loops_in_a_row" in target.quirks else kernel
+    printed = plain_exits(kernel) if "early_exits" in target.quirks else kernel
+    printed = kept_barriers(printed) if "merged_branches" in target.quirks else printed
+    printed = quick_loops(printed) if "loops_in_a_row" in target.quirks else printed
     return required("printer", kernel.name, kernel.span, lambda: _Shader(printed, target).shader())
 
 

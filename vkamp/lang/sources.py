@@ -6,6 +6,7 @@ The buffer protocol (bytes, bytearray, array.array, memoryview, ctypes, mmap), n
 
 from __future__ import annotations
 
+from inspect import getattr_static
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,8 @@ def has_memory(source: Any) -> bool:
     if isinstance(source, (str, list, tuple, type, int, float, complex, np.generic)):
         return False
     names = ("__array_interface__", "__array__", "__dlpack__")
-    return _is_buffer(source) or any(hasattr(source, name) for name in names)
+    # An object's own __getattr__ may do anything.
+    return _is_buffer(source) or any(getattr_static(source, name, None) is not None for name in names)
 
 
 def memory_of(source: Any, *, readonly: bool) -> NDArray[Any]:

@@ -99,6 +99,18 @@ WORKAROUNDS = (
         "groups of five are in a loop that runs once, and long loops have an end that the driver does not know",
     ),
     Workaround(
+        "early_exits",
+        _LAVAPIPE,
+        "leaves a loop too early where a condition of break or return would hold before the first iteration's changes",
+        "such conditions are compared with a value that the compiler does not know",
+    ),
+    Workaround(
+        "merged_branches",
+        _LAVAPIPE,
+        "makes one branch of two on one condition with only a barrier of a subgroup between them",
+        "a barrier of the tile is between branches",
+    ),
+    Workaround(
         "widened_comparisons",
         _LAVAPIPE,
         "gets < and >= of an int32 that was widened to int64 and a constant wrong",

@@ -1,0 +1,129 @@
+"""Exits of loops whose conditions lavapipe works out wrongly: IR -> IR, before printing.
+
+Where a variable begins with a number and is changed by one in each iteration, its compiler works out in which iteration
+``if y == 1: break`` leaves the loop.  It tries the value before the first change, too, although the ``if`` may come
+after the change: of ``y = 1`` and ``while y > 0: y -= 2; if y == 1: break; n += 1`` nothing was left.  It works nothing
+out where the condition is compared with a value that it does not know.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from vkamp.emit.quick_loops import no_tile
+from vkamp.ir.nodes import (
+    Assign,
+    Binary,
+    Block,
+    Break,
+    Cast,
+    Compare,
+    ComponentsOf,
+    Const,
+    Construct,
+    FieldOf,
+    For,
+    Function,
+    If,
+    Kernel,
+    Load,
+    Local,
+    Logical,
+    Node,
+    Return,
+    Select,
+    Stmt,
+    Swizzle,
+    Unary,
+    While,
+    blocks,
+    map_blocks,
+    walk,
+    walk_statements,
+)
+from vkamp.ir.types import BOOL
+
+__all__ = ["plain_exits"]
+
+_STEPS = ("add", "sub", "mul", "shl", "shr")
+#: What a compiler computes with numbers that it knows.
+_PLAIN = (
+    *(Binary, Cast, Compare, ComponentsOf, Const, Construct, FieldOf),
+    *(Load, Local, Logical, Select, Swizzle, Unary),
+)
+
+
+def plain_exits(kernel: Kernel) -> Kernel:
+    """The kernel with conditions for leaving loops that the driver's compiler leaves to the device."""
+
+    def mended(function: Function) -> Function:
+        return dataclasses.replace(function, body=_outside(function.body))
+
+    return dataclasses.replace(kernel, functions=tuple(map(mended, kernel.functions)), body=mended(kernel.body))
+
+
+def _outside(block: Block) -> Block:
+    return tuple(map(_loop, block))
+
+
+def _loop(statement: Stmt) -> Stmt:
+    statement = map_blocks(statement, _outside)
+    if not isinstance(statement, (For, While)):
+        return statement
+    counted = _counted(statement.body)
+    return map_blocks(statement, lambda body: _inside(body, counted)) if counted else statement
+
+
+def _inside(block: Block, counted: set[str]) -> Block:
+    out = []
+    for each in block:
+        if isinstance(each, If) and _leaves(each) and _reads(each.condition) & counted:
+            span = each.condition.span
+            each = dataclasses.replace(each, condition=Compare(span, BOOL, "ne", each.condition, no_tile(span)))
+        # An exit of a loop inside has been looked at, with what that one counts.
+        out.append(each if isinstance(each, (For, While)) else map_blocks(each, lambda b: _inside(b, counted)))
+    return tuple(out)
+
+
+def _leaves(statement: Stmt) -> bool:
+    """Whether the loop around a statement may end in it."""
+    if isinstance(statement, (Break, Return)):
+        return True
+    inner = (each for block in blocks(statement) for each in block)
+    if isinstance(statement, (For, While)):
+        return any(isinstance(each, Return) for each in walk_statements(tuple(inner)))
+    return any(map(_leaves, inner))
+
+
+def _counted(body: Block) -> set[str]:
+    """The variables that a number changes in each iteration, and those that are computed from them."""
+    assignments = [each for each in walk_statements(body) if isinstance(each, Assign)]
+    changed = {name for each in assignments for name in _reads(each.place)}
+    counted: set[str] = set()
+    for each in assignments:
+        own = _reads(each.place)
+        value = each.value
+        if isinstance(value, Binary) and value.op in _STEPS and _is_plain(value):
+            used = _reads(value)
+            if used & own and not (used - own) & changed:
+                counted |= own
+    while counted:
+        computed = [each for each in assignments if _is_plain(each.value) and _reads(each.value) & counted]
+        more = {name for each in computed for name in _reads(each.place)}
+        if more <= counted:
+            break
+        counted |= more
+    return counted
+
+
+def _is_plain(value: Node) -> bool:
+    return all(isinstance(node, _PLAIN) for node in walk(value))
+
+
+def _reads(value: Node) -> set[str]:
+    return set(_names(value))
+
+
+def _names(value: Node) -> Iterator[str]:
+    return (node.variable.name for node in walk(value) if isinstance(node, Local))

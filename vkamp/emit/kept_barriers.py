@@ -1,0 +1,86 @@
+"""Barriers of a subgroup between branches that lavapipe would merge: IR -> IR, before printing.
+
+Its compiler drops the barriers of a subgroup, since its lanes run in step, and makes one branch of two on one condition
+where nothing is between them.  The lanes of the first side then read what those of the second side are yet to store.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from vkamp.ir.access import own_nodes
+from vkamp.ir.fences import FENCES, LANE_FENCES
+from vkamp.ir.nodes import (
+    Assign,
+    Barrier,
+    Block,
+    Claim,
+    Declare,
+    If,
+    Kernel,
+    Local,
+    Logical,
+    Remark,
+    Select,
+    Stmt,
+    map_blocks,
+)
+
+__all__ = ["kept_barriers"]
+
+_WHOLE = {
+    orders: next(f for f in FENCES.values() if f.waits and (f.orders_global, f.orders_tile_static) == orders)
+    for orders in LANE_FENCES
+}
+
+
+def kept_barriers(kernel: Kernel) -> Kernel:
+    """The kernel with barriers of the tile where a branch is on either side of a subgroup's."""
+    if kernel.lanes is None:
+        return kernel
+    functions = (*kernel.functions, kernel.body)
+    *rest, body = (dataclasses.replace(f, body=_kept(f.body)) for f in functions)
+    return dataclasses.replace(kernel, functions=tuple(rest), body=body)
+
+
+def _kept(block: Block) -> Block:
+    out: list[Stmt] = []
+    for at, each in enumerate(block):
+        statement = map_blocks(each, _kept)
+        if (
+            isinstance(statement, Barrier)
+            and _is_behind_a_branch(block[:at])
+            and _begins_with_a_branch(block[at + 1 :])
+        ):
+            orders = statement.fence.orders_global, statement.fence.orders_tile_static
+            if statement.fence is LANE_FENCES.get(orders):
+                statement = dataclasses.replace(statement, fence=_WHOLE[orders])
+        out.append(statement)
+    return tuple(out)
+
+
+def _is_behind_a_branch(before: Block) -> bool:
+    """Whether the last thing that has an effect is in a branch."""
+    for each in reversed(before):
+        if isinstance(each, If):
+            return True
+        if not _is_computed(each):
+            return False
+    return False
+
+
+def _begins_with_a_branch(after: Block) -> bool:
+    """Whether a branch, or a choice that becomes one, comes before anything else that has an effect."""
+    for each in after:
+        if isinstance(each, If) or any(isinstance(node, (Select, Logical)) for node in own_nodes(each)):
+            return True
+        if not _is_computed(each):
+            return False
+    return False
+
+
+def _is_computed(statement: Stmt) -> bool:
+    """Whether a statement may be computed elsewhere: it changes a variable alone."""
+    if isinstance(statement, Assign):
+        return isinstance(statement.place, Local)
+    return isinstance(statement, (Barrier, Claim, Declare, Remark))
