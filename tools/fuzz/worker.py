@@ -28,6 +28,8 @@ from tools.fuzz.tree import Mutant, Program
 __all__ = ["MARKER", "check", "decode", "encode", "made", "main"]
 
 MARKER = "\x02fuzz "
+#: Refusals of programs whose copies Python would not have made: random assignments make some.
+_LOST_COPIES = ("VKA353", "VKA355")
 #: Which driver and engine have the types of 64 bits.
 _LONG = "llvmpipe@vulkan"
 
