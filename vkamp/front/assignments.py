@@ -188,6 +188,15 @@ def _stored_place(ctx: Context, target: ast.expr) -> tuple[ir.Place, ...] | None
     if isinstance(target, (ast.Tuple, ast.List)):
         parts = [_stored_place(ctx, t) for t in target.elts]
         return None if None in parts else tuple(p for part in parts for p in part or ())
+    # A component of a vector or a field of a struct that is a local itself.
+    base = target
+    while isinstance(base, (ast.Attribute, ast.Subscript)):
+        base = base.value
+    slot = ctx.slots.get(base.id) if isinstance(base, ast.Name) else None
+    if slot is not None and isinstance(slot.value, Element):
+        root = ir.root_of(slot.value.place)
+        if isinstance(root, ir.Local):
+            return (root,)
     return None
 
 
