@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from vkamp.emit.quick_loops import no_tile
+from vkamp.emit.quick_loops import no_tile, nowhere
 from vkamp.ir.nodes import (
     Assign,
     Binary,
@@ -22,6 +22,7 @@ from vkamp.ir.nodes import (
     ComponentsOf,
     Const,
     Construct,
+    Expr,
     FieldOf,
     For,
     Function,
@@ -31,6 +32,7 @@ from vkamp.ir.nodes import (
     Local,
     Logical,
     Node,
+    Remark,
     Return,
     Select,
     Stmt,
@@ -47,6 +49,7 @@ from vkamp.ir.types import BOOL
 __all__ = ["plain_exits"]
 
 _STEPS = ("add", "sub", "mul", "shl", "shr")
+_UNKNOWN = "Compared with what is never true, which this driver does not know: it would leave the loop too early"
 #: What a compiler computes with numbers that it knows.
 _PLAIN = (
     *(Binary, Cast, Compare, ComponentsOf, Const, Construct, FieldOf),
@@ -76,14 +79,21 @@ def _loop(statement: Stmt) -> Stmt:
 
 
 def _inside(block: Block, counted: set[str]) -> Block:
-    out = []
+    out: list[Stmt] = []
     for each in block:
-        if isinstance(each, If) and _leaves(each) and _reads(each.condition) & counted:
+        if isinstance(each, If) and _leaves(each) and _is_worked_out(each.condition, counted):
             span = each.condition.span
+            out.append(Remark(nowhere(span), _UNKNOWN))
             each = dataclasses.replace(each, condition=Compare(span, BOOL, "ne", each.condition, no_tile(span)))
         # An exit of a loop inside has been looked at, with what that one counts.
         out.append(each if isinstance(each, (For, While)) else map_blocks(each, lambda b: _inside(b, counted)))
     return tuple(out)
+
+
+def _is_worked_out(condition: Expr, counted: set[str]) -> bool:
+    """Whether a compiler may know when a condition holds: nothing that it compares comes from memory."""
+    compared: list[Node] = [node for node in walk(condition) if isinstance(node, Compare)]
+    return any(_is_plain(node) and _reads(node) & counted for node in compared or [condition])
 
 
 def _leaves(statement: Stmt) -> bool:

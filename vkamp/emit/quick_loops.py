@@ -38,7 +38,7 @@ from vkamp.ir.nodes import (
 )
 from vkamp.ir.types import BOOL, INT32, UINT32
 
-__all__ = ["no_tile", "quick_loops"]
+__all__ = ["no_tile", "nowhere", "quick_loops"]
 
 #: Loops one after the other that stay as they are, and those of a group.
 _MOST, _GROUP = 12, 5
@@ -71,7 +71,7 @@ def no_tile(span: Span) -> Expr:
     return Compare(span, BOOL, "eq", WordValue(span, UINT32, grid_word("tiles", 0)), Const(span, UINT32, 0))
 
 
-def _nowhere(span: Span) -> Span:
+def nowhere(span: Span) -> Span:
     """A place near ``span`` that is no line of the program."""
     return dataclasses.replace(span, line=0, column=0, end_line=0, end_column=0)
 
@@ -107,7 +107,7 @@ def _group(statements: list[Stmt], counter: Variable) -> Block:
     """A loop that runs once; what the driver knows to run at most once it takes apart again."""
     if not statements:
         return ()
-    span = _nowhere(statements[0].span)
+    span = nowhere(statements[0].span)
     one = Const(span, INT32, 1)
     loop = For(span, counter, Const(span, INT32, 0), _more_than(one, span), one, tuple(statements))
     return Remark(span, _ONCE), loop
@@ -121,8 +121,8 @@ def _kept_whole(block: Block) -> Block:
     for each in block:
         statement = map_blocks(each, _kept_whole)
         if isinstance(statement, For) and _is_taken_apart(statement) and _size((statement,)) > _MOST_APART:
-            out.append(Remark(_nowhere(statement.span), _WHOLE))
-            statement = dataclasses.replace(statement, stop=_more_than(statement.stop, _nowhere(statement.span)))
+            out.append(Remark(nowhere(statement.span), _WHOLE))
+            statement = dataclasses.replace(statement, stop=_more_than(statement.stop, nowhere(statement.span)))
         out.append(statement)
     return tuple(out)
 
