@@ -64,7 +64,9 @@ def test_what_is_chosen(name: str, accelerator_view: amp.accelerator_view) -> No
     program = PROGRAMS[name]()
     found = _inspect(program, "loops", accelerator_view)
     assert re.sub(r"\d+ bytes", "{bytes} bytes", found.lowering) == program.lowering
-    assert ("barrier();" in found.glsl.replace("subgroupBarrier();", "")) == (program.lowering != "loops")
+    # lavapipe would merge the branches on both sides of a subgroup's barrier.
+    kept = name == "not_an_index" and "llvmpipe" in accelerator_view.accelerator.description
+    assert ("barrier();" in found.glsl.replace("subgroupBarrier();", "")) == (program.lowering != "loops" or kept)
     plain = _inspect(program, "threads", accelerator_view)
     assert plain.lowering == "threads" and " barrier();" in plain.glsl
     assert found.ir == plain.ir

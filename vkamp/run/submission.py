@@ -556,7 +556,9 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
             if self._run_in_turn(short=PAUSE, most=_TURN):
                 self._seen = self._statistics.dispatches
                 return pause_after(0)
-        self._plan()
+        # What is planned is about to hold its memory: no more than the host may have enqueued.
+        if sum([len(each.dispatches) if isinstance(each, Submission) else 1 for each in work]) <= _MAX_PENDING:
+            self._plan()
         until = time.perf_counter() + _TURN
         while work and not device.running and isinstance(head := work[0], Submission) and head.seconds() < PAUSE:
             self._advance(head)
