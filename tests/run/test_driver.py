@@ -42,6 +42,13 @@ def _left(queue):
         return len(pending) + sum(not queue._frames.is_done(each.frame) for each in running)
 
 
+def _call(queue):
+    """Wakes the driver, which may have had nothing to do so far."""
+    with queue.device.lock:
+        queue._driver.call()
+        assert queue._driver.is_awake
+
+
 def _long(runner, buffer, rounds=40):
     runner.launch("long", [buffer], [rounds, 50_000], groups=(1, 1, 1))
 
@@ -214,6 +221,7 @@ def test_a_driver_ends_with_its_queue(engine, driver):
     queue, a = runner.queue, runner.buffer(np.arange(N))
     for _ in range(3):
         runner.launch("add", [a], [1])
+    _call(queue)
     assert _eventually(lambda: _left(queue) == 0)  # noqa: F821
     (mine,) = threads() - before
     queue.wait()
@@ -227,7 +235,7 @@ def test_a_driver_sleeps_when_there_is_nothing_to_do(runner):
     for _ in range(2):
         for _ in range(3):
             runner.launch("add", [a], [1])
-        assert runner.queue._driver.is_awake
+        _call(runner.queue)
         assert _eventually(lambda: not runner.queue._driver.is_awake)
     np.testing.assert_array_equal(runner.read(a), np.arange(N) + 6)
 
