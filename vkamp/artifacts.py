@@ -31,6 +31,7 @@ Quirk = Literal[
     "ends_loops",
     "fences_wait",
     "float_round_trips",
+    "halved_magnitudes",
     "loops_in_a_row",
     "merged_branches",
     "unchecked_atomics",

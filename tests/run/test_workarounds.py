@@ -43,6 +43,16 @@ def widened_comparisons(view):
     return np.array_equal(run(view, compare, NUMBERS, np.zeros(6, np.int32)), NUMBERS < 255)
 
 
+def halved_magnitudes(view):
+    @amp.kernel
+    def halve(i, values, out):
+        out[i] = abs(abs(values[i]) >> 1)
+
+    values = np.array([-(2**31), 1 - 2**31, -7, 0, 7, 2**31 - 1], np.int32)
+    found = run(view, halve, values, np.zeros(6, np.int32))
+    return np.array_equal(found, [2**30, 2**30 - 1, 3, 0, 3, 2**30 - 1])
+
+
 def float_round_trips(view):
     @amp.kernel(precise=True)
     def there_and_back(i, values, out):
@@ -273,6 +283,7 @@ PROGRAMS = {
         ends_loops,
         fences_wait,
         float_round_trips,
+        halved_magnitudes,
         loops_in_a_row,
         merged_branches,
         unchecked_atomics,

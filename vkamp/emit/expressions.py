@@ -656,6 +656,9 @@ class Expressions:
         if expr.name == "abs" and isinstance(expr.args[0], Const) and expr.args[0].value == 0:
             # glslang takes abs(-0.0) for -0.0.
             return self._const(Const(expr.span, kind, 0))
+        if expr.name == "abs" and kind.kind == "int" and "halved_magnitudes" in self._shared.quirks:
+            name = self._shared.helpers.use("magnitude", kind if kind.bits == 64 else INT32)
+            return Text(f"{name}({self._text(expr.args[0]).glsl})")
         text = self._shared.helpers.call(row, kind, [self._text(a).glsl for a in expr.args])
         return Text(text, _UNARY if text.startswith("!") else _POSTFIX)
 

@@ -56,6 +56,12 @@ int trunc_mod(int a, int b) {
     return a - (a / divisor) * divisor;
 }
 """
+_MAGNITUDE = """\
+// abs(x): this driver's compiler takes abs(abs(x) >> n) for abs(x) >> n, which is negative for the least number.
+int magnitude(int x) {
+    return x < 0 ? -x : x;
+}
+"""
 _INT_TRUNC_DIV = """\
 // C's /: rounds towards zero. -2^31 / -1 wraps.
 int trunc_div(int a, int b) {
@@ -214,6 +220,8 @@ _TEXTS = {
     "range_next uint32": _UINT_RANGE_NEXT,
     "trunc_div int32": _INT_TRUNC_DIV,
     "trunc_mod int32": _INT_TRUNC_MOD,
+    "magnitude int32": _MAGNITUDE,
+    "magnitude int64": _long(_MAGNITUDE),
     **HALF_TEXTS,
     **{row.name: row.helper for row in BUILTINS.values() if row.helper},
     "floor_div int64": _long(_INT_FLOOR_DIV),

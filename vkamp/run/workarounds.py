@@ -117,6 +117,12 @@ WORKAROUNDS = (
         "the int64 is put together of two words",
     ),
     Workaround(
+        "halved_magnitudes",
+        _LAVAPIPE,
+        "takes abs(abs(x) >> n) for abs(x) >> n, which is negative for the least number",
+        "abs of an integer is a comparison and a negation",
+    ),
+    Workaround(
         "float_round_trips",
         _LAVAPIPE,
         "takes int(float(n)) for n, and float(int(x)) for trunc(x), in precise shaders, too",
