@@ -12,7 +12,7 @@ import linecache
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -54,10 +54,11 @@ def measure(options: Options) -> Iterator[Measurement]:
             continue
         environment = child_environment(MESA_SHADER_CACHE_DISABLE="true", VKAMP_SHADERS="0")
         arguments = ("tools.bench.driver_compiling", device, str(_RANDOM))
-        times: dict[str, float] = child_json(*arguments, environment=environment)
+        child = child_json(*arguments, environment=environment)
+        times: dict[str, float] = child["seconds"]
         worst = sorted(times, key=lambda name: -times[name])[:_SHOWN]
         missed = sum(seconds > _TARGET for seconds in times.values())
-        notes = {"kernels": len(times), "above_target": missed}
+        notes = {"kernels": len(times), "above_target": missed, "unsupported": child["unsupported"]}
         yield Measurement(GROUP, f"{len(times)} kernels", tuple(times.values()), device, notes=notes)
         for name in worst:
             yield Measurement(GROUP, name, (times[name],), device, target=_TARGET)
@@ -109,11 +110,11 @@ def _suite_kernels() -> Iterator[tuple[str, _Launch]]:
         yield f"suite: {name}", launch
 
 
-def _random_kernels(count: int) -> Iterator[tuple[str, _Launch]]:
+def _random_kernels(seeds: range) -> Iterator[tuple[str, _Launch]]:
     from tools.fuzz.programs import program
     from tools.fuzz.run import load
 
-    for seed in range(count):
+    for seed in seeds:
 
         def launch(view: Any, seed: int = seed) -> Any:
             loaded = load(program(seed))
@@ -123,29 +124,37 @@ def _random_kernels(count: int) -> Iterator[tuple[str, _Launch]]:
         yield f"random {seed}", launch
 
 
-def _times(device: str, count: int) -> dict[str, float]:
-    """In the child: seconds by kernel, of those that the device takes."""
+def _times(device: str, kernels: Iterable[tuple[str, _Launch]]) -> dict[str, Any]:
+    """In the child: seconds by kernel, and how many need a feature that the device lacks."""
     import vkamp as amp
 
     warnings.simplefilter("ignore")
     view = amp.accelerator(device).default_view
-    found: dict[str, float] = {}
-    for name, launch in itertools.chain(_long_kernels(), _suite_kernels(), _random_kernels(count)):
+    seconds: dict[str, float] = {}
+    unsupported = 0
+    for name, launch in kernels:
         try:
             kernel, domain, arguments, constants = launch(view)
             _ = kernel.inspect(view, domain, *arguments, **constants).spirv
-            spent = []
-            for _ in range(2):
-                started = time.process_time()
-                amp.parallel_for_each(view, domain, kernel, *arguments, **constants)
-                view.wait()
-                spent.append(time.process_time() - started)
-        except (amp.AmpError, TypeError, ValueError):
-            # A kernel that is refused there takes no time.
+        except amp.UnsupportedFeatureError:
+            unsupported += 1
             continue
-        found[name] = round(max(0.0, spent[0] - spent[1]), 4)
-    return found
+        spent = []
+        for _ in range(2):
+            started = time.process_time()
+            amp.parallel_for_each(view, domain, kernel, *arguments, **constants)
+            view.wait()
+            spent.append(time.process_time() - started)
+        seconds[name] = round(max(0.0, spent[0] - spent[1]), 4)
+    return {"seconds": seconds, "unsupported": unsupported}
+
+
+def _main(device: str, count: str, first: str = "") -> None:
+    start = int(first or 0)
+    random = _random_kernels(range(start, start + int(count)))
+    chosen = random if first else itertools.chain(_long_kernels(), _suite_kernels(), random)
+    print(json.dumps(_times(device, chosen)))
 
 
 if __name__ == "__main__":
-    print(json.dumps(_times(sys.argv[1], int(sys.argv[2]))))
+    _main(*sys.argv[1:])
