@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -244,3 +245,57 @@ def test_an_iterator_gives_as_many_as_fit():
     assert next(counter) == 12
     with pytest.raises(AmpError, match="the source has 1 element, extent"):
         copy(iter([1]), a)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_other_memory_is_taken_between_numpy_and_a_container(kind, location, other, cpu):
+    shape = (1 << 10, 1 << 9)
+    values, out = np.random.default_rng(1).random(shape, np.float32), np.zeros(shape, np.float32)
+    container = containers(kind, shape, (location, other, cpu))
+    copy(values, container)
+    copy(container, out)  # what is made once is made
+    tracemalloc.start()
+    try:
+        copy(values, container)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        if kind != "array section":
+            copy(container, out)
+            peak = max(peak, tracemalloc.get_traced_memory()[1])
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_array_equal(out, values)
+    # A section's own shape has gaps, which a device is sent in one piece.
+    assert peak < values.nbytes * (2.5 if kind == "array section" else 0.5), peak / values.nbytes
+
+
+@pytest.mark.parametrize("order", ["C", "F", "flat", "strided", "float64", "reversed"])
+def test_out_to_every_kind_of_numpy_memory(order, raw, location, launch):
+    v = array_view(raw)
+    launch(location, lambda d: d.__iadd__(1), v)
+    expected = raw + 1
+    whole = np.zeros((5, 14), np.float32)
+    dest = {
+        "C": np.zeros((5, 7), np.float32),
+        "F": np.zeros((5, 7), np.float32, order="F"),
+        "flat": np.zeros(35, np.float32),
+        "strided": whole[:, ::2],
+        "float64": np.zeros((5, 7), np.float64),
+        "reversed": np.zeros((5, 7), np.float32)[::-1],
+    }[order]
+    copy(v, dest)
+    np.testing.assert_array_equal(dest.reshape(5, 7), expected)
+    assert not whole[:, 1::2].any()
+
+
+@pytest.mark.parametrize("shift", [0, 3, -3])
+def test_source_and_destination_overlap_in_numpys_memory(shift, location, launch):
+    memory = np.arange(40, dtype=np.float32)
+    here, there = memory[5:30], memory[5 + shift : 30 + shift]
+    v = array_view(here)
+    values = there.copy()
+    copy(there, v)
+    np.testing.assert_array_equal(np.asarray(v), values)
+    launch(location, lambda d: d.__iadd__(1), v)
+    copy(v, there)
+    np.testing.assert_array_equal(there, values + 1)

@@ -459,16 +459,20 @@ def test_random_work_within_narrow_limits(runner, seed, monkeypatch):
     """Every limit is reached: pieces of transfers, pending and running work, memory on its way."""
     choose = random.Random(seed)
     limits = {
-        "_MAX_PENDING": [1, 2, 5],
-        "_MAX_RUNNING": [1, 4],
-        "_CHUNK": [64, 1000],
-        "_IN_FLIGHT": [2000, 5000],
-        "_SMALL": [0, 300],
-        "_MAX_PIECES": [1, 1024],
-        "_POLL": [0.0, 1e-4],
+        "queue._MAX_PENDING": [1, 2, 5],
+        "queue._MAX_RUNNING": [1, 4],
+        "queue._IN_FLIGHT": [2000, 5000],
+        "queue._WAITING": [64, 1000],
+        "queue._SMALL": [0, 300],
+        "queue._POLL": [0.0, 1e-4],
+        "staging._PIECE": [64, 1000],
+        "staging._WINDOW": [1, 2000],
+        "staging._MAX_INTERVALS": [1, 1024],
     }
     for name, values in limits.items():
-        monkeypatch.setattr(f"vkamp.run.vulkan.queue.{name}", choose.choice(values))
+        monkeypatch.setattr(f"vkamp.run.vulkan.{name}", choose.choice(values))
+    monkeypatch.setattr("vkamp.lang.copying._threads", choose.choice([1, 2, 3]))
+    monkeypatch.setattr("vkamp.lang.copying._LEAST", 64)
     runner.queue.immediate = choose.random() < 0.2
     random_work(runner, seed)
 

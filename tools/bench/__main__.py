@@ -32,6 +32,7 @@ from tools.bench import (
     startup,
     subgroups,
     throughput,
+    transfers,
 )
 from tools.bench.measure import ROOT, Measurement, Options
 from vkamp.run.devices import vulkan_devices
@@ -53,6 +54,7 @@ GROUPS: dict[str, Callable[[Options], Iterator[Measurement]]] = {
         capturing,
         moving,
         overlap,
+        transfers,
         launching_peers,
     )
 }

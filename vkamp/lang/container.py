@@ -210,8 +210,22 @@ class Container:
         with self._lease as home:
             return home.read(self._layout)
 
+    def _read_into(self, out: NDArray[np.uint8]) -> bool:
+        """The newest elements into memory of as many bytes; False if that may be the home's own."""
+        refuse("the host reads", self)
+        with self._lease as home:
+            if home.may_share(out):
+                return False
+            home.read_into(self._layout, out)
+            return True
+
+    def _may_share(self, values: NDArray[Any]) -> bool:
+        """Whether home memory may have a byte in common with ``values``."""
+        with self._lease as home:
+            return home.may_share(values)
+
     def _write(self, values: NDArray[Any]) -> None:
-        """Replace all elements by ``values``, of this shape and dtype."""
+        """Replace all elements by ``values``, of this shape and dtype, which are not in home memory."""
         refuse("the host writes", self)
         with self._lease as home:
             home.write(self._layout, values)

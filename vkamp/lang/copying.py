@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,12 +13,12 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["copy_bytes"]
+__all__ = ["copy_bytes", "copy_soon", "copying_threads"]
 
 #: Fewer bytes are copied before other threads are awake.
 _LEAST = 2 << 20
 #: More threads get no more out of the memory.
-_MOST = 4
+_MOST = 8
 _PAGE = 4096
 
 
@@ -51,6 +52,32 @@ def copy_bytes(target: NDArray[np.uint8], source: NDArray[np.uint8]) -> None:
         _finish(others)
 
 
+def copying_threads() -> int:
+    """How many copies :func:`copy_soon` does at a time; 1 if it does each at once."""
+    return _threads
+
+
+def copy_soon(target: NDArray[np.uint8], source: NDArray[np.uint8]) -> Callable[[], None] | None:
+    """Begins ``target[:] = source`` in another thread; what it returns waits for the end. None if it is over already,
+    since another thread is not worth it.
+
+    Both are as long and share no byte. The caller must wait in any case: until then the memory is in use.
+    """
+    copying = _begin(target, source) if _threads >= 2 and target.size >= _LEAST // 2 else None
+    if copying is not None:
+        return partial(_finish, [copying])
+    target[:] = source
+    return None
+
+
+def _begin(target: NDArray[np.uint8], source: NDArray[np.uint8]) -> Future[None] | None:
+    """A copy in another thread; None when the interpreter ends, and starts no more threads."""
+    try:
+        return _executor().submit(np.copyto, target, source)
+    except RuntimeError:
+        return None
+
+
 def _finish(others: Sequence[Future[None]]) -> None:
     """Waits until nobody copies any more, Ctrl-C or not."""
     interrupt: KeyboardInterrupt | None = None
@@ -70,7 +97,7 @@ def _executor() -> ThreadPoolExecutor:
     if _pool is None:
         from concurrent.futures import ThreadPoolExecutor  # when it is needed: it takes long to load
 
-        _pool = ThreadPoolExecutor(_MOST - 1, "vkamp-copy")
+        _pool = ThreadPoolExecutor(_MOST, "vkamp-copy")
     return _pool
 
 

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vkamp.lang.copying import copy_bytes
 from vkamp.lang.moves import Log
 from vkamp.lang.region import EMPTY, ByteSet, Layout, scatter
 from vkamp.lang.storage import Location, Storage
@@ -333,23 +334,56 @@ class Home:
             self.log.add("from", copy.location, where, where.nbytes, _COPIED_OUT)
         return _detach(layout.place(newest, start))
 
+    def read_into(self, layout: Layout, out: _Bytes) -> None:
+        """As :meth:`read`, into the bytes ``out``, one element after the other. They are in no home's memory."""
+        region = layout.region
+        if not any(copy.pending.overlaps(region) for copy in self.copies.values()):
+            self._read_host(layout, out)
+            return
+        for copy in self.copies.values():
+            if layout.is_dense and copy.pending.overlaps(region) and not copy.stale.overlaps(region):
+                copy.fetch_into(out, region)
+                self.log.add("from", copy.location, region, region.nbytes, _COPIED_OUT)
+                return
+        copy_bytes(out, _as_bytes(self.read(layout)))
+
+    def _read_host(self, layout: Layout, out: _Bytes) -> None:
+        """The elements of the host image, one after the other."""
+        host = self.host(layout)
+        if layout.is_dense:
+            copy_bytes(out, _as_bytes(host))
+        else:
+            np.copyto(out.view(layout.dtype).reshape(layout.shape), host)
+
+    def may_share(self, values: NDArray[Any]) -> bool:
+        """Whether the host image may have a byte in common with ``values``."""
+        return self._image is not None and np.may_share_memory(self._image, values)
+
     def write(self, layout: Layout, values: NDArray[Any]) -> None:
-        """Replace the elements of ``layout`` by ``values``, of the same shape and dtype; neighbours
-        stay intact."""
+        """Replace the elements of ``layout`` by ``values``, of the same shape and dtype, which are in no host image;
+        neighbours stay intact."""
         region = layout.region
         if self.primary is None:
-            np.copyto(self.host(layout), values)
+            if layout.is_dense and values.flags.c_contiguous:
+                copy_bytes(_as_bytes(self.host(layout)), _as_bytes(values))
+            else:
+                np.copyto(self.host(layout), values)
             self.written_by_host(region)
             return
         copy = self.copies[self.primary]
         if layout.is_dense:
-            window = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+            window = _as_bytes(np.ascontiguousarray(values))
         else:
             window = np.zeros(region.stop - region.start, np.uint8)
             np.copyto(layout.place(window, region.start), values)
         copy.send(window, region)
         self.log.add("to", copy.location, region, region.nbytes, "their values are replaced by others")
         self.written_on(copy, region)
+
+
+def _as_bytes(values: NDArray[Any]) -> _Bytes:
+    """The bytes of a row-major array without gaps, in its memory."""
+    return values.reshape(-1).view(np.uint8)
 
 
 def _detach(values: NDArray[Any]) -> NDArray[Any]:

@@ -18,6 +18,7 @@ import weakref
 from bisect import bisect_left
 from collections import deque
 from types import FrameType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +94,9 @@ class _HostHome(Home):
 
     def _map(self) -> NDArray[np.uint8]:
         return np.asarray(_Window(self.start, self.stop - self.start, self.keep))
+
+    def may_share(self, values: NDArray[Any]) -> bool:
+        return bool(np.may_share_memory(self.image, values))
 
     def settle(self) -> None:
         """Bring all data home and take no more work; errors are swallowed, for there is no one to

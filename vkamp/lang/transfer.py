@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from vkamp.lang.arrays import fit
 from vkamp.lang.capturing import recorder, refuse
 from vkamp.lang.completion import completion_future
 from vkamp.lang.container import Container
-from vkamp.lang.dtypes import components, convert, dtype_name, take
+from vkamp.lang.dtypes import components, convert, dtype_name, take, vector_type
 from vkamp.tracebacks import entry_point
 
 __all__ = ["copy", "copy_async"]
@@ -43,7 +44,7 @@ def copy(src: Any, dest: Any) -> None:
         capture.copy(src, dest)
     elif isinstance(dest, Container):
         dest._write(_values_for(src, dest))
-    else:
+    elif not _read_into(src, dest):
         np.copyto(dest, _values_into(src, dest))
 
 
@@ -92,8 +93,18 @@ def _values_for(src: Any, dest: Container) -> NDArray[Any]:
     if isinstance(src, Iterator):
         src = take(src, dest._layout.shape)
     values = fit(convert(src, dest.dtype, "the source"), dest._layout.shape, "the source")
-    # The destination may lie in the same memory.
-    return np.array(values) if isinstance(src, np.ndarray) else values
+    return np.array(values) if dest._may_share(values) else values
+
+
+def _read_into(src: Container, dest: NDArray[Any]) -> bool:
+    """Reads the elements into ``dest`` without another array between; False if that can't be."""
+    shape, element = src._layout.shape, src.dtype
+    vector = vector_type(element)
+    if vector is not None and vector.element.dtype.itemsize * vector.count == element.itemsize:
+        shape, element = (*shape, vector.count), vector.element.dtype
+    if dest.dtype != element or not dest.flags.c_contiguous or dest.size != prod(shape):
+        return False
+    return dest.shape in (shape, (dest.size,)) and src._read_into(np.asarray(dest).reshape(-1).view(np.uint8))
 
 
 def _values_into(src: Container, dest: NDArray[Any]) -> NDArray[Any]:

@@ -135,7 +135,7 @@ class BaseDevice(ABC, Generic[S]):
             )
         size = size_class(nbytes, largest)
         self.collect()
-        slot = self.pool.take((size, kind))
+        slot = self._pool_of((size, kind)).take((size, kind))
         if slot is not None:
             return slot
         shortage = self._make_room(size, kind, statistics)
@@ -154,7 +154,7 @@ class BaseDevice(ABC, Generic[S]):
         while self._returned:
             slot = self._returned.popleft()
             self._forget(slot)
-            for unfit in self.pool.put(slot):
+            for unfit in self._pool_of(slot.group).put(slot):
                 self._destroy(unfit)
 
     def _make_room(self, size: int, kind: Hashable, statistics: Statistics) -> str | None:
@@ -166,6 +166,10 @@ class BaseDevice(ABC, Generic[S]):
             release()
             shortage = self._reserve(size, kind, statistics)
         return shortage
+
+    def _pool_of(self, group: Hashable) -> Pool[S]:
+        """Where free memory of a group (its size and kind) is kept."""
+        return self.pool
 
     def _empty_pool(self) -> None:
         for slot in self.pool.trim():

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vkamp.lang.region import Footprint
 from vkamp.run.driver import PAUSE
 from vkamp.run.engine import Dispatch
 from vkamp.run.plan import NOTHING, Access, Regions, access_of, joint, levels
@@ -82,17 +83,36 @@ class DispatchWork:
 
 class CopyWork:
     """A copy between two buffers, which it keeps alive. ``regions``: rows of the positions in source and target, and
-    the size, all in bytes.
+    the size, all in bytes. Not ``by_parts``: it counts as one of the whole buffers.
     """
 
     __slots__ = ("access", "buffers", "nbytes", "regions", "slots")
 
-    def __init__(self, source: DeviceBuffer[Slot], target: DeviceBuffer[Slot], regions: NDArray[np.uint64]) -> None:
+    def __init__(
+        self,
+        source: DeviceBuffer[Slot],
+        target: DeviceBuffer[Slot],
+        regions: NDArray[np.uint64],
+        *,
+        by_parts: bool = False,
+    ) -> None:
         self.buffers = (source, target)
         self.slots = (source.slot, target.slot)
-        self.access = Access({source.slot.id: None}, {target.slot.id: None})
+        parts = [_bounds(regions[:, side], regions[:, 2]) if by_parts else None for side in (0, 1)]
+        self.access = access_of((source.slot.id, target.slot.id), (False, True), parts)
         self.nbytes = int(regions[:, 2].sum())
         self.regions = regions + np.array([source.slot.offset, target.slot.offset, 0], np.uint64)
+
+    @property
+    def is_readback(self) -> bool:
+        """Whether it is for the host to read."""
+        return self.slots[1].block.kind == "readback"
+
+
+def _bounds(starts: NDArray[np.uint64], sizes: NDArray[np.uint64]) -> Regions:
+    """The whole words from the first to the last of some ranges."""
+    start, stop = int(starts.min()) // 4 * 4, -(-int((starts + sizes).max()) // 4) * 4
+    return (Footprint(start, stop, 0, stop - start),)
 
 
 Work = DispatchWork | CopyWork

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from vkamp.artifacts import Executable
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["VulkanDevice"]
 
+#: Bytes that are kept for transfers: to make such memory takes longer than to fill it.
+_STAGING = 256 << 20
 #: Seconds that threads get, at the end of the process, to leave a wait that is over.
 _LEAVING = 5.0
 
@@ -46,12 +49,14 @@ class VulkanDevice(BaseDevice[Slot]):
             self.api.close()
             raise
         self.pool = Pool(min(POOL_CAPACITY, self.memory.capacity(self.kind) // 4))
+        self._staging: Pool[Slot] = Pool(_STAGING)
         self.sets = DescriptorSets(self.api, self.layouts)
         #: Queues with submitted work; what holds them until it is over.
         self.busy: dict[int, VulkanQueue] = {}
         self._frames: list[Frames] = []
         self._spare_frames: list[Frames] = []
-        self._queues = 0
+        #: Threads that use memory that the host sees without the device's lock: it must not be freed meanwhile.
+        self._visitors = 0
 
     @property
     def budget(self) -> Any:
@@ -83,6 +88,14 @@ class VulkanDevice(BaseDevice[Slot]):
         if empty is not None:
             self.sets.forget_block(empty.serial)
             self.memory.free(empty)
+
+    def _pool_of(self, group: Hashable) -> Pool[Slot]:
+        return self._staging if group[1] in ("upload", "readback") else self.pool  # type: ignore[index]
+
+    def _empty_pool(self) -> None:
+        super()._empty_pool()
+        for slot in self._staging.trim():
+            self._destroy(slot)
 
     # -- programs
 
@@ -120,14 +133,26 @@ class VulkanDevice(BaseDevice[Slot]):
             queue.retire()
         super().collect()
 
-    def _are_free_of_waiters(self) -> bool:
-        """Lets the threads that wait for a fence leave: a fence must not be destroyed while one does.
+    @contextmanager
+    def visit(self) -> Iterator[None]:
+        """While it lasts, this thread may use memory that the host sees without the device's lock."""
+        with self.lock:
+            self.check()
+            self._visitors += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self._visitors -= 1
+
+    def _is_left_by_threads(self) -> bool:
+        """Lets the threads leave that wait for a fence, or use memory: neither may be destroyed while one does.
 
         All work is over, so they only have to be scheduled. False if some are not in time: then nothing is destroyed,
         and the end of the process frees it.
         """
         deadline = time.monotonic() + _LEAVING
-        while any(frames.has_waiters for frames in self._frames):
+        while self._visitors or any(frames.has_waiters for frames in self._frames):
             if time.monotonic() > deadline:
                 return False
             time.sleep(0.001)
@@ -145,7 +170,7 @@ class VulkanDevice(BaseDevice[Slot]):
             if self.removed is None:
                 api.DeviceWaitIdle(api.device)
                 self.pipelines.cache.save()
-        if not self._are_free_of_waiters():
+        if not self._is_left_by_threads():
             return
         with self.lock:
             for frames in self._frames:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from vkamp.run.driver import PAUSE, Driver, pause_after
 from vkamp.run.engine import Dispatch, Sink, Timing
 from vkamp.run.plan import NOTHING, Access, joint
 from vkamp.run.queue import BaseQueue, DeviceBuffer, moved, taken
+from vkamp.run.vulkan import staging
 from vkamp.run.vulkan.api import VulkanError
 from vkamp.run.vulkan.commands import CopyWork, DispatchWork, Hazards, Recorder, Stamps, Work, joint_access
 from vkamp.run.vulkan.device import VulkanDevice
@@ -30,20 +31,16 @@ from vkamp.run.vulkan.memory import Kind, Slot
 from vkamp.run.vulkan.pipelines import VulkanProgram
 from vkamp.run.vulkan.recording import Recorded, Repeats, VulkanReady, VulkanRecording
 
-__all__ = ["VulkanQueue"]
+__all__ = ["Submission", "VulkanQueue"]
 
 _MAX_PENDING = 64
 #: Pieces of submitted work that hold memory.
 _MAX_RUNNING = 256
-#: A copy of more is cut, so that the host fills or empties one piece while the device copies another.
-_CHUNK = 8 << 20
-#: Bytes on their way to or from the device at a time.
-_IN_FLIGHT = 64 << 20
+#: Bytes on their way to or from the device at a time, and those whose copies may gather before they are handed over.
+_IN_FLIGHT, _WAITING = 64 << 20, 8 << 20
 #: Larger uploads to memory that the host sees wait for the work that uses it, smaller ones are copied
 #: by the device when it is there.
 _SMALL = 256 << 10
-#: More pieces are not copied one by one.
-_MAX_PIECES = 1024
 #: How long a wait stays awake on a GPU (seconds); a CPU driver needs the processor itself.
 _POLL = 1e-4
 #: Submissions that the device has at a time before the driver hands over more: it never runs dry, and the rest gathers.
@@ -52,7 +49,7 @@ _AHEAD = 2
 _ROW = 1e-4
 
 
-class _Submission:
+class Submission:
     """Work that was handed to the device; it is held until the device is done with it.
 
     ``held``: what must not go before it is over. ``pieces``: how much it counts. ``slots``: the memory that it holds,
@@ -79,7 +76,7 @@ class _Submission:
         self.is_over = False
 
     @classmethod
-    def of(cls, work: Sequence[Work], frame: Frame, stamps: Stamps | None, sink: Sink | None) -> _Submission:
+    def of(cls, work: Sequence[Work], frame: Frame, stamps: Stamps | None, sink: Sink | None) -> Submission:
         """What was recorded for this once."""
         slots = {slot.id: slot.nbytes for each in work for slot in each.slots}
         made = cls(frame, joint_access(work), (work,), len(work), slots)
@@ -95,7 +92,7 @@ class _State(NamedTuple):
     """What a queue has to do: one value, so that every change is one assignment."""
 
     pending: list[Work]
-    running: list[_Submission]
+    running: list[Submission]
     hazards: Hazards
 
 
@@ -224,7 +221,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
 
         return wait
 
-    def _last_submitted(self) -> _Submission | None:
+    def _last_submitted(self) -> Submission | None:
         """What ends last of all that was enqueued so far, once it is submitted."""
         self._check()
         with self.device.lock:
@@ -249,79 +246,40 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         self._check()
         if not data.size or (where is not None and not where):
             return
-        if self.device.staged:
-            self._upload_staged(buffer, offset, data, where)
-        else:
+        if not self.device.staged:
             self._upload_shared(buffer, offset, data, where)
+        elif where is not None and staging.has_many(where):
+            staging.send_whole(self, buffer, offset, data, where)
+        else:
+            staging.send(self, buffer, offset, data, where, "upload")
         self._statistics.uploads += 1
         self._statistics.uploaded_bytes += moved(data.size, where)
 
     def _upload_shared(self, buffer: Buffer, offset: int, data: NDArray[np.uint8], where: ByteSet | None) -> None:
-        mapped = buffer.slot.mapped
-        assert mapped is not None
         while True:
             with self.device.lock:
                 is_used = self._is_used(buffer.slot, writes_only=False)
-                if not is_used:
-                    if where is None:
-                        copy_bytes(mapped[offset : offset + data.size], data)
-                    else:
-                        scatter(mapped[offset : offset + data.size], data, where, 0)
+                if is_used and data.size <= _SMALL and not staging.has_many(where):
+                    staging.send(self, buffer, offset, data, where, "shared")
                     return
-                if data.size <= _SMALL and (where is None or where.count <= _MAX_PIECES):
-                    self._stage(buffer, offset, data, where, "shared")
-                    return
-                blocker = self._last_use(buffer.slot, writes_only=False)
-            self._await(blocker)
-
-    def _upload_staged(self, buffer: Buffer, offset: int, data: NDArray[np.uint8], where: ByteSet | None) -> None:
-        with self.device.lock:
-            if where is not None and where.count > _MAX_PIECES:
-                # The host puts the pieces into what is there now; nobody else comes between.
-                low, high = where.start, where.stop
-                whole = self._read_staged(buffer, offset + low, high - low, None)
-                scatter(whole, data[low:high], where, low)
-                offset, data, where = offset + low, whole, None
-            self._stage(buffer, offset, data, where, "upload")
-
-    def _stage(self, buffer: Buffer, offset: int, data: NDArray[np.uint8], where: ByteSet | None, kind: Kind) -> None:
-        """Has the device copy ``data`` into a buffer, out of memory that the host fills now."""
-        first, last = (0, data.size) if where is None else (where.start, where.stop)
-        for start, stop in _chunks(first, last):
-            part = ByteSet.interval(start, stop)
-            part = part if where is None else where & part
-            if not part:
-                continue
-            staging = self._staging(stop - start, kind)
-            assert staging.slot.mapped is not None
-            copy_bytes(staging.slot.mapped[: stop - start], data[start:stop])
-            regions = _regions(part, -start, offset)
-            self._state.pending.append(CopyWork(staging, buffer, regions))
-            self._statistics.synced_bytes += part.nbytes
-            if stop - start == _CHUNK or len(self._state.pending) >= _MAX_PENDING:
-                self._submit()
-            else:
-                self._driver.call()
-
-    def _staging(self, nbytes: int, kind: Kind) -> Buffer:
-        """Memory that the host sees, when not too much of it is in use."""
-        waiting = sum(each.nbytes for each in self._state.pending if isinstance(each, CopyWork))
-        if waiting > _CHUNK:
-            self._submit()
-        while True:
-            self.retire()
-            running = [each for each in self._state.running if each.staged]
-            if sum(each.staged for each in running) + nbytes <= _IN_FLIGHT or not running:
+                blocker = self._last_use(buffer.slot, writes_only=False) if is_used else None
+            if blocker is None:
                 break
-            self._await(running[0])
-        return DeviceBuffer(self, self.device.take(nbytes, kind, self._statistics), nbytes)
+            self._await(blocker)
+        with self.device.visit():
+            mapped = buffer.slot.mapped
+            assert mapped is not None
+            if where is None:
+                copy_bytes(mapped[offset : offset + data.size], data)
+            else:
+                scatter(mapped[offset : offset + data.size], data, where, 0)
 
     def download(
         self, buffer: Buffer, offset: int, nbytes: int, where: ByteSet | None, out: NDArray[np.uint8] | None
     ) -> NDArray[np.uint8]:
         self._check()
         if self.device.staged:
-            found = self._read_staged(buffer, offset, nbytes, where, out)
+            found = staging.fetch(self, buffer, offset, nbytes, where, out)
         else:
             found = self._read_shared(buffer, offset, nbytes, where, out)
         self._statistics.downloads += 1
@@ -331,67 +289,62 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
     def _read_shared(
         self, buffer: Buffer, offset: int, nbytes: int, where: ByteSet | None, out: NDArray[np.uint8] | None
     ) -> NDArray[np.uint8]:
-        mapped = buffer.slot.mapped
-        assert mapped is not None
         while True:
             with self.device.lock:
-                if not self._is_used(buffer.slot, writes_only=True):
-                    return taken(mapped[offset : offset + nbytes], where, out)
-                blocker = self._last_use(buffer.slot, writes_only=True)
+                is_used = self._is_used(buffer.slot, writes_only=True)
+                blocker = self._last_use(buffer.slot, writes_only=True) if is_used else None
+            if blocker is None:
+                break
+            self._await(blocker)
+        with self.device.visit():
+            mapped = buffer.slot.mapped
+            assert mapped is not None
+            return taken(mapped[offset : offset + nbytes], where, out)
+
+    # -- copies on the device, for transfers
+
+    def take_staging(self, nbytes: int, kind: Kind) -> Buffer:
+        """Memory that the host sees, when not too much of it is in use."""
+        while True:
+            with self.device.lock:
+                self._check()
+                blocker = self._staging_in_excess(nbytes)
+                if blocker is None:
+                    return DeviceBuffer(self, self.device.take(nbytes, kind, self._statistics), nbytes)
             self._await(blocker)
 
-    def _read_staged(
-        self, buffer: Buffer, offset: int, nbytes: int, where: ByteSet | None, out: NDArray[np.uint8] | None = None
-    ) -> NDArray[np.uint8]:
-        wanted = None if out is None else where
-        out = np.empty(nbytes, np.uint8) if out is None else out
-        first, last = 0, nbytes
-        if where is not None:
-            if not where:
-                return out
-            first, last = where.start, where.stop
-            where = None if where.count > _MAX_PIECES else where
-        if last - first <= _IN_FLIGHT:
-            with self.device.lock:
-                parts = self._start_reading(buffer, offset, first, last, where)
-            self._finish_reading(out, parts, wanted)
-            return out
-        with self.device.lock:  # nobody changes it between two pieces
-            for start in range(first, last, _IN_FLIGHT):
-                stop = min(start + _IN_FLIGHT, last)
-                self._finish_reading(out, self._start_reading(buffer, offset, start, stop, where), wanted)
-        return out
+    def _staging_in_excess(self, nbytes: int) -> Submission | None:
+        """What must be over before so much more is on its way."""
+        self.retire()
+        running = [each for each in self._state.running if each.staged]
+        if not running or sum(each.staged for each in running) + nbytes <= _IN_FLIGHT:
+            return None
+        return running[0]
 
-    def _start_reading(
-        self, buffer: Buffer, offset: int, first: int, last: int, where: ByteSet | None
-    ) -> list[tuple[_Submission, Buffer, int, int, ByteSet]]:
-        """Submits copies to memory that the host sees: what to wait for, and what is then where."""
-        parts = []
-        for start, stop in _chunks(first, last):
-            part = ByteSet.interval(start, stop)
-            part = part if where is None else where & part
-            if part:
-                staging = self._staging(stop - start, "readback")
-                copy = CopyWork(buffer, staging, _regions(part, offset, -start))
-                self._state.pending.append(copy)
-                self._statistics.synced_bytes += part.nbytes
-                self._submit(copy.access)
-                parts.append((self._state.running[-1], staging, start, stop, part))
-        return parts
+    def copy_work(self, source: Buffer, target: Buffer, regions: NDArray[np.uint64]) -> CopyWork:
+        """A copy between two buffers; see :class:`CopyWork`."""
+        return CopyWork(source, target, regions, by_parts=self.device.orders_parts)
 
-    def _finish_reading(
-        self,
-        out: NDArray[np.uint8],
-        parts: list[tuple[_Submission, Buffer, int, int, ByteSet]],
-        wanted: ByteSet | None,
-    ) -> None:
-        """Puts what was copied into ``out``; no other bytes than those ``wanted``, if it says which."""
-        for submission, staging, start, stop, part in parts:
-            self._await(submission)
-            assert staging.slot.mapped is not None
-            scatter(
-                out[start:stop], staging.slot.mapped[: stop - start], part if wanted is None else part & wanted, start
-            )
+    def append_copy(self, work: CopyWork, *, now: bool) -> Submission | None:
+        """Enqueues a copy. With ``now`` it is handed over, with what has to be over before; its submission."""
+        with self.device.lock:
+            self._check()
+            pending = self._state.pending
+            pending.append(work)
+            self._statistics.synced_bytes += work.nbytes
+            waiting = sum(each.nbytes for each in pending if isinstance(each, CopyWork))
+            if now and work.is_readback:
+                self._submit(work.access)
+                return self._state.running[-1]
+            if now or waiting > _WAITING or len(pending) >= _MAX_PENDING:
+                self._submit()
+            else:
+                self._driver.call()
+            return None
+
+    def wait_for(self, submission: Submission) -> None:
+        """Waits until a submission is over."""
+        self._await(submission)
 
     # -- what is used by what
 
@@ -406,12 +359,12 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         state = self._state
         return any(_touches(each.access, slot, writes_only) for each in (*state.running, *state.pending))
 
-    def _last_use(self, slot: Slot, *, writes_only: bool) -> _Submission:
+    def _last_use(self, slot: Slot, *, writes_only: bool) -> Submission:
         """The submission after which a slot, that is used, is not used any more; pending work is submitted for it."""
         self._submit(Access({slot.id: None}, {}) if writes_only else Access({}, {slot.id: None}))
         return next(s for s in reversed(self._state.running) if _touches(s.access, slot, writes_only))
 
-    def _excess(self) -> _Submission | None:
+    def _excess(self) -> Submission | None:
         """The last submission that has to be over before more is submitted: what runs holds its memory."""
         most = self.device.memory.capacity(self.device.kind) // 4
         held, slots = 0, {}
@@ -500,7 +453,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
             frame = self._frames.again(recorded.commands, behind=behind)
         except VulkanError as error:
             raise self.device.failed(error) from error
-        submission = _Submission(frame, recorded.access, (held, recorded), pieces, slots)
+        submission = Submission(frame, recorded.access, (held, recorded), pieces, slots)
         if isinstance(held, list) and len(held) == 1:
             submission.lone = held[0]
         if running and not behind and hazards.access is not NOTHING:
@@ -523,20 +476,20 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         except VulkanError as error:
             raise self.device.failed(error) from error
 
-    def _record(self, work: list[Work]) -> tuple[_Submission, Hazards, int]:
+    def _record(self, work: list[Work]) -> tuple[Submission, Hazards, int]:
         frame = self._frames.begin()
         stamps = None
         if self._sink is not None:
             count = 2 * sum(isinstance(each, DispatchWork) for each in work)
             stamps = Stamps(self.device.api, self._frames.queries(frame, count)) if count else None
         hazards, barriers = self._recorder.record(frame.commands, work, self._state.hazards, stamps)
-        if not self.device.staged or any(_is_readback(each) for each in work):
+        if not self.device.staged or any(isinstance(each, CopyWork) and each.is_readback for each in work):
             self._recorder.show_to_host(frame.commands)
         api = self.device.api
         api.check("vkEndCommandBuffer", api.EndCommandBuffer(frame.commands))
-        return _Submission.of(work, frame, stamps, self._sink), hazards, barriers
+        return Submission.of(work, frame, stamps, self._sink), hazards, barriers
 
-    def _await(self, submission: _Submission) -> None:
+    def _await(self, submission: Submission) -> None:
         """Waits until a submission is over, with the lock given up unless a caller has it."""
         device, frame = self.device, submission.frame
         with device.lock:
@@ -565,7 +518,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         if submitted:
             self._await(submitted[-1])
 
-    def retire(self, waited: _Submission | None = None) -> None:
+    def retire(self, waited: Submission | None = None) -> None:
         """Lets go of work that is over; ``waited``: what a thread has waited for up to now."""
         if self.device.closed:
             return
@@ -599,7 +552,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
                 for timing in times:
                     sink(timing)
 
-    def _times(self, submission: _Submission, stamps: Stamps) -> list[Timing]:
+    def _times(self, submission: Submission, stamps: Stamps) -> list[Timing]:
         """How long the dispatches of a submission took."""
         info = self.device.info
         mask, seen = (1 << info.tick_bits) - 1, time.perf_counter()
@@ -635,20 +588,3 @@ def _split(pending: list[Work], needed: Access | None) -> tuple[list[Work], list
         else:
             later.append(each)
     return now[::-1], later[::-1]
-
-
-def _is_readback(work: Work) -> bool:
-    return isinstance(work, CopyWork) and work.buffers[1].slot.block.kind == "readback"
-
-
-def _chunks(first: int, last: int) -> Iterator[tuple[int, int]]:
-    return ((start, min(start + _CHUNK, last)) for start in range(first, last, _CHUNK))
-
-
-def _regions(part: ByteSet, source: int, target: int) -> NDArray[np.uint64]:
-    """Rows of a copy of ``part``, whose positions are moved by ``source`` and ``target``."""
-    rows = np.array(list(part.intervals()), np.int64)
-    sizes = rows[:, 1] - rows[:, 0]
-    regions: NDArray[np.uint64]
-    regions = np.stack([rows[:, 0] + source, rows[:, 0] + target, sizes], axis=1).astype(np.uint64)
-    return regions

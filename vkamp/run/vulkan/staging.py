@@ -1,0 +1,208 @@
+"""Transfers between the host's memory and memory that it does not see: through pieces of memory that both see.
+
+While the device copies one piece, threads of the host fill or empty others. The device's lock is taken for each piece
+alone, so that other threads launch meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vkamp.lang.copying import copy_bytes, copy_soon, copying_threads
+from vkamp.lang.region import ByteSet, scatter
+from vkamp.run.queue import DeviceBuffer
+from vkamp.run.vulkan.commands import CopyWork
+from vkamp.run.vulkan.memory import Kind, Slot
+
+if TYPE_CHECKING:
+    from vkamp.run.vulkan.queue import Submission, VulkanQueue
+
+__all__ = ["fetch", "has_many", "send", "send_whole"]
+
+#: Bytes of a piece at most; a transfer has as many pieces as keep all threads busy, but none smaller than the least.
+_PIECE, _LEAST_PIECE = 8 << 20, 2 << 20
+_PIECES = 16
+#: Bytes that a download has on their way at a time.
+_WINDOW = 32 << 20
+#: More intervals are not copied one by one.
+_MAX_INTERVALS = 1024
+
+Buffer = DeviceBuffer[Slot]
+_Bytes = NDArray[np.uint8]
+
+
+class _Copies:
+    """Copies in other threads, and what follows each of them, in their order."""
+
+    def __init__(self) -> None:
+        self._running: deque[tuple[Callable[[], None], Callable[[], None]]] = deque()
+
+    def add(self, target: _Bytes, source: _Bytes, then: Callable[[], None]) -> None:
+        """Copies ``source`` to ``target``; then calls ``then`` in this thread, now or later."""
+        while len(self._running) >= copying_threads():
+            self._finish_one()
+        wait = copy_soon(target, source)
+        if wait is None and not self._running:
+            then()
+        else:
+            self._running.append((wait or _nothing, then))
+
+    def _finish_one(self) -> None:
+        wait, then = self._running[0]
+        wait()
+        self._running.popleft()
+        then()
+
+    def __enter__(self) -> _Copies:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        try:
+            while error is None and self._running:
+                self._finish_one()
+        finally:
+            self._wait()
+
+    def _wait(self) -> None:
+        """Waits until no thread uses the memory any more, Ctrl-C or not."""
+        interrupt: KeyboardInterrupt | None = None
+        while self._running:
+            try:
+                self._running.popleft()[0]()
+            except KeyboardInterrupt as raised:
+                interrupt = raised
+        if interrupt is not None:
+            raise interrupt
+
+
+def _nothing() -> None:
+    """What follows where nothing does."""
+
+
+def send(queue: VulkanQueue, buffer: Buffer, offset: int, data: _Bytes, where: ByteSet | None, kind: Kind) -> None:
+    """Has the device copy ``data`` (those ``where``) into a buffer, out of memory of a kind that the host fills now."""
+    first, last = (0, data.size) if where is None else (where.start, where.stop)
+    size = _piece(last - first)
+    with queue.device.visit(), _Copies() as copies:
+        for start, stop, part in _parts(first, last, size, where):
+            staging = queue.take_staging(size if last - first > size else stop - start, kind)
+            work = queue.copy_work(staging, buffer, _regions(part, -start, offset))
+
+            def then(work: CopyWork = work, *, is_full: bool = stop - start == size) -> None:
+                queue.append_copy(work, now=is_full)
+
+            assert staging.slot.mapped is not None
+            target = staging.slot.mapped[: stop - start]
+            if last - first > size:
+                copies.add(target, data[start:stop], then)
+            else:
+                copy_bytes(target, data[start:stop])
+                then()
+
+
+def send_whole(queue: VulkanQueue, buffer: Buffer, offset: int, data: _Bytes, where: ByteSet) -> None:
+    """As :func:`send`, of many intervals: the host puts them into what is there now, and sends all of it."""
+    low, high = where.start, where.stop
+    with queue.device.lock:  # nobody else comes between
+        whole = fetch(queue, buffer, offset + low, high - low, None, None)
+        scatter(whole, data[low:high], where, low)
+        send(queue, buffer, offset + low, whole, None, "upload")
+
+
+def has_many(where: ByteSet | None) -> bool:
+    """Whether the intervals are too many to be copied one by one."""
+    return where is not None and where.count > _MAX_INTERVALS
+
+
+def fetch(
+    queue: VulkanQueue, buffer: Buffer, offset: int, nbytes: int, where: ByteSet | None, out: _Bytes | None
+) -> _Bytes:
+    """The bytes of a buffer (those ``where``) in a fresh array, or written to ``out`` and none but them."""
+    wanted = None if out is None else where
+    out = np.empty(nbytes, np.uint8) if out is None else out
+    first, last = 0, nbytes
+    if where is not None:
+        if not where:
+            return out
+        first, last = where.start, where.stop
+        where = None if has_many(where) else where
+    size = _piece(last - first)
+    on_their_way: deque[_Fetched] = deque()
+    with queue.device.visit(), _Copies() as copies:
+        for start, stop, part in _parts(first, last, size, where):
+            if len(on_their_way) * size >= _WINDOW:
+                on_their_way.popleft().finish(out, wanted, copies)
+            staging = queue.take_staging(size if last - first > size else stop - start, "readback")
+            work = queue.copy_work(buffer, staging, _regions(part, offset, -start))
+            submission = queue.append_copy(work, now=True)
+            assert submission is not None
+            on_their_way.append(_Fetched(queue, submission, staging, start, stop, part))
+        for each in on_their_way:
+            each.finish(out, wanted, copies)
+    return out
+
+
+class _Fetched:
+    """A piece on its way to memory that the host sees."""
+
+    def __init__(
+        self, queue: VulkanQueue, submission: Submission, staging: Buffer, start: int, stop: int, part: ByteSet
+    ) -> None:
+        self.queue = queue
+        self.submission = submission
+        self.staging = staging
+        self.start, self.stop = start, stop
+        self.part = part
+
+    def finish(self, out: _Bytes, wanted: ByteSet | None, copies: _Copies) -> None:
+        """Puts what was copied into ``out``; no other bytes than those ``wanted``, if it says which."""
+        self.queue.wait_for(self.submission)
+        start, stop = self.start, self.stop
+        assert self.staging.slot.mapped is not None
+        found = self.staging.slot.mapped[: stop - start]
+        part = self.part if wanted is None else self.part & wanted
+        if part.count == 1 and part.nbytes == stop - start:
+            staging = self.staging
+            copies.add(out[start:stop], found, lambda: _keep(staging))
+        else:
+            scatter(out[start:stop], found, part, start)
+
+
+def _keep(staging: Buffer) -> None:
+    """Called when the memory is not used any more."""
+
+
+def _piece(total: int) -> int:
+    """The bytes of a piece of a transfer."""
+    size = _LEAST_PIECE
+    while size < _PIECE and size * _PIECES < total:
+        size *= 2
+    return min(size, _PIECE)
+
+
+def _parts(first: int, last: int, size: int, where: ByteSet | None) -> Iterator[tuple[int, int, ByteSet]]:
+    """The pieces of a range, with the bytes of each that count; those without any are left out."""
+    for start in range(first, last, size):
+        stop = min(start + size, last)
+        part = ByteSet.interval(start, stop)
+        if where is not None:
+            part = where & part
+        if part:
+            yield start, stop, part
+
+
+def _regions(part: ByteSet, source: int, target: int) -> NDArray[np.uint64]:
+    """Rows of a copy of ``part``, whose positions are moved by ``source`` and ``target``."""
+    rows = np.array(list(part.intervals()), np.int64)
+    sizes = rows[:, 1] - rows[:, 0]
+    regions: NDArray[np.uint64]
+    regions = np.stack([rows[:, 0] + source, rows[:, 0] + target, sizes], axis=1).astype(np.uint64)
+    return regions
