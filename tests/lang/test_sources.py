@@ -20,8 +20,8 @@ class ByDLPack:
     def __init__(self, elements: Any, device: int = 1) -> None:
         self.elements, self.device = elements, device
 
-    def __dlpack__(self, **_: Any) -> Any:
-        return self.elements.__dlpack__()
+    def __dlpack__(self, **wanted: Any) -> Any:
+        return self.elements.__dlpack__(**wanted)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.device, 0

@@ -18,7 +18,7 @@ class Column:
         self.values = values
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return self.values
+        return self.values.copy() if copy else self.values
 
 
 class Tensor:

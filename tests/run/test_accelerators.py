@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import textwrap
 
 import numpy as np
@@ -73,6 +74,11 @@ def test_engines_make_other_accelerators_of_one_device(info):
     assert [each.default_view.statistics.dispatches for each in (one, other)] == [count + 1 for count in before]
 
 
+def without_numbers(text):
+    """Device paths with N for the number, which depends on the machine's other devices."""
+    return re.sub(r"vulkan:\d+", "vulkan:N", text)
+
+
 @pytest.mark.parametrize("wrong", ["metal", "", "reference"])
 def test_an_unknown_engine_lists_what_there_is(wrong):
     text = f"engine={wrong!r} is not an engine: the engines are 'auto', 'kompute' and 'vulkan'"
@@ -94,26 +100,26 @@ def test_two_engines_at_once_are_refused():
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        (None, ["kompute", "vulkan:0", "vulkan:0@vulkan"]),
-        ("", ["kompute", "vulkan:0", "vulkan:0@vulkan"]),
-        ("kompute", ["kompute", "vulkan:0", "vulkan:0@vulkan"]),
-        ("auto", ["kompute", "vulkan:0", "vulkan:0@vulkan"]),
-        (" Vulkan", ["vulkan", "vulkan:0@kompute", "vulkan:0"]),
+        (None, ["kompute", "vulkan:N", "vulkan:N@vulkan"]),
+        ("", ["kompute", "vulkan:N", "vulkan:N@vulkan"]),
+        ("kompute", ["kompute", "vulkan:N", "vulkan:N@vulkan"]),
+        ("auto", ["kompute", "vulkan:N", "vulkan:N@vulkan"]),
+        (" Vulkan", ["vulkan", "vulkan:N@kompute", "vulkan:N"]),
     ],
 )
 def test_the_variable_names_the_engine(script, value, expected):
     done = script(
         """
         import vkamp as amp
-        paths = [amp.accelerator("0", engine=engine).device_path for engine in ("kompute", "vulkan")]
+        paths = [amp.accelerator("swiftshader", engine=engine).device_path for engine in ("kompute", "vulkan")]
         a = amp.array(amp.extent(3), amp.int32)
         print([amp.accelerator().engine, *paths], a.accelerator_view.accelerator.engine)
-        print(sorted({each.engine for each in amp.accelerator.get_all()}))
+        print(sorted({each.engine for each in amp.accelerator.get_all() if each.is_emulated}))
         """,
         VKAMP_ENGINE=value,
-        VKAMP_ACCELERATOR=None,
+        VKAMP_ACCELERATOR="swiftshader",
     )
-    assert done.stdout == f"{expected} {expected[0]}\n{sorted(['cpu', 'reference', expected[0]])}\n"
+    assert without_numbers(done.stdout) == f"{expected} {expected[0]}\n{sorted(['cpu', 'reference', expected[0]])}\n"
 
 
 def test_a_wrong_engine_variable_lists_what_there_is(script):
@@ -180,7 +186,7 @@ def test_without_kompute_cpu_drivers_are_reached_directly(script):
         VKAMP_ENGINE=None,
         VKAMP_ACCELERATOR=None,
     )
-    assert done.stdout == "['cpu', 'reference', 'vulkan'] vulkan:0\n"
+    assert without_numbers(done.stdout) == "['cpu', 'reference', 'vulkan'] vulkan:N\n"
 
 
 AS_A_GPU = """
@@ -210,10 +216,10 @@ ON_A_GPU = """
 @pytest.mark.parametrize(
     ("value", "before", "expected"),
     [
-        (None, "", "vulkan vulkan:0"),
-        ("auto", "", "vulkan vulkan:0"),
-        ("kompute", "", "kompute vulkan:0"),
-        (None, "from vkamp.run.vulkan import device; device.Api = refuse", "kompute vulkan:0"),
+        (None, "", "vulkan vulkan:N"),
+        ("auto", "", "vulkan vulkan:N"),
+        ("kompute", "", "kompute vulkan:N"),
+        (None, "from vkamp.run.vulkan import device; device.Api = refuse", "kompute vulkan:N"),
     ],
     ids=["default", "auto", "kompute", "can't be opened"],
 )
@@ -228,7 +234,7 @@ def test_the_engine_of_a_gpu(script, value, before, expected):
         VKAMP_ENGINE=value,
         VKAMP_ACCELERATOR="swiftshader",
     )
-    assert done.stdout == f"[0 2 4 6] {expected} True\n"
+    assert without_numbers(done.stdout) == f"[0 2 4 6] {expected} True\n"
 
 
 def test_a_gpu_that_no_engine_opens_says_what_the_direct_engine_says(script):

@@ -285,15 +285,16 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         with self.device.lock:
             work = self._work
             work.append(pending if self._sink is None else pending.timed())
+            count = len(work)
             if self._sink is not None:
-                if self.immediate or len(work) >= _MAX_PENDING:
+                if self.immediate or count >= _MAX_PENDING:
                     self._submit()
             elif self.immediate:
                 self._go()
                 self._bound(_MAX_PENDING)
-            elif len(work) >= _MAX_PENDING:
+            elif count >= _MAX_PENDING:
                 self._make_room()
-            elif len(work) == 1 and pending.seconds() >= _WORTH_STARTING:
+            elif count == 1 and pending.seconds() >= _WORTH_STARTING:
                 self._go()
             elif not self._driver.is_awake:
                 self._driver.call()
@@ -313,12 +314,16 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
             for each in made:
                 each.kept = recording.sequences
             self._work += made
-            if self.immediate or (is_idle and made and made[0].seconds() >= _WORTH_STARTING):
+            if self.immediate or (is_idle and made and made[0].seconds() >= max(_WORTH_STARTING, self._cost(made[0]))):
                 self._go()
             elif made:
                 self._driver.call()
             # Its memory is held by others most likely; two of them are enough to do.
             self._bound(_MAX_PENDING + 2 * sum(len(each.dispatches) for each in made))
+
+    def _cost(self, submission: Submission) -> float:
+        """The seconds that it takes to start the operations one by one: what takes no longer is better waited for."""
+        return self.device.submission_cost * len(submission.dispatches)
 
     def _go(self) -> None:
         """Starts what needs to wait for nothing; the driver starts the rest when it can."""
@@ -560,7 +565,9 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         if sum([len(each.dispatches) if isinstance(each, Submission) else 1 for each in work]) <= _MAX_PENDING:
             self._plan()
         until = time.perf_counter() + _TURN
-        while work and not device.running and isinstance(head := work[0], Submission) and head.seconds() < PAUSE:
+        while work and not device.running and isinstance(head := work[0], Submission):
+            if head.seconds() >= max(PAUSE, min(self._cost(head), _SHORT)):
+                break
             self._advance(head)
             if time.perf_counter() > until:
                 break
@@ -636,8 +643,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         if self._sink is not None:
             return True  # only what is waited for in one piece has times
         others = [s for s in self.device.running.values() if s is not submission]
-        # To start many operations one by one takes as long as to wait for them, if they are short.
-        limit = max(_SHORT, self.device.submission_cost * len(submission.dispatches))
+        limit = max(_SHORT, self._cost(submission))
         if sum([s.seconds() for s in (*others, submission)]) < limit:
             return True
         return not others and not submission.running and submission.is_worth_a_try()
