@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ __all__ = [
     "Binding",
     "Executable",
     "Lowering",
+    "Pieces",
     "PushWord",
     "Quirk",
     "Shader",
@@ -62,6 +64,9 @@ class Target:
     ``private_bytes``: those that a thread's private arrays may have, ``None``: any number.
     ``most_unrolled``: the statements that unrolled loops may come to, where the driver takes long for more, and leaves
     loops as they are around others that it can't unroll; ``None``: it unrolls what it is asked to.
+    ``pieces``: the most neighbouring elements that a thread of an untiled kernel may have, 0: each has one.  With them,
+    ``whole``: the containers with an element for each thread and without gaps in the last dimension; ``flat``: those of
+    the domain's extent that are dense.
     ``aligned``: for loops, the containers whose last dimension is a multiple of four elements; ``sizes``: with
     ``most_turns``, what is known of extents.
     """
@@ -80,6 +85,31 @@ class Target:
     private_bytes: int | None = None
     aligned: frozenset[str] = frozenset()
     sizes: tuple[tuple[str, int, int], ...] = ()
+    pieces: int = 0
+    whole: frozenset[str] = frozenset()
+    flat: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """How the threads of an untiled shader lie where each has ``count`` neighbouring elements of the last dimension.
+
+    ``flat``: the domain counts as one row of all its elements.  ``shifted``: a row's first piece may begin before it.
+    """
+
+    count: int
+    flat: bool
+    shifted: bool
+
+    def domain(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The domain's extent as the shader has it."""
+        return (math.prod(shape),) if self.flat else shape
+
+    def threads(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The threads per dimension for a domain's extent."""
+        *rows, last = self.domain(shape)
+        most = last + (self.count - 1 if self.shifted else 0)
+        return (*rows, -(-most // self.count))
 
 
 @dataclass(frozen=True)
@@ -119,7 +149,8 @@ class Shader:
     """A generated compute shader.
 
     ``push`` is the layout of the launch words: push constants, or, where they would not fit, the storage buffer at
-    ``push_binding``.  ``lines[i]`` is the Python span that GLSL line ``i + 1`` comes from.
+    ``push_binding``.  ``pieces``: its threads have several elements each.  ``lines[i]`` is the Python span that GLSL
+    line ``i + 1`` comes from.
     """
 
     glsl: str
@@ -131,6 +162,7 @@ class Shader:
     folded: bool
     shared_bytes: int
     lines: tuple[Span | None, ...] = ()
+    pieces: Pieces | None = None
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ PLACES = {
     "places": "vkamp.emit.shader.lower_places",
     "results": "vkamp.emit.shader.direct_results",
     "rolling": "vkamp.emit.shader.reroll",
+    "pieces": "vkamp.emit.shader.in_pieces",
     "printer": "vkamp.emit.shader.function_lines",
     "check mode": "vkamp.pipeline.checked._instrument",
     "reference accelerator": "vkamp.sim.launch.translate",
@@ -155,7 +156,9 @@ def test_passes_can_be_left_out(accelerator_view, off, monkeypatch):
 
 def test_a_pass_to_leave_out_has_a_name(monkeypatch):
     monkeypatch.setenv("VKAMP_PASSES_OFF", "loops,reroll")
-    with pytest.raises(amp.AmpError, match="names 'reroll'; it can name races, loops, results, rolling, or all"):
+    with pytest.raises(
+        amp.AmpError, match="names 'reroll'; it can name races, loops, results, rolling, pieces, or all"
+    ):
         run(view_of("swiftshader"))
 
 

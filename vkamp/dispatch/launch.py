@@ -32,7 +32,7 @@ from vkamp.lang.region import Footprint
 from vkamp.progress import activity
 from vkamp.run.accelerators import accelerator_view
 from vkamp.run.engine import SUBGROUP_OPERATIONS, Buffer, Dispatch, Launch, Limits
-from vkamp.run.workarounds import max_iterations, max_private_bytes, max_unrolled, quirks_of
+from vkamp.run.workarounds import max_in_piece, max_iterations, max_private_bytes, max_unrolled, quirks_of
 
 if TYPE_CHECKING:
     from vkamp.dispatch.edits import Chosen
@@ -222,6 +222,7 @@ def _compiled(
     check_wide_operations(entry.compiled.wide, target)
     form = _with_lowering(plain_target(domain, limits, target), kernel, domain.tile, target, arguments, entry.compiled)
     form = replace(form, types=small_types(entry.compiled.types, target))
+    form = _with_pieces(form, domain, target, arguments)
     if editing.export_folder() is not None:
         # Imported here: few programs export their shaders.
         from vkamp.dispatch import edits
@@ -295,6 +296,18 @@ def _with_lowering(
         sizes = tuple((name, dim, containers[name].extent[dim]) for name, dim in wanted)
     lowering: Lowering = "loops" if asked == "loops" else "auto"
     return replace(form, lowering=lowering, lanes=lanes, most_turns=most_turns, aligned=aligned, sizes=sizes)
+
+
+def _with_pieces(form: Target, domain: Domain, view: accelerator_view, arguments: pipeline.Arguments) -> Target:
+    """The target with what a kernel whose threads have several elements each must know of a launch."""
+    most = 0 if form.reference or domain.tile is not None else max_in_piece(view._queue.info)
+    if most == 0:
+        return form
+    layouts = {name: container._layout for name, container in arguments.containers.items()}
+    containers = {
+        name: (each.shape, each.strides[-1] == each.dtype.itemsize, each.is_dense) for name, each in layouts.items()
+    }
+    return pipeline.with_pieces(form, most, domain.shape, containers, view._queue.info.limits.tile_count)
 
 
 def _lowering_of(kernel: Any) -> str:
@@ -488,12 +501,11 @@ def dispatch_of(prepared: Prepared, descriptors: Mapping[str, Descriptor]) -> Bo
         buffers, writes, regions = (*buffers, spill), (*writes, False), (*regions, None)
     limits = view.accelerator.limits
     assert limits is not None
-    groups = pipeline.grid(
-        prepared.domain.rank, prepared.domain.tile, prepared.domain.shape, prepared.target, limits.tile_count
-    )
+    domain = prepared.domain
+    groups = pipeline.grid(domain.rank, domain.tile, domain.shape, prepared.target, limits.tile_count, shader)
     extents = {name: tuple(container.extent) for name, container in arguments.containers.items()}
-    name, tile = prepared.compiled.name, prepared.domain.tile
-    launch = Launch(prepared.domain.shape, descriptors, arguments.scalars, extents, name, tile)
+    name, tile = prepared.compiled.name, domain.tile
+    launch = Launch(domain.shape, descriptors, arguments.scalars, extents, name, tile)
     dispatch = Dispatch(program, buffers, push, groups, writes, launch, regions)
     return Bound(dispatch, descriptors, layout, values)
 
@@ -592,7 +604,8 @@ def _word(word: PushWord, prepared: Prepared, descriptors: Mapping[str, Descript
             return float(value)
         return float(np.float32(value)) if word.type == "float32" else int(value)
     if word.kind == "domain":
-        return prepared.domain.shape[word.dim]
+        shape, pieces = prepared.domain.shape, prepared.executable.shader.pieces
+        return (shape if pieces is None else pieces.domain(shape))[word.dim]
     if word.kind == "tiles":
         domain = prepared.domain
         return pipeline.tile_counts(domain.rank, domain.tile, domain.shape, prepared.target)[word.dim]

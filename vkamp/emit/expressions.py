@@ -68,7 +68,17 @@ from vkamp.ir.types import (
 )
 from vkamp.ir.uses import uses_subgroups
 
-__all__ = ["Expressions", "Globals", "Text", "WordValue", "has_float_arithmetic", "is_packed"]
+__all__ = [
+    "Expressions",
+    "Globals",
+    "Part",
+    "Text",
+    "WithPart",
+    "WordValue",
+    "element_number",
+    "has_float_arithmetic",
+    "is_packed",
+]
 
 # Precedences of GLSL, loosest first.
 _COND, _LOR, _LXOR, _LAND, _OR, _XOR, _AND, _EQ, _REL, _SHIFT, _ADD, _MUL, _UNARY, _POSTFIX = range(14)
@@ -101,6 +111,23 @@ class WordValue(Expr):
     """A launch word as an expression: a container's stride or offset, which the IR has no node for."""
 
     word: PushWord
+
+
+@dataclass(frozen=True, repr=False)
+class Part(Expr):
+    """The ``number``-th element of a row of elements of a small type, in a word that it is a part of."""
+
+    word: Expr
+    number: Expr
+
+
+@dataclass(frozen=True, repr=False)
+class WithPart(Expr):
+    """A word in which such an element has another value."""
+
+    word: Expr
+    number: Expr
+    value: Expr
 
 
 #: What the launch or the grid gives.
@@ -240,7 +267,8 @@ def element_number(buffer: BufferParam, indices: tuple[Expr, ...]) -> Expr:
         return number
     number = word_value("offset", buffer.name, 0, indices[0])
     for dim, index in enumerate(whole):
-        step = _product(index, word_value("stride", buffer.name, dim, index))
+        is_unit = buffer.unit and dim == buffer.rank - 1
+        step = index if is_unit else _product(index, word_value("stride", buffer.name, dim, index))
         number = _sum(number, step)
     return number
 
@@ -453,6 +481,10 @@ class Expressions:
             return self._swizzle(expr)
         if isinstance(expr, Bits):
             return self._bits(expr)
+        if isinstance(expr, Part):
+            return self._part(expr)
+        if isinstance(expr, WithPart):
+            return self._with_part(expr)
         if isinstance(expr, Called):
             args = ", ".join(self._text(a).glsl if isinstance(a, Expr) else self.place(a) for a in expr.args)
             return Text(f"{self._shared.function_names[expr.function]}({args})")
@@ -631,6 +663,40 @@ class Expressions:
         if old.bits < 32:
             return self._small_bits(text, old, new)
         return Text(bits_text(text.glsl, expr.operand.type, expr.type))
+
+    def _part(self, expr: Part) -> Text:
+        """A part of a word, as the functions for elements in words have it."""
+        assert isinstance(expr.type, Scalar)
+        word, start = self._text(expr.word), self._start(expr.number, expr.type)
+        if expr.type == FLOAT16 and self._shared.forms.value(FLOAT16) == "float":
+            shifted = word if start.glsl == "0" else _joined(">>", _SHIFT, word, start)
+            return Text(f"{self._shared.helpers.use('half_value')}({shifted.glsl})")
+        if expr.type == FLOAT16:
+            number = expr.number
+            at = f".{'xy'[int(number.value) & 1]}" if isinstance(number, Const) else f"[{self._text(number).glsl} & 1]"
+            return Text(f"unpackFloat2x16({word.glsl}){at}")
+        if expr.type.kind == "int":
+            return Text(f"bitfieldExtract(int({word.glsl}), {start.glsl}, {expr.type.bits})")
+        return Text(f"int(bitfieldExtract({word.glsl}, {start.glsl}, {expr.type.bits}))")
+
+    def _with_part(self, expr: WithPart) -> Text:
+        kind = expr.value.type
+        assert isinstance(kind, Scalar)
+        word, start = self._text(expr.word), self._start(expr.number, kind)
+        value = self._text(expr.value).glsl
+        bits = f"uint({value})"
+        if kind == FLOAT16 and self._shared.forms.value(FLOAT16) == "float":
+            bits = f"{self._shared.helpers.use('half_bits')}({value})"
+        elif kind == FLOAT16:
+            bits = f"packFloat2x16(f16vec2({value}, 0.0hf))"
+        return Text(f"bitfieldInsert({word.glsl}, {bits}, {start.glsl}, {kind.bits})")
+
+    def _start(self, number: Expr, kind: Scalar) -> Text:
+        """The first bit of an element in its word."""
+        most, by = 32 // kind.bits - 1, kind.bits.bit_length() - 1
+        if isinstance(number, Const):
+            return Text(str((int(number.value) & most) << by))
+        return Text(f"({_in_parentheses(self._text(number), _POSTFIX)} & {most}) << {by}", _SHIFT)
 
     def _small_bits(self, text: Text, old: Scalar, new: Scalar) -> Text:
         """The bits of a small type as another of its size."""

@@ -12,7 +12,7 @@ from vkamp.ir.containers import Access
 from vkamp.ir.nodes import Barrier, BufferParam, Kernel, walk_statements
 from vkamp.ir.types import UINT32, Array, Field, Struct, Type, alignment_of
 
-__all__ = ["Block", "Member", "storage_blocks", "struct_members", "structs_of"]
+__all__ = ["Block", "Member", "piece_views", "storage_blocks", "struct_members", "structs_of"]
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,8 @@ def storage_blocks(kernel: Kernel, forms: Forms) -> list[Block]:
     kinds: dict[tuple[int, Type], Access] = {}
     for (name, element), kind in typed_access(kernel).items():
         param = kernel.buffer(name)
+        if (name, element) in kernel.views:
+            continue
         if forms.packs(element):
             element, kind = UINT32, Access(kind.reads or kind.changes, atomics=kind.changes)
         key = param.storage, element
@@ -114,6 +116,19 @@ def storage_blocks(kernel: Kernel, forms: Forms) -> list[Block]:
         qualifiers = _qualifiers(kinds[key], same_memory, fenced)
         blocks.append(Block(tuple(params), key[1], kinds[key], qualifiers))
     return blocks
+
+
+def piece_views(kernel: Kernel, blocks: list[Block]) -> list[tuple[int, Block]]:
+    """The other declarations of buffers whose elements are accessed in pieces, each with the number of its binding.
+
+    None for words that are declared as such already.  No element is accessed by both, so that both are ``restrict``.
+    """
+    found = []
+    for (name, element), kind in typed_access(kernel).items():
+        number = next(n for n, b in enumerate(blocks) if any(p.name == name for p in b.params))
+        if (name, element) in kernel.views and blocks[number].element != element:
+            found.append((number, Block((kernel.buffer(name),), element, kind, _qualifiers(kind, [kind], False))))
+    return found
 
 
 def _union(kinds: Iterable[Access]) -> Access:

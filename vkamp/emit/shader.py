@@ -7,14 +7,15 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from vkamp.artifacts import Binding, PushWord, Shader, Target
+from vkamp.artifacts import Binding, Pieces, PushWord, Shader, Target
 from vkamp.emit.arrays import bind_arrays
 from vkamp.emit.early_exits import plain_exits
 from vkamp.emit.expressions import Expressions, Globals, Text, memory_name
 from vkamp.emit.helpers import GLSL_TYPES, HELPER_NAMES
 from vkamp.emit.kept_barriers import kept_barriers
-from vkamp.emit.layout import Block, storage_blocks, struct_members, structs_of
+from vkamp.emit.layout import Block, piece_views, storage_blocks, struct_members, structs_of
 from vkamp.emit.names import Namer
+from vkamp.emit.pieces import in_pieces
 from vkamp.emit.places import is_float_atomic, lower_places
 from vkamp.emit.quick_loops import quick_loops
 from vkamp.emit.reroll import reroll
@@ -59,6 +60,9 @@ def emit(kernel: Kernel, target: Target) -> Shader:
     if not target.reference:
         _refuse_debugging(kernel)
     kernel = required("places", kernel.name, kernel.span, lambda: _addressable(kernel, target))
+    single = kernel
+    # What follows sees the calls for the elements of a piece.
+    kernel, pieces = optional("pieces", single, lambda: in_pieces(single, target), lambda: (single, None))
     if target.private_bytes is not None:
         _check_private(kernel, Forms(target.types), target.private_bytes)
     plain = kernel
@@ -68,7 +72,7 @@ def emit(kernel: Kernel, target: Target) -> Shader:
     printed = plain_exits(kernel) if "early_exits" in target.quirks else kernel
     printed = kept_barriers(printed) if "merged_branches" in target.quirks else printed
     printed = quick_loops(printed) if "loops_in_a_row" in target.quirks else printed
-    return required("printer", kernel.name, kernel.span, lambda: _Shader(printed, target).shader())
+    return required("printer", kernel.name, kernel.span, lambda: _Shader(printed, target, pieces).shader())
 
 
 def _check_private(kernel: Kernel, forms: Forms, most: int) -> None:
@@ -115,11 +119,13 @@ class _Words:
 
 
 class _Shader:
-    def __init__(self, kernel: Kernel, target: Target) -> None:
+    def __init__(self, kernel: Kernel, target: Target, pieces: Pieces | None) -> None:
         self.kernel = kernel
+        self.pieces = pieces
         self.target = target
         self.forms = Forms(target.types)
         self.blocks = storage_blocks(kernel, self.forms)
+        self.views = piece_views(kernel, self.blocks)
         self.names = Namer()
         for name in (*sorted(HELPER_NAMES), *LAUNCH_NAMES):
             self.names.reserve(name)
@@ -129,7 +135,8 @@ class _Shader:
         if "absent_lanes" in target.quirks and width % target.vector:
             axis, size = Text("gl_LocalInvocationID.x"), Text(f"{width}u")
             self.globals.has_thread = Expressions.joined("lt", axis, size)
-        self.block_names = [self.names.give(f"{self._block_name(b)}_buffer") for b in self.blocks]
+        views = [view for _, view in self.views]
+        self.block_names = {b: self.names.give(f"{self._block_name(b)}_buffer") for b in (*self.blocks, *views)}
         self.launch_name = self.names.give("Launch")
 
     # -- names -------------------------------------------------------------------------------------------------
@@ -138,7 +145,7 @@ class _Shader:
         """Names for everything global: the containers first, for their names matter most."""
         give = self.names.give
         buffer_names: dict[tuple[str, Type], str] = {}
-        for block in self.blocks:
+        for block in (*self.blocks, *(view for _, view in self.views)):
             first, kind = block.params[0], block.element
             if kind == first.element:
                 name = give(first.name)
@@ -210,6 +217,7 @@ class _Shader:
             folded=self.target.folded,
             shared_bytes=sum(self.forms.size(v.type) for v in self.kernel.tile_statics),
             lines=tuple(line.span for line in lines),
+            pieces=self.pieces,
         )
 
     def _functions(self) -> list[Line]:
@@ -238,7 +246,9 @@ class _Shader:
 
     def _local_size(self) -> tuple[int, int, int]:
         if self.kernel.tile is None:
-            return self.target.group
+            # One row of threads where the domain is one.
+            group = self.target.group
+            return (math.prod(group), 1, 1) if self.kernel.rank == 1 else group
         if self.kernel.lanes is not None:
             return math.prod(self.kernel.lanes), 1, 1
         if self.globals.in_a_row:
@@ -253,7 +263,7 @@ class _Shader:
             lines += ["", *self._struct(struct)]
         if words.words:
             lines += ["", *self._launch(words)]
-        for number, block in enumerate(self.blocks):
+        for number, block in (*enumerate(self.blocks), *self.views):
             lines += ["", *self._buffer(number, block)]
         if self.kernel.tile_statics:
             lines += ["", *self._tile_statics()]
@@ -319,7 +329,7 @@ class _Shader:
             lines.append(f"// The memory of {_listed(names)}.")
         return [
             *lines,
-            f"layout(std430, set = 0, binding = {number}) {qualifiers}buffer {self.block_names[number]} {{",
+            f"layout(std430, set = 0, binding = {number}) {qualifiers}buffer {self.block_names[block]} {{",
             f"    {member}[]{suffix};",
             "};",
         ]

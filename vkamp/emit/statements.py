@@ -179,6 +179,9 @@ class _FunctionPrinter:
         kinds = ("tile", "local", "lane", "tile_origin", "global")
         names: dict[tuple[str, int], str] = {}
         for kind, dim in sorted(used, key=lambda key: (kinds.index(key[0]), key[1])):
+            if self.kernel.views and dim == self.kernel.rank - 1:
+                names[kind, dim] = self.names.give("piece")
+                continue
             wanted = self.kernel.index_name if self.kernel.tile is None else f"{self.kernel.index_name}_{kind}"
             names[kind, dim] = self.names.give(f"{'lane' if kind == 'lane' else wanted}_{dim}")
         return names

@@ -129,7 +129,8 @@ class BufferParam:
     """A captured array or view: ``rank`` dimensions of ``element``.
 
     ``readonly``: the program may not write it.  ``dense``: offset 0 and row-major, so that its extent alone gives its
-    layout.  ``storage``: parameters with one number share memory and may overlap.
+    layout.  ``storage``: parameters with one number share memory and may overlap.  ``unit``: neighbours of the last
+    dimension are neighbours in memory, whatever the launch says.
     """
 
     name: str
@@ -139,6 +140,7 @@ class BufferParam:
     dense: bool
     storage: int
     span: Span = dataclasses.field(repr=False, compare=False)
+    unit: bool = dataclasses.field(default=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -565,6 +567,8 @@ class Kernel:
     parameter; ``functions`` holds callees before callers; ``constants`` are the compile-time constants that it was
     specialised for, for people to read; ``thread_variables`` are those that all functions of a thread share;
     ``lanes`` the invocations per dimension that run a tile whose threads are loops, ``None``: one for each thread.
+    ``views``: where each invocation has a piece of several neighbouring elements of an untiled domain, the types that
+    it accesses containers as for that, beside their own: no element is accessed both ways in a launch.
     """
 
     name: str
@@ -581,6 +585,7 @@ class Kernel:
     span: Span = dataclasses.field(repr=False, compare=False)
     thread_variables: tuple[Variable, ...] = ()
     lanes: tuple[int, ...] | None = None
+    views: frozenset[tuple[str, Type]] = frozenset()
 
     def buffer(self, name: str) -> BufferParam:
         """The container parameter called ``name``."""

@@ -28,6 +28,7 @@ OPTIONAL = {
     "loops": "the threads of a tile as loops, for CPU devices",
     "results": "results of calls in expressions, without temporaries",
     "rolling": "unrolled loops as loops again",
+    "pieces": "neighbouring elements of plain kernels in one access",
 }
 #: All passes, and what helps where one fails.
 _PRINTED = (

@@ -6,14 +6,20 @@ Sizes of the index space are in AMP's order (dimension 0 first), sizes of the gr
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import replace
 
-from vkamp.artifacts import Quirk, Target
+from vkamp.artifacts import Quirk, Shader, Target
 from vkamp.errors import InvalidComputeDomainError
 
-__all__ = ["choose_target", "grid", "tile_counts"]
+__all__ = ["choose_target", "grid", "tile_counts", "with_pieces"]
 
 _GROUP_THREADS = 256
 _GROUP_WIDTH = 32
+#: A domain with more elements is beyond int32 where pieces end.
+_MOST_IN_PIECES = 2**31 - 64
+#: Rows of fewer elements have too few pieces.
+_SHORT_ROW = 64
 #: What every device takes in y.
 _GROUP_HEIGHT = 128
 
@@ -77,6 +83,37 @@ def choose_target(
     )  # fmt: skip
 
 
+def with_pieces(
+    target: Target,
+    most: int,
+    domain: tuple[int, ...],
+    containers: Mapping[str, tuple[tuple[int, ...], bool, bool]],
+    max_groups: tuple[int, int, int],
+) -> Target:
+    """The target for an untiled launch whose threads may have up to ``most`` neighbouring elements each.
+
+    ``containers``: the extents of the launch's, whether the last dimension has no gaps, and whether all have none.
+    """
+    rank, total = len(domain), math.prod(domain)
+    if target.folded or total > _MOST_IN_PIECES:
+        return target
+    whole, flat = set(), set()
+    for name, (shape, is_unit, is_dense) in containers.items():
+        if len(shape) != rank or not is_unit:
+            continue
+        if all(n >= size for n, size in zip(shape, domain, strict=True)):
+            whole.add(name)
+        if rank > 1 and shape == domain and is_dense:
+            flat.add(name)
+    if total > max_groups[0] * math.prod(target.group):
+        flat.clear()
+    if rank > 1 and domain[-1] < _SHORT_ROW:
+        whole &= flat
+    if not whole:
+        return target
+    return replace(target, pieces=most, whole=frozenset(whole), flat=frozenset(flat))
+
+
 def tile_counts(rank: int, tile: tuple[int, ...] | None, domain: tuple[int, ...], target: Target) -> tuple[int, ...]:
     """The values of the ``tiles`` words: tiles per dimension, or the number of all groups of an untiled domain."""
     if tile is not None:
@@ -92,13 +129,17 @@ def grid(
     domain: tuple[int, ...],
     target: Target,
     max_groups: tuple[int, int, int],
+    shader: Shader | None = None,
 ) -> tuple[int, int, int]:
-    """The groups to dispatch in x, y and z, each within ``max_groups``.
+    """The groups to dispatch in x, y and z, each within ``max_groups``; ``shader``: what they run.
 
     A folded grid may hold a few more tiles than there are; the shader ends those.  InvalidComputeDomainError if the
     tiles do not fit at all.
     """
-    if not target.folded:
+    if shader is not None and shader.pieces is not None:
+        threads = shader.pieces.threads(domain)
+        x, y, z = _counts(len(threads), None, threads, shader.local_size)
+    elif not target.folded:
         x, y, z = _counts(rank, tile, domain, target.group)
     else:
         tiles = math.prod(tile_counts(rank, tile, domain, target))

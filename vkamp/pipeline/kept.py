@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from vkamp.artifacts import Binding, Executable, PushWord, Shader, Target
+from vkamp.artifacts import Binding, Executable, Pieces, PushWord, Shader, Target
 from vkamp.cache import DiskCache, default_cache
 from vkamp.errors import AmpError, Span
 from vkamp.front import ArgType, BufferType, IndexType, ObjectType, Request, ScalarType, VectorType
@@ -272,6 +272,7 @@ def program(compiled: Compiled, target: Target) -> Executable | None:
         folded=data["folded"],
         shared_bytes=data["shared_bytes"],
         lines=tuple(None if at is None else spans.span(at) for at in data["lines"]),
+        pieces=None if data["pieces"] is None else Pieces(*data["pieces"]),
     )
     to_spirv = functools.partial(generated_spirv, name=compiled.name, quirks=target.quirks)
     return Executable(shader, lambda: compiled.kernel, to_spirv, data["lowering"], data["driver_seconds"])
@@ -291,6 +292,7 @@ def keep_program(compiled: Compiled, target: Target, made: Executable) -> None:
         "local_size": shader.local_size,
         "folded": shader.folded,
         "shared_bytes": shader.shared_bytes,
+        "pieces": None if shader.pieces is None else dataclasses.astuple(shader.pieces),
         "lines": [None if span is None else spans.number(span) for span in shader.lines],
         "lowering": made.lowering,
         "driver_seconds": made.driver_seconds,

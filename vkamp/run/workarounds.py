@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from vkamp.artifacts import Quirk
 from vkamp.run.engine import DeviceInfo
 
-__all__ = ["WORKAROUNDS", "Workaround", "has_quirk", "max_iterations", "max_private_bytes", "max_unrolled", "quirks_of"]
+__all__ = [
+    "WORKAROUNDS",
+    "Workaround",
+    "has_quirk",
+    "max_in_piece",
+    "max_iterations",
+    "max_private_bytes",
+    "max_unrolled",
+    "quirks_of",
+]
 
 _LAVAPIPE, _SWIFTSHADER = "llvmpipe", "swiftshader"
 
@@ -169,3 +178,11 @@ def max_private_bytes(info: DeviceInfo) -> int | None:
     SwiftShader keeps them on the stack, four threads side by side, and ends the process where they come to 512 KiB.
     """
     return 120_000 if _SWIFTSHADER in info.name.lower() else None
+
+
+def max_in_piece(info: DeviceInfo) -> int:
+    """The neighbouring elements that a thread of a plain kernel may have at most.
+
+    On the CPU drivers more than four take longer to compile than they save.
+    """
+    return 4 if info.kind == "cpu" else 16
