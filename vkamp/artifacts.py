@@ -65,8 +65,8 @@ class Target:
     ``most_unrolled``: the statements that unrolled loops may come to, where the driver takes long for more, and leaves
     loops as they are around others that it can't unroll; ``None``: it unrolls what it is asked to.
     ``pieces``: the most neighbouring elements that a thread of an untiled kernel may have, 0: each has one.  With them,
-    ``whole``: the containers with an element for each thread and without gaps in the last dimension; ``flat``: those of
-    the domain's extent that are dense.
+    ``whole``: the containers with an element for each thread and without gaps in the last dimension, where that is not
+    short; ``flat``: those of the domain's extent that are dense.
     ``aligned``: for loops, the containers whose last dimension is a multiple of four elements; ``sizes``: with
     ``most_turns``, what is known of extents.
     """

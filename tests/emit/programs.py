@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -14,7 +15,7 @@ from vkamp.artifacts import Target
 from vkamp.front import ArgType, BufferType, Request, ScalarType
 from vkamp.front.lower import lower
 from vkamp.ir.nodes import Kernel
-from vkamp.ir.types import BOOL, FLOAT32, INT32, UINT32, Type, from_dtype
+from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, UINT8, UINT32, Type, from_dtype
 
 PIXEL = np.dtype([("r", "f4"), ("g", "f4"), ("b", "f4")])
 # Holes, a member that is an array, a member that is a struct, and names that GLSL keeps for itself.
@@ -576,7 +577,60 @@ def copies(rank: int, kind: Type = INT32) -> tuple[tuple[str, ArgType], ...]:
     return buffers(source=(kind, rank, READONLY), destination=(kind, rank))
 
 
+def saxpy(idx, a, x, y):
+    y[idx] = a * x[idx] + y[idx]
+
+
+def tested(idx, x, y, out):
+    i, j = idx
+    if i < x.extent[0] - 1 and j >= 1:
+        out[i, j] = x[i, j] * y[i, j] + j
+
+
+def halves(idx, x, y, out):
+    out[idx] = amp.float16(x[idx] * y[idx] * 0.1)
+
+
+def in_pieces(most: int, *names: str, **traits: Any) -> Target:
+    """A target whose threads have several elements of these containers."""
+    return Target(group=(64, 1, 1), pieces=most, whole=frozenset(names), **traits)
+
+
 PROGRAMS = {
+    "pieces": Program(
+        saxpy, 1, None, scalars(a=FLOAT32) + buffers(x=(FLOAT32, 1), y=(FLOAT32, 1)), target=in_pieces(4, "x", "y")
+    ),
+    "pieces_of_parts": Program(
+        saxpy,
+        1,
+        None,
+        scalars(a=INT32) + buffers(x=(INT16, 1, STRIDED), y=(UINT8, 1, STRIDED)),
+        target=in_pieces(4, "x", "y"),
+    ),
+    "pieces_of_bytes": Program(
+        saxpy, 1, None, scalars(a=INT32) + buffers(x=(UINT8, 1), y=(INT8, 1)), target=in_pieces(16, "x", "y")
+    ),
+    "pieces_of_halves": Program(
+        halves,
+        1,
+        None,
+        buffers(x=(FLOAT16, 1), y=(FLOAT16, 1), out=(FLOAT16, 1)),
+        target=in_pieces(16, "x", "y", "out", types=frozenset({"float16", "storage16"})),
+    ),
+    "pieces_of_rows": Program(
+        tested,
+        2,
+        None,
+        buffers(x=(FLOAT32, 2), y=(FLOAT32, 2, STRIDED), out=(FLOAT32, 2)),
+        target=dataclasses.replace(in_pieces(16, "x", "y", "out"), group=(32, 8, 1)),
+    ),
+    "pieces_of_all": Program(
+        saxpy,
+        3,
+        None,
+        scalars(a=FLOAT32) + buffers(x=(FLOAT32, 3), y=(FLOAT32, 3, STRIDED)),
+        target=in_pieces(16, flat=frozenset({"x", "y"})),
+    ),
     "tile_average": Program(tile_average, 2, (2, 3), MATRICES),
     "tile_average_folded": Program(tile_average, 2, (2, 3), MATRICES, target=_FOLDED),
     "tiled_product": Program(tiled_product, 2, (16, 16), PRODUCT, constants=(("tile", 16),)),

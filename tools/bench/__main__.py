@@ -29,6 +29,7 @@ from tools.bench import (
     lowering,
     moving,
     overlap,
+    plain,
     startup,
     subgroups,
     throughput,
@@ -55,6 +56,7 @@ GROUPS: dict[str, Callable[[Options], Iterator[Measurement]]] = {
         moving,
         overlap,
         transfers,
+        plain,
         launching_peers,
     )
 }

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from vkamp.artifacts import Pieces, PushWord, Target
 from vkamp.emit.expressions import Part, WithPart, WordValue, element_number
+from vkamp.emit.quick_loops import nowhere
 from vkamp.emit.small import Forms
 from vkamp.errors import Span
 from vkamp.ir.access import access, own_nodes, typed_access
@@ -95,7 +96,11 @@ def in_pieces(kernel: Kernel, target: Target) -> tuple[Kernel, Pieces | None]:
     body = _peeled(kernel)
     if body is None:
         return kernel, None
-    chosen = _chosen(kernel, body, target)
+    chosen = None
+    if kernel.rank > 1 and not body.tests:
+        chosen = _chosen(kernel, body, target.flat, target.pieces, flat=True)
+    if chosen is None:
+        chosen = _chosen(kernel, body, target.whole, target.pieces, flat=False)
     if chosen is None:
         return kernel, None
     return _Making(kernel, body, chosen, forms, target).kernel()
@@ -235,8 +240,10 @@ class _Chosen:
     flat: bool
 
 
-def _chosen(kernel: Kernel, body: _Body, target: Target) -> _Chosen | None:
-    """What to access in pieces; ``None`` where it is not every store, or less than half of the loads."""
+def _chosen(kernel: Kernel, body: _Body, possible: frozenset[str], most: int, *, flat: bool) -> _Chosen | None:
+    """What to access in pieces of the containers that the launch allows; ``None`` where it is not every store, or less
+    than half of the loads, or where ``flat`` is impossible.
+    """
     table, total = typed_access(kernel), access(kernel)
     uses = Counter(kernel.buffer(name).storage for name, _ in table)
     changed = {kernel.buffer(name).storage for (name, _), kind in table.items() if kind.changes}
@@ -248,7 +255,7 @@ def _chosen(kernel: Kernel, body: _Body, target: Target) -> _Chosen | None:
     for place in _places(body.block):
         root = root_of(place)
         assert isinstance(root, BufferElement)
-        if place is root and root.buffer in target.whole and _is_own(root, kernel.rank, body):
+        if place is root and root.buffer in possible and _is_own(root, kernel.rank, body):
             own.add(root.buffer)
         else:
             others[root.buffer] += 1
@@ -263,10 +270,12 @@ def _chosen(kernel: Kernel, body: _Body, target: Target) -> _Chosen | None:
         return None
     read = tuple(name for name in total if name in own and total[name].reads)
     sizes = [kernel.buffer(name).element.size for name in own]
-    count = min(target.pieces, _BYTES // max(sizes))
+    count = min(most, _BYTES // max(sizes))
     if count < 2 or count * min(sizes) % _WORD:
         return None
-    return _Chosen(read, written, count, _is_flat(kernel, body, own, target))
+    if flat and not _is_flat(kernel, body, own):
+        return None
+    return _Chosen(read, written, count, flat)
 
 
 def _container(place: Place) -> str:
@@ -297,10 +306,10 @@ def _fits(buffer: BufferParam) -> bool:
     return isinstance(kind, Scalar) and (kind.size <= _WORD or kind == FLOAT64)
 
 
-def _is_flat(kernel: Kernel, body: _Body, own: set[str], target: Target) -> bool:
-    """Whether all is done as if the domain and the containers had one dimension: nothing else is made of the index."""
-    if kernel.rank == 1 or body.tests or not own <= target.flat:
-        return False
+def _is_flat(kernel: Kernel, body: _Body, own: set[str]) -> bool:
+    """Whether all can be done as if the domain and the containers had one dimension: nothing else is made of the
+    index.
+    """
     if any(
         isinstance(n, BufferExtent) for f in kernel.functions for s in walk_statements(f.body) for n in own_nodes(s)
     ):
@@ -391,7 +400,7 @@ class _Making:
         self.rank = 1 if chosen.flat else kernel.rank
         self.buffers = {b.name: self.buffer(b) for b in kernel.buffers}
         # What lies there is of the pass alone, and of no line of the program's.
-        self.span = dataclasses.replace(kernel.span, line=0, column=0, end_line=0, end_column=0)
+        self.span = nowhere(kernel.span)
         self.first = Variable("first", INT32, "local", self.span, temporary=True)
         names = {f.name for f in kernel.functions}
         self.name = "element"
@@ -434,7 +443,7 @@ class _Making:
         values = elements.variables
         results = [values[name] for name in self.chosen.written]
         end = Return(self.span, tuple(Load(v.span, v.type, Local(v.span, v.type, v)) for v in results))
-        block = (*_returning(block, end), end)
+        block = _directly((*_returning(block, end), end))
         needed = exposed(block)
         loaded = [b.name for b in self.original.buffers if b.name in values and values[b.name].name in needed]
         for name in loaded:
@@ -503,8 +512,7 @@ class _Making:
 
     def values(self, name: str) -> Variable:
         """The variable for a piece."""
-        size = self.buffers[name].element.size
-        return Variable(f"{name}_{'words' if size < _WORD else 'values'}", self.kind(name), "local", self.span)
+        return Variable(f"{name}_values", self.kind(name), "local", self.span)
 
     def in_values(self, name: str, number: Expr) -> Place:
         """An element of such a variable, or the word that it is a part of."""
@@ -600,7 +608,7 @@ class _Making:
             place = self.place(name, self.plus(first, number))
             return (self.put(name, number, Load(self.span, place.type, place)),)
 
-        yield If(self.span, self.is_together(name, first), (together,), self.each(one))
+        yield If(self.span, self.is_together(name, first), (together,), (*self.blank(name), *self.each(one)))
 
     def stores(self, name: str) -> Iterator[Stmt]:
         first, variable = self.load(self.first), self.values(name)
@@ -645,20 +653,21 @@ class _Making:
         def one(number: Expr) -> Block:
             args = [p if isinstance(p, ThreadIndex) else self.value(p, number) for p in params]
             args = [self.at(a, self.plus(first, number)) if isinstance(a, ThreadIndex) else a for a in args]
-            suffix = f"_{number.value}" if isinstance(number, Const) else ""
+            suffix = f"_{number.value}" if isinstance(number, Const) else "_k"
             return self.called(function, args, suffix, lambda name, value: self.put(name, number, value))
 
         empty = [n for n in self.chosen.written if n not in {p for p in params if isinstance(p, str)}]
-        blank = tuple(self.blank(n) for n in empty if self.buffers[n].element.size < _WORD)
-        return (*blank, *self.each(one))
+        return (*(s for n in empty for s in self.blank(n)), *self.each(one))
 
-    def blank(self, name: str) -> Stmt:
-        """Words before their parts are put in."""
+    def blank(self, name: str) -> Block:
+        """Words before their parts are put in; other elements need nothing."""
         variable = self.values(name)
+        if self.buffers[name].element.size >= _WORD:
+            return ()
         zero: Expr = Const(self.span, UINT32, 0)
         if isinstance(variable.type, Vector):
             zero = Construct(self.span, variable.type, (zero,))
-        return Assign(self.span, Local(self.span, variable.type, variable), zero)
+        return (Assign(self.span, Local(self.span, variable.type, variable), zero),)
 
     def called(self, function: Function, args: list[Expr], suffix: str, store: Callable[[str, Expr], Stmt]) -> Block:
         """The call for an element, and where its results go."""
@@ -692,3 +701,15 @@ class _Making:
 def _returning(block: Block, end: Return) -> Block:
     """The block with results at each return."""
     return tuple(end if isinstance(s, Return) else map_blocks(s, lambda b: _returning(b, end)) for s in block)
+
+
+def _directly(block: Block) -> Block:
+    """The block without a variable that is assigned to be returned."""
+    *before, end = block
+    last = before[-1] if before else None
+    if not isinstance(last, Assign) or not isinstance(end, Return) or len(end.values) != 1 or last.update:
+        return block
+    (value,) = end.values
+    if not isinstance(value, Load) or value.place != last.place:
+        return block
+    return (*before[:-1], Return(last.span, (last.value,)))

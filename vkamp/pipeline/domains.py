@@ -101,15 +101,13 @@ def with_pieces(
     for name, (shape, is_unit, is_dense) in containers.items():
         if len(shape) != rank or not is_unit:
             continue
-        if all(n >= size for n, size in zip(shape, domain, strict=True)):
+        if all(n >= size for n, size in zip(shape, domain, strict=True)) and (rank == 1 or domain[-1] >= _SHORT_ROW):
             whole.add(name)
         if rank > 1 and shape == domain and is_dense:
             flat.add(name)
     if total > max_groups[0] * math.prod(target.group):
         flat.clear()
-    if rank > 1 and domain[-1] < _SHORT_ROW:
-        whole &= flat
-    if not whole:
+    if not whole and not flat:
         return target
     return replace(target, pieces=most, whole=frozenset(whole), flat=frozenset(flat))
 
