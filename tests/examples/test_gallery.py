@@ -32,6 +32,7 @@ EXAMPLES = {
     "reduction": "--count 5000",
     "scan": "--count 1500",
     "transpose": "--size 43",
+    "two_devices": "--size 43 --pieces 3",
 }
 #: What is small enough to run in Python.
 FOR_REFERENCE = {
@@ -42,6 +43,7 @@ FOR_REFERENCE = {
     "mandelbrot": "--size 25 --turns 20",
     "scan": "--count 700",
     "transpose": "--size 43",
+    "two_devices": "--size 20",
 }
 
 
