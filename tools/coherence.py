@@ -4,8 +4,9 @@
 
 Each sequence makes a memory (numpy's, an ``array``, or a view's own), sections of it, sections of those, projections,
 reinterpreted and strided views, and then does ``--length`` random things with them: reading and writing on the host,
-launches on any device, copies, ``discard_data``, ``refresh``, ``synchronize``, dropping views. ``truth`` holds what
-every element's newest value is; after each step some view is read one way or another and must agree with it.
+launches on any device, copies, ``discard_data``, ``refresh``, ``synchronize``, dropping views, captures and their
+replays, asynchronous copies, several threads at once, and pauses in which the queues' drivers work. ``truth`` holds
+what every element's newest value is; after each step some view is read one way or another and must agree with it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -24,6 +26,8 @@ import vkamp as amp
 
 ROWS, COLUMNS = 9, 12
 LENGTH = 200
+#: Seconds that a sequence leaves the queues alone: less and more than the pauses of their drivers.
+PAUSES = (0.0005, 0.0015, 0.005)
 
 Values = NDArray[Any]
 
@@ -61,6 +65,8 @@ class Sequence:
             self.root = amp.array_view(amp.extent(ROWS, COLUMNS), amp.int32)
             amp.copy(self.raw, self.root)
         self.views: list[tuple[amp.array_view, Values]] = []
+        #: Captures, with what a replay adds to which elements.
+        self.graphs: list[tuple[amp.Graph, list[tuple[Values, int]]]] = []
         for _ in range(3):
             self.add_view()
 
@@ -129,6 +135,14 @@ class Sequence:
             self.owner_writes,
             self.discard,
             self.refresh,
+            self.capture,
+            self.replay,
+            self.replay,
+            self.copy_in_async,
+            self.copy_out_async,
+            self.together,
+            self.pause,
+            self.flush,
         )
         actions[int(self.rng.integers(len(actions)))](*self.pick())
 
@@ -207,6 +221,76 @@ class Sequence:
             view.synchronize()
         view.refresh()
 
+    def capture(self, view: amp.array_view, shown: Values) -> None:
+        """Records launches on some views, which a later step replays."""
+        added = []
+        with amp.capture(self.place()) as graph:
+            for _ in range(int(self.rng.integers(1, 5))):
+                value = self.value()
+                amp.parallel_for_each(view.extent, _add1, view, shown.dtype.type(value))
+                added.append((shown, value))
+                view, shown = self.pick()
+        self.graphs = [*self.graphs[-2:], (graph, added)]
+
+    def replay(self, view: amp.array_view, shown: Values) -> None:
+        if not self.graphs:
+            return
+        graph, added = self.graphs[int(self.rng.integers(len(self.graphs)))]
+        for _ in range(int(self.rng.integers(1, 4))):
+            graph.replay()
+            for where, value in added:
+                where += where.dtype.type(value)
+
+    def copy_in_async(self, view: amp.array_view, shown: Values) -> None:
+        values = self.rng.integers(0, 1000, shown.shape).astype(shown.dtype)
+        future = amp.copy_async(values, view)
+        self.pause(view, shown)
+        future.get()
+        shown[...] = values
+
+    def copy_out_async(self, view: amp.array_view, shown: Values) -> None:
+        got = np.zeros_like(shown)
+        future = amp.copy_async(view, got) if self.rng.random() < 0.5 else view.synchronize_async()
+        self.pause(view, shown)
+        future.get()
+        amp.copy(view, got)
+        np.testing.assert_array_equal(got, shown)
+
+    def together(self, view: amp.array_view, shown: Values) -> None:
+        """Several threads at once, each on elements of its own, on any device."""
+        chosen = [(view, shown)]
+        for other, also in self.views:
+            if len(chosen) < 3 and not any(np.shares_memory(also, one) for _, one in chosen):
+                chosen.append((other, also))
+        failures: list[BaseException] = []
+        plans = [[(self.place(), self.value(), float(self.rng.random())) for _ in range(4)] for _ in chosen]
+
+        def work(view: amp.array_view, shown: Values, plan: list[tuple[amp.accelerator_view, int, float]]) -> None:
+            try:
+                for place, value, how in plan:
+                    amp.parallel_for_each(place, view.extent, _add1, view, shown.dtype.type(value))
+                    shown += shown.dtype.type(value)
+                    if how < 0.3:
+                        np.testing.assert_array_equal(np.asarray(view), shown)
+                    elif how < 0.6:
+                        time.sleep(PAUSES[int(how * 10) - 3])
+            except BaseException as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=work, args=(*each, plan)) for each, plan in zip(chosen, plans, strict=True)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if failures:
+            raise failures[0]
+
+    def pause(self, view: amp.array_view, shown: Values) -> None:
+        time.sleep(float(self.rng.choice(PAUSES)))
+
+    def flush(self, view: amp.array_view, shown: Values) -> None:
+        self.place().flush()
+
     # -- checks
 
     def check(self) -> None:
@@ -232,6 +316,7 @@ class Sequence:
 
     def finish(self) -> None:
         """Everything agrees, and the end of the last view brings all home."""
+        self.graphs.clear()
         for view, shown in self.views:
             np.testing.assert_array_equal(np.asarray(view), shown)
         np.testing.assert_array_equal(np.asarray(self.root), self.truth)
