@@ -66,7 +66,8 @@ class Target:
     loops as they are around others that it can't unroll; ``None``: it unrolls what it is asked to.
     ``pieces``: the most neighbouring elements that a thread of an untiled kernel may have, 0: each has one.  With them,
     ``whole``: the containers with an element for each thread and without gaps in the last dimension, where that is not
-    short; ``flat``: those of the domain's extent that are dense.
+    short; ``flat``: those of the domain's extent that are dense; ``together``: groups of containers whose pieces begin
+    at the same elements, as far as the launch can tell.
     ``aligned``: for loops, the containers whose last dimension is a multiple of four elements; ``sizes``: with
     ``most_turns``, what is known of extents.
     """
@@ -88,6 +89,7 @@ class Target:
     pieces: int = 0
     whole: frozenset[str] = frozenset()
     flat: frozenset[str] = frozenset()
+    together: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -593,7 +592,7 @@ def halves(idx, x, y, out):
 
 def in_pieces(most: int, *names: str, **traits: Any) -> Target:
     """A target whose threads have several elements of these containers."""
-    return Target(group=(64, 1, 1), pieces=most, whole=frozenset(names), **traits)
+    return Target(**{"group": (64, 1, 1), "together": (names,), **traits}, pieces=most, whole=frozenset(names))
 
 
 PROGRAMS = {
@@ -622,14 +621,14 @@ PROGRAMS = {
         2,
         None,
         buffers(x=(FLOAT32, 2), y=(FLOAT32, 2, STRIDED), out=(FLOAT32, 2)),
-        target=dataclasses.replace(in_pieces(16, "x", "y", "out"), group=(32, 8, 1)),
+        target=in_pieces(16, "x", "y", "out", group=(32, 8, 1), together=(("x", "out"), ("y",))),
     ),
     "pieces_of_all": Program(
         saxpy,
         3,
         None,
         scalars(a=FLOAT32) + buffers(x=(FLOAT32, 3), y=(FLOAT32, 3, STRIDED)),
-        target=in_pieces(16, flat=frozenset({"x", "y"})),
+        target=in_pieces(16, flat=frozenset({"x", "y"}), together=(("x", "y"),)),
     ),
     "tile_average": Program(tile_average, 2, (2, 3), MATRICES),
     "tile_average_folded": Program(tile_average, 2, (2, 3), MATRICES, target=_FOLDED),

@@ -303,11 +303,13 @@ def _with_pieces(form: Target, domain: Domain, view: accelerator_view, arguments
     most = 0 if form.reference or domain.tile is not None else max_in_piece(view._queue.info)
     if most == 0:
         return form
-    layouts = {name: container._layout for name, container in arguments.containers.items()}
-    containers = {
-        name: (each.shape, each.strides[-1] == each.dtype.itemsize, each.is_dense) for name, each in layouts.items()
-    }
-    return pipeline.with_pieces(form, most, domain.shape, containers, view._queue.info.limits.tile_count)
+    placed = {}
+    for name, container in arguments.containers.items():
+        layout = container._layout
+        size = layout.dtype.itemsize
+        strides = tuple(stride // size for stride in layout.strides)
+        placed[name] = pipeline.Placed(layout.shape, arguments.offsets[name] // size, strides, layout.is_dense)
+    return pipeline.with_pieces(form, most, domain.shape, placed, view._queue.info.limits.tile_count)
 
 
 def _lowering_of(kernel: Any) -> str:

@@ -396,6 +396,10 @@ class _Making:
         self.forms = forms
         self.target = target
         self.own = {*chosen.read, *chosen.written}
+        #: The container that says where pieces begin, and those whose pieces begin there, too.
+        self.first_written = chosen.written[0]
+        groups = (group for group in target.together if self.first_written in group)
+        self.together = self.own & {self.first_written, *next(groups, ())}
         self.original = kernel
         self.rank = 1 if chosen.flat else kernel.rank
         self.buffers = {b.name: self.buffer(b) for b in kernel.buffers}
@@ -419,7 +423,7 @@ class _Making:
             return self.original, None
         function, params, loaded = element
         main = self.main(function, params, loaded)
-        views = frozenset((name, self.kind(name)) for name in self.own)
+        views = frozenset((name, self.kind(name)) for name in self.together)
         pieces = Pieces(self.chosen.count, self.chosen.flat, self.is_shifted)
         body = dataclasses.replace(self.original.body, body=main, variables=())
         kernel = dataclasses.replace(
@@ -480,7 +484,7 @@ class _Making:
     @property
     def is_shifted(self) -> bool:
         """Whether pieces may begin elsewhere than at multiples of their length."""
-        return not self.is_aligned(self.chosen.written[0])
+        return not self.is_aligned(self.first_written)
 
     def is_aligned(self, name: str) -> bool:
         """Whether the elements of a container are at whole pieces wherever their index is a multiple."""
@@ -536,10 +540,12 @@ class _Making:
         loaded = Load(self.span, place.type, place)
         return loaded if element.size >= _WORD else Part(self.span, element, loaded, number)
 
-    def put(self, name: str, number: Expr, value: Expr) -> Stmt:
-        """Sets an element of a piece."""
-        place, element = self.in_values(name, number), self.buffers[name].element
-        if element.size < _WORD:
+    def put(self, name: str, number: Expr, last: Expr, value: Expr) -> Stmt:
+        """Sets an element of a piece; of a container that lies otherwise its element."""
+        if name not in self.together:
+            return Assign(self.span, self.place(name, last), value)
+        place = self.in_values(name, number)
+        if self.buffers[name].element.size < _WORD:
             value = WithPart(self.span, UINT32, Load(self.span, UINT32, place), number, value)
         return Assign(self.span, place, value)
 
@@ -549,34 +555,45 @@ class _Making:
         piece = ThreadIndex(span, INT32, "global", last)
         start: Expr = Binary(span, INT32, "mul", piece, _int(span, count))
         if self.is_shifted:
-            begin = self.number(self.chosen.written[0], _int(span, 0))
+            begin = self.number(self.first_written, _int(span, 0))
             shift = Binary(span, INT32, "bitand", begin, _int(span, count - 1))
             start = Binary(span, INT32, "sub", start, shift)
         first = self.load(self.first)
         domain = Cast(span, INT32, WordValue(span, UINT32, PushWord("domain", "", last, "uint32")))
-        fits: Expr = Compare(span, BOOL, "le", _sum(first, count), domain)
-        if self.is_shifted:
-            fits = Logical(span, BOOL, "and", Compare(span, BOOL, "ge", first, _int(span, 0)), fits)
-        for test in self.body.tests:
-            fits = Logical(span, BOOL, "and", fits, self.for_all(test, first))
         whole = (
-            *(s for name in loaded for s in self.loads(name)),
+            *(self.loaded(name) for name in loaded if name in self.together),
             *self.calls(function, params),
-            *(s for name in self.chosen.written for s in self.stores(name)),
+            *(self.stored(name) for name in self.chosen.written if name in self.together),
         )
         return (
             Remark(span, self.remark()),
             Assign(span, Local(span, INT32, self.first), start),
             If(span, Compare(span, BOOL, "ge", first, domain), (Return(span),), ()),
-            If(span, fits, whole, self.one_by_one(function, params, first, domain)),
+            If(span, self.fits(first, domain), whole, self.one_by_one(function, params, first, domain)),
         )
 
     def remark(self) -> str:
-        where = (
-            " in one access" if not self.is_shifted else f" where the memory of {self.chosen.written[0]} has whole ones"
-        )
-        flat = "; all elements in a row" if self.chosen.flat else ""
-        return f"Each thread has a piece of {self.chosen.count} neighbouring elements{where}{flat}."
+        where = f", as they lie in {self.first_written}" if self.is_shifted else ""
+        flat = "; the domain is one row" if self.chosen.flat else ""
+        return f"Each thread has {self.chosen.count} neighbouring elements{where}{flat}."
+
+    def fits(self, first: Expr, domain: Expr) -> Expr:
+        """Whether a piece is whole: within the domain and the tests around the body, and where its containers say."""
+        span = self.span
+        found: Expr = Compare(span, BOOL, "le", _sum(first, self.chosen.count), domain)
+        if self.is_shifted:
+            found = Logical(span, BOOL, "and", Compare(span, BOOL, "ge", first, _int(span, 0)), found)
+        for test in (*(self.for_all(t, first) for t in self.body.tests), *self.aligned(first)):
+            found = Logical(span, BOOL, "and", found, test)
+        return found
+
+    def aligned(self, first: Expr) -> Iterator[Expr]:
+        """Tests that pieces of containers begin where they are said to begin, where that is not certain."""
+        for name in (b.name for b in self.original.buffers if b.name in self.together):
+            if name == self.first_written or (not self.is_shifted and self.is_aligned(name)):
+                continue
+            rest = Binary(self.span, INT32, "bitand", self.number(name, first), _int(self.span, self.chosen.count - 1))
+            yield Compare(self.span, BOOL, "eq", rest, _int(self.span, 0))
 
     def for_all(self, test: Compare, first: Expr) -> Expr:
         """A test for all elements of a piece."""
@@ -594,70 +611,54 @@ class _Making:
         assert isinstance(changed, Expr)
         return changed
 
-    def loads(self, name: str) -> Iterator[Stmt]:
-        """The piece of a container, in one access where it lies so."""
-        first, variable = self.load(self.first), self.values(name)
-        into = Local(self.span, variable.type, variable)
-        view = self.view(name, first)
-        together: Stmt = Assign(self.span, into, Load(self.span, variable.type, view))
-        if self.is_certainly_together(name):
-            yield together
-            return
+    def view(self, name: str) -> Reinterpreted:
+        """The piece of a container."""
+        return Reinterpreted(self.span, self.kind(name), self.place(name, self.load(self.first)), _int(self.span, 0))
+
+    def loaded(self, name: str) -> Stmt:
+        variable = self.values(name)
+        return Assign(
+            self.span,
+            Local(self.span, variable.type, variable),
+            Load(self.span, variable.type, self.view(name)),
+        )
+
+    def stored(self, name: str) -> Stmt:
+        return Assign(self.span, self.view(name), self.load(self.values(name)))
+
+    def calls(self, function: Function, params: list[ThreadIndex | str]) -> Block:
+        """The calls for the elements of a piece; containers that lie otherwise are accessed element by element."""
 
         def one(number: Expr) -> Block:
-            place = self.place(name, self.plus(first, number))
-            return (self.put(name, number, Load(self.span, place.type, place)),)
+            last = self.plus(self.load(self.first), number)
+            args = [self.argument(p, number, last) for p in params]
+            suffix = f"_{number.value}" if isinstance(number, Const) else "_k"
+            return self.called(function, args, suffix, lambda name, value: self.put(name, number, last, value))
 
-        yield If(self.span, self.is_together(name, first), (together,), (*self.blank(name), *self.each(one)))
+        empty = [n for n in self.chosen.written if n in self.together and n not in params]
+        blank = tuple(s for n in empty for s in self.blank(n))
+        if self.chosen.count <= _MOST_IN_A_ROW:
+            return (*blank, *(s for k in range(self.chosen.count) for s in one(_int(self.span, k))))
+        number = Variable("k", INT32, "local", self.span)
+        start, stop, step = (_int(self.span, n) for n in (0, self.chosen.count, 1))
+        return (*blank, For(self.span, number, start, stop, step, one(self.load(number)), unroll=True))
 
-    def stores(self, name: str) -> Iterator[Stmt]:
-        first, variable = self.load(self.first), self.values(name)
-        together: Stmt = Assign(self.span, self.view(name, first), self.load(variable))
-        if self.is_certainly_together(name):
-            yield together
-            return
+    def argument(self, param: ThreadIndex | str, number: Expr, last: Expr) -> Expr:
+        """What the function of an element is given for a parameter."""
+        if isinstance(param, ThreadIndex):
+            return self.at(param, last)
+        if param in self.together:
+            return self.value(param, number)
+        return self.element_at(param, last)
 
-        def one(number: Expr) -> Block:
-            return (Assign(self.span, self.place(name, self.plus(first, number)), self.value(name, number)),)
-
-        yield If(self.span, self.is_together(name, first), (together,), self.each(one))
-
-    def view(self, name: str, first: Expr) -> Reinterpreted:
-        return Reinterpreted(self.span, self.kind(name), self.place(name, first), _int(self.span, 0))
-
-    def is_certainly_together(self, name: str) -> bool:
-        reference = self.chosen.written[0]
-        return name == reference or (not self.is_shifted and self.is_aligned(name))
-
-    def is_together(self, name: str, first: Expr) -> Expr:
-        """Whether the piece of a container is one in its memory."""
-        rest = Binary(self.span, INT32, "bitand", self.number(name, first), _int(self.span, self.chosen.count - 1))
-        return Compare(self.span, BOOL, "eq", rest, _int(self.span, 0))
+    def element_at(self, name: str, last: Expr) -> Load:
+        place = self.place(name, last)
+        return Load(self.span, place.type, place)
 
     def plus(self, first: Expr, number: Expr) -> Expr:
         if isinstance(number, Const):
             return _sum(first, int(number.value))
         return Binary(self.span, INT32, "add", first, number)
-
-    def each(self, one: Callable[[Expr], Block]) -> Block:
-        """Statements for each element of a piece."""
-        if self.chosen.count <= _MOST_IN_A_ROW:
-            return tuple(s for k in range(self.chosen.count) for s in one(_int(self.span, k)))
-        number = Variable("k", INT32, "local", self.span)
-        start, stop, step = (_int(self.span, n) for n in (0, self.chosen.count, 1))
-        return (For(self.span, number, start, stop, step, one(self.load(number)), unroll=True),)
-
-    def calls(self, function: Function, params: list[ThreadIndex | str]) -> Block:
-        first = self.load(self.first)
-
-        def one(number: Expr) -> Block:
-            args = [p if isinstance(p, ThreadIndex) else self.value(p, number) for p in params]
-            args = [self.at(a, self.plus(first, number)) if isinstance(a, ThreadIndex) else a for a in args]
-            suffix = f"_{number.value}" if isinstance(number, Const) else "_k"
-            return self.called(function, args, suffix, lambda name, value: self.put(name, number, value))
-
-        empty = [n for n in self.chosen.written if n not in {p for p in params if isinstance(p, str)}]
-        return (*(s for n in empty for s in self.blank(n)), *self.each(one))
 
     def blank(self, name: str) -> Block:
         """Words before their parts are put in; other elements need nothing."""
@@ -688,8 +689,7 @@ class _Making:
             if isinstance(param, ThreadIndex):
                 args.append(self.at(param, at))
             else:
-                place = self.place(param, at)
-                args.append(Load(span, place.type, place))
+                args.append(self.element_at(param, at))
         block = self.called(function, args, "", lambda name, value: Assign(span, self.place(name, at), value))
         for test in reversed(self.body.tests):
             block = (If(span, self.at(test, at), block, ()),)

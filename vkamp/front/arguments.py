@@ -85,6 +85,8 @@ class Arguments:
     constants: list[tuple[str, Any]] = field(default_factory=list)
     #: The object whose method the kernel is.
     owner: Any = None
+    #: The byte of their storage at which the containers begin, where the launch was last said to run.
+    offsets: dict[str, int] = field(default_factory=dict)
     #: How many objects stand around the one whose members are collected.
     depth: int = 0
 
@@ -366,6 +368,7 @@ def _buffer_types(function: FunctionType, arguments: Arguments, location: Locati
     types: dict[str, BufferType] = {}
     for name, container in arguments.containers.items():
         home, offset, dense = container._placement(location)
+        arguments.offsets[name] = offset
         storage = homes.setdefault(home, len(homes))
         element = from_dtype(container.dtype, struct_name(function, container.dtype))
         types[name] = BufferType(element, container.rank, container.readonly, dense and offset == 0, storage)

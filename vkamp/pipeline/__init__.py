@@ -20,7 +20,7 @@ from vkamp.front.source import CodeKey
 from vkamp.front.varying import give_up
 from vkamp.pipeline import kept
 from vkamp.pipeline.compiled import Compiled, Whole
-from vkamp.pipeline.domains import choose_target, grid, tile_counts, with_pieces
+from vkamp.pipeline.domains import Placed, choose_target, grid, tile_counts, with_pieces
 from vkamp.pipeline.kept import renew
 from vkamp.progress import hide
 
@@ -29,6 +29,7 @@ __all__ = [
     "CodeKey",
     "Compiled",
     "Guard",
+    "Placed",
     "Request",
     "Whole",
     "choose_target",

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from vkamp.artifacts import Quirk, Shader, Target
 from vkamp.errors import InvalidComputeDomainError
 
-__all__ = ["choose_target", "grid", "tile_counts", "with_pieces"]
+__all__ = ["Placed", "choose_target", "grid", "tile_counts", "with_pieces"]
 
 _GROUP_THREADS = 256
 _GROUP_WIDTH = 32
@@ -83,33 +83,46 @@ def choose_target(
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Placed:
+    """Where a container lies for a launch: its extent, and in elements its first one and the strides."""
+
+    shape: tuple[int, ...]
+    offset: int
+    strides: tuple[int, ...]
+    is_dense: bool
+
+
 def with_pieces(
     target: Target,
     most: int,
     domain: tuple[int, ...],
-    containers: Mapping[str, tuple[tuple[int, ...], bool, bool]],
+    containers: Mapping[str, Placed],
     max_groups: tuple[int, int, int],
 ) -> Target:
-    """The target for an untiled launch whose threads may have up to ``most`` neighbouring elements each.
-
-    ``containers``: the extents of the launch's, whether the last dimension has no gaps, and whether all have none.
-    """
+    """The target for an untiled launch whose threads may have up to ``most`` neighbouring elements each."""
     rank, total = len(domain), math.prod(domain)
     if target.folded or total > _MOST_IN_PIECES:
         return target
     whole, flat = set(), set()
-    for name, (shape, is_unit, is_dense) in containers.items():
-        if len(shape) != rank or not is_unit:
+    together: dict[tuple[int, ...], list[str]] = {}
+    for name, each in containers.items():
+        if len(each.shape) != rank or each.strides[-1] != 1:
             continue
-        if all(n >= size for n, size in zip(shape, domain, strict=True)) and (rank == 1 or domain[-1] >= _SHORT_ROW):
+        if all(n >= size for n, size in zip(each.shape, domain, strict=True)) and (
+            rank == 1 or domain[-1] >= _SHORT_ROW
+        ):
             whole.add(name)
-        if rank > 1 and shape == domain and is_dense:
+        if rank > 1 and each.shape == domain and each.is_dense:
             flat.add(name)
+        if name in whole or name in flat:
+            together.setdefault(tuple(n % most for n in (each.offset, *each.strides[:-1])), []).append(name)
     if total > max_groups[0] * math.prod(target.group):
         flat.clear()
     if not whole and not flat:
         return target
-    return replace(target, pieces=most, whole=frozenset(whole), flat=frozenset(flat))
+    groups = tuple(sorted(map(tuple, together.values())))
+    return replace(target, pieces=most, whole=frozenset(whole), flat=frozenset(flat), together=groups)
 
 
 def tile_counts(rank: int, tile: tuple[int, ...] | None, domain: tuple[int, ...], target: Target) -> tuple[int, ...]:

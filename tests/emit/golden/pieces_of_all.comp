@@ -40,21 +40,13 @@ float element(float x_value, float y_value) {
 void main() {
     const int piece = int(gl_GlobalInvocationID.x);
 
-    // Each thread has a piece of 4 neighbouring elements where the memory of y has whole ones; all elements in a row.
+    // Each thread has 4 neighbouring elements, as they lie in y; the domain is one row.
     int first = piece * 4 - (y_offset & 3);
     if (first >= int(domain_0)) {
         return;
     }
-    if (first >= 0 && first + 4 <= int(domain_0)) {
-        vec4 x_values;
-        if ((first & 3) == 0) {
-            x_values = x_as_vec4[first >> 2];
-        } else {
-            x_values.x = x[first];
-            x_values.y = x[first + 1];
-            x_values.z = x[first + 2];
-            x_values.w = x[first + 3];
-        }
+    if (first >= 0 && first + 4 <= int(domain_0) && (first & 3) == 0) {
+        vec4 x_values = x_as_vec4[first >> 2];
         vec4 y_values = y_as_vec4[(y_offset + first) >> 2];
         y_values.x = element(x_values.x, y_values.x);
         y_values.y = element(x_values.y, y_values.y);

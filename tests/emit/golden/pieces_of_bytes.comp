@@ -64,7 +64,7 @@ int element(int x_value, int y_value) {
 void main() {
     const int piece = int(gl_GlobalInvocationID.x);
 
-    // Each thread has a piece of 16 neighbouring elements in one access.
+    // Each thread has 16 neighbouring elements.
     int first = piece * 16;
     if (first >= int(domain_0)) {
         return;

@@ -60,22 +60,13 @@ int element(int x_value, int y_value) {
 void main() {
     const int piece = int(gl_GlobalInvocationID.x);
 
-    // Each thread has a piece of 4 neighbouring elements where the memory of y has whole ones.
+    // Each thread has 4 neighbouring elements, as they lie in y.
     int first = piece * 4 - (y_offset & 3);
     if (first >= int(domain_0)) {
         return;
     }
-    if (first >= 0 && first + 4 <= int(domain_0)) {
-        uvec2 x_values;
-        if (((x_offset + first) & 3) == 0) {
-            x_values = x_as_uvec2[(x_offset + first) >> 2];
-        } else {
-            x_values = uvec2(0u);
-            x_values.x = bitfieldInsert(x_values.x, uint(load_x(x_offset + first)), 0, 16);
-            x_values.x = bitfieldInsert(x_values.x, uint(load_x(x_offset + first + 1)), 16, 16);
-            x_values.y = bitfieldInsert(x_values.y, uint(load_x(x_offset + first + 2)), 0, 16);
-            x_values.y = bitfieldInsert(x_values.y, uint(load_x(x_offset + first + 3)), 16, 16);
-        }
+    if (first >= 0 && first + 4 <= int(domain_0) && ((x_offset + first) & 3) == 0) {
+        uvec2 x_values = x_as_uvec2[(x_offset + first) >> 2];
         uint y_values = y_words[(y_offset + first) >> 2];
         y_values = bitfieldInsert(y_values, uint(element(bitfieldExtract(int(x_values.x), 0, 16), int(bitfieldExtract(y_values, 0, 8)))), 0, 8);
         y_values = bitfieldInsert(y_values, uint(element(bitfieldExtract(int(x_values.x), 16, 16), int(bitfieldExtract(y_values, 8, 8)))), 8, 8);

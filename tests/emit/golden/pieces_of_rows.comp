@@ -35,11 +35,6 @@ layout(std430, set = 0, binding = 0) restrict readonly buffer x_as_vec4_buffer {
     vec4 x_as_vec4[];
 };
 
-// The memory of y as vec4s.
-layout(std430, set = 0, binding = 1) restrict readonly buffer y_as_vec4_buffer {
-    vec4 y_as_vec4[];
-};
-
 // The memory of out as vec4s.
 layout(std430, set = 0, binding = 2) restrict writeonly buffer out_as_vec4_buffer {
     vec4 out_as_vec4[];
@@ -59,35 +54,18 @@ void main() {
     const int idx_0 = int(gl_GlobalInvocationID.y);
     const int piece = int(gl_GlobalInvocationID.x);
 
-    // Each thread has a piece of 4 neighbouring elements where the memory of out has whole ones.
+    // Each thread has 4 neighbouring elements, as they lie in out.
     int first = piece * 4 - ((idx_0 * out_extent_1) & 3);
     if (first >= int(domain_1)) {
         return;
     }
-    if (first >= 0 && first + 4 <= int(domain_1) && idx_0 < x_extent_0 - 1 && first >= 1) {
-        vec4 x_values;
-        if (((idx_0 * x_extent_1 + first) & 3) == 0) {
-            x_values = x_as_vec4[(idx_0 * x_extent_1 + first) >> 2];
-        } else {
-            x_values.x = x[idx_0 * x_extent_1 + first];
-            x_values.y = x[idx_0 * x_extent_1 + first + 1];
-            x_values.z = x[idx_0 * x_extent_1 + first + 2];
-            x_values.w = x[idx_0 * x_extent_1 + first + 3];
-        }
-        vec4 y_values;
-        if (((y_offset + idx_0 * y_stride_0 + first) & 3) == 0) {
-            y_values = y_as_vec4[(y_offset + idx_0 * y_stride_0 + first) >> 2];
-        } else {
-            y_values.x = y[y_offset + idx_0 * y_stride_0 + first];
-            y_values.y = y[y_offset + idx_0 * y_stride_0 + first + 1];
-            y_values.z = y[y_offset + idx_0 * y_stride_0 + first + 2];
-            y_values.w = y[y_offset + idx_0 * y_stride_0 + first + 3];
-        }
+    if (first >= 0 && first + 4 <= int(domain_1) && idx_0 < x_extent_0 - 1 && first >= 1 && ((idx_0 * x_extent_1 + first) & 3) == 0) {
+        vec4 x_values = x_as_vec4[(idx_0 * x_extent_1 + first) >> 2];
         vec4 out_values;
-        out_values.x = element(first, x_values.x, y_values.x);
-        out_values.y = element(first + 1, x_values.y, y_values.y);
-        out_values.z = element(first + 2, x_values.z, y_values.z);
-        out_values.w = element(first + 3, x_values.w, y_values.w);
+        out_values.x = element(first, x_values.x, y[y_offset + idx_0 * y_stride_0 + first]);
+        out_values.y = element(first + 1, x_values.y, y[y_offset + idx_0 * y_stride_0 + first + 1]);
+        out_values.z = element(first + 2, x_values.z, y[y_offset + idx_0 * y_stride_0 + first + 2]);
+        out_values.w = element(first + 3, x_values.w, y[y_offset + idx_0 * y_stride_0 + first + 3]);
         out_as_vec4[(idx_0 * out_extent_1 + first) >> 2] = out_values;
     } else {
         const int idx_1_stop = min(first + 4, int(domain_1));
