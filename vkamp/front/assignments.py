@@ -32,6 +32,7 @@ from vkamp.front.values import (
     Value,
     ViewRef,
     loaded,
+    objects_of,
     place_parts,
     view_parts,
 )
@@ -64,10 +65,9 @@ def assign(ctx: Context, node: ast.Assign) -> None:
             references.note_name(ctx, item.place)
         if isinstance(value, Number) and contains_load(value.expr) and _is_fresh(ctx, value.expr):
             # The first target must not take a call's result for itself: the others read it too.
-            value = Number(ctx.temporary("value", value.expr), value.weak, value.double)
-        if isinstance(value, Number) and isinstance(value.expr.type, Vector):
-            # The targets are names of one object.
-            value = _kept_vector(ctx, value.expr)
+            value = ctx.held(value, "value")
+        # The targets are names of one object.
+        value = _in_variables(ctx, value)
     for target in node.targets:
         store(ctx, target, value, node.value, node)
 
@@ -142,6 +142,11 @@ def _aug_tuple(ctx: Context, node: ast.AugAssign, owner: Value) -> None:
         _not_assignable(ctx, node.target)
     right = ctx.expr(node.value)
     result = binary(ctx, node.op, owner, right, node, node.value, node.value)
+    if isinstance(owner, TupleValue) and owner.kind != "tuple":
+        # An index changes in place, for all its names.
+        span = ctx.span(node)
+        places = (item.place for item in owner.items if isinstance(item, Element))
+        ctx.item_changes.update((p.variable.name, span.line, span.column) for p in places if isinstance(p, ir.Local))
     _store_name(ctx, node.target, result, node.value, node)
 
 
@@ -240,30 +245,36 @@ def _depends_on(value: Value, places: set[ir.Place], memory: bool) -> bool:
     return any(p in places or ir.root_of(p) in places or (memory and not isinstance(p, ir.Local)) for p in loads)
 
 
-def settle(ctx: Context, value: Value) -> Value:
-    """The value as it is now, before assignments change what it reads."""
+def settle(ctx: Context, value: Value, *, in_index: bool = False) -> Value:
+    """The value as it is now, before assignments change what it reads; ``in_index``: a component of an index."""
     if isinstance(value, TupleValue):
-        return TupleValue(tuple(settle(ctx, i) for i in value.items), value.kind)
+        return TupleValue(tuple(settle(ctx, i, in_index=value.kind != "tuple") for i in value.items), value.kind)
     if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
         return views.stable_view(ctx, value, "value")
     if isinstance(value, Element):
         place = value.place
         if isinstance(place.type, Struct):
             return references.settled(ctx, place)
-        if isinstance(place.type, Vector):
-            return _kept_vector(ctx, loaded(place, place.span))
-        return Number(ctx.temporary("value", loaded(place, place.span)))
+        held = ctx.held(Number(loaded(place, place.span), objects=objects_of(value)), "value", in_index=in_index)
+        return _in_place(held) if isinstance(place.type, Vector) else held
     if isinstance(value, Number) and contains_load(value.expr) and not _is_fresh(ctx, value.expr):
-        return Number(ctx.temporary("value", value.expr), value.weak, value.double)
+        return ctx.held(value, "value", in_index=in_index)
     return value
 
 
-def _kept_vector(ctx: Context, expr: ir.Expr) -> Element:
-    """A vector in a variable of the compiler's own: in Python it has no copy."""
-    kept = ctx.temporary("value", expr)
-    assert isinstance(kept, ir.Load) and isinstance(kept.place, ir.Local)
-    ctx.share(kept.place.variable, expr.span)
-    return Element(kept.place)
+def _in_variables(ctx: Context, value: Value, *, in_index: bool = False) -> Value:
+    """The value with a variable for each new vector and each component of a new index."""
+    if isinstance(value, TupleValue):
+        return TupleValue(tuple(_in_variables(ctx, i, in_index=value.kind != "tuple") for i in value.items), value.kind)
+    if isinstance(value, Number) and (in_index or isinstance(value.expr.type, Vector)):
+        return _in_place(ctx.held(value, "value", in_index=in_index))
+    return value
+
+
+def _in_place(held: Number) -> Element:
+    """A number in a variable as the variable itself."""
+    assert isinstance(held.expr, ir.Load)
+    return Element(held.expr.place)
 
 
 def _is_fresh(ctx: Context, expr: ir.Expr) -> bool:
@@ -413,12 +424,11 @@ def _store_variable(
     expr = convert.assignable(ctx, value, place.type, value_node, f"`{name}`", slot.span)
     assert isinstance(place, ir.Local)
     if not _redirect_result(ctx, expr, place):
-        span = ctx.span(node)
-        chosen = isinstance(value_node, ast.IfExp) or isinstance(node, ast.For)
-        if isinstance(place.type, Vector) and (isinstance(value, Element) or chosen):
-            # In Python another name for the vector, if that has one; of a loop's items each is read once.
-            ctx.share(place.variable, span, "moved" if isinstance(node, ast.For) else "named")
-        ctx.emit(ir.Assign(span, ir.Local(ctx.span(target), place.type, place.variable), expr))
+        ctx.emit(ir.Assign(ctx.span(node), ir.Local(ctx.span(target), place.type, place.variable), expr))
+    objects = objects_of(value)
+    if isinstance(place.type, Vector) and objects is not None:
+        # In Python another name for the vector, if that has one; of a loop's items each is read once.
+        ctx.share(place.variable, ctx.block[-1].span, "moved" if isinstance(node, ast.For) else "named", objects)
 
 
 def _store_struct(
@@ -531,9 +541,9 @@ def _assign_items(
             references.assign_item(ctx, place, item, span)
             continue
         expr = convert.assignable(ctx, item, place.type, nodes[0], what, first)
-        named = known.kind != "tuple" or isinstance(place.type, Vector)
-        if named and isinstance(item, Element) and isinstance(place, ir.Local):
-            ctx.share(place.variable, span)
+        named, objects = known.kind != "tuple" or isinstance(place.type, Vector), objects_of(item)
+        if named and objects is not None and isinstance(place, ir.Local):
+            ctx.share(place.variable, span, objects=objects)
         ctx.emit(ir.Assign(span, place, expr))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import math
+from dataclasses import replace
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, NoReturn
 
@@ -476,7 +477,7 @@ def _method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
         _arity(ctx, node, 0, method.name, f"{ctx.text(node.func)}()")
         if method.name == "copy" and isinstance(method.owner, Element):
             return references.copy_of(ctx, method.owner, node)
-        return method.owner
+        return replace(method.owner, objects=None) if isinstance(method.owner, Number) else method.owner
     if isinstance(method.owner, (BufferRef, ArrayRef, ViewRef)):
         return _view_method(ctx, method.owner, method.name, node)
     assert isinstance(method.owner, TupleValue)

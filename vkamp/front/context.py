@@ -34,6 +34,7 @@ from vkamp.front.values import (
     Value,
     ViewRef,
     loaded,
+    objects_of,
     place_parts,
     view_parts,
     with_place_parts,
@@ -66,6 +67,18 @@ class NeedsElementsError(Exception):
 
 
 @dataclass(frozen=True)
+class VectorEffects:
+    """What a function does with vectors and index objects that are one object with its caller's in Python."""
+
+    #: For each number of the result, the parameters whose object it may be; empty for a copy of an element or part.
+    returned: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    #: Numbers of the result that may be one object, and the first of them.
+    alike: Mapping[int, int] = field(default_factory=dict)
+    #: Parameters whose object the function changes: under which name, and where.
+    changed: Mapping[int, tuple[str, Span]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Instance:
     """A device function lowered for some arguments, with the shape of its result for the caller."""
 
@@ -78,6 +91,7 @@ class Instance:
     roots: Mapping[str, int] = field(default_factory=dict)
     #: For each struct of the result, the places that it may be.
     origins: Mapping[int, tuple[ir.Place, ...]] = field(default_factory=dict)
+    vectors: VectorEffects = field(default_factory=lambda: VectorEffects())
 
 
 class Frame(NamedTuple):
@@ -225,6 +239,14 @@ class Context:
         #: Copies that Python would not make, by variable and place in the source: of what has a name, and of what has
         #: none any more.
         self.copies: dict[tuple[str, int, int], Sharing] = {}
+        #: For the copies of vectors and index objects, the variables whose object they are in Python.
+        self.objects: dict[tuple[str, int, int], tuple[ir.Local, ...]] = {}
+        #: The same for each number that a `return` gives, by place in the source.
+        self.returned: dict[tuple[int, int], list[tuple[ir.Local, ...] | None]] = {}
+        #: What calls of nested functions change through their parameters, by function and place in the source.
+        self.changed_objects: dict[tuple[str, int, int], list[tuple[tuple[ir.Local, ...], str, Span]]] = {}
+        #: Results of a call that may be one object.
+        self.alike_results: set[str] = set()
         #: Results of calls that may be one of some structs.
         self.origins: dict[str, tuple[ir.Place, ...]] = {}
         #: Parameters that are copies of elements: a function that needs the elements is lowered again for them.
@@ -334,14 +356,27 @@ class Context:
             self.made_for[variable.name] = wanted
         return ir.Local(span, kind, variable)
 
-    def share(self, variable: ir.Variable, span: Span, sharing: Sharing = "named") -> None:
-        """Notes on the copy into a variable at a place of the source that Python would make none."""
-        self.copies[variable.name, span.line, span.column] = sharing
+    def share(
+        self,
+        variable: ir.Variable,
+        span: Span,
+        sharing: Sharing = "named",
+        objects: tuple[ir.Local, ...] | None = None,
+    ) -> None:
+        """Notes on the copy into a variable at a place of the source that Python would make none.
+
+        ``objects``: for a vector or an index, the variables whose object it is in Python.
+        """
+        key = variable.name, span.line, span.column
+        self.copies[key] = sharing
+        if objects is not None:
+            # The copies of an unrolled loop are in one place.
+            self.objects[key] = tuple(dict.fromkeys((*self.objects.get(key, ()), *objects)))
 
     def redirect(self, temporary: ir.Variable, target: ir.Variable) -> bool:
         """Lets the last statement, if it gives a temporary its value, give it to another variable instead."""
         last = self.block[-1] if self.block else None
-        if temporary.name in self.origins or temporary.type != target.type:
+        if temporary.name in (self.origins.keys() | self.alike_results) or temporary.type != target.type:
             return False
         if isinstance(last, ir.Atomic) and last.result == temporary:
             if last.expected is not None and last.expected.variable == target:
@@ -400,12 +435,12 @@ class Context:
         """Whether the block's statements from ``at`` on may change what was read before; some never do."""
         return any(not isinstance(statement, (ir.Claim, ir.Subgroup)) for statement in self.block[at:])
 
-    def keep(self, value: Value, at: int) -> tuple[Value, int]:
-        """The value as it is before statement ``at``."""
+    def keep(self, value: Value, at: int, *, in_index: bool = False) -> tuple[Value, int]:
+        """The value as it is before statement ``at``; ``in_index``: a component of an index or extent."""
         if isinstance(value, Element):
             if isinstance(value.place.type, Struct):
                 return self._keep_place(value.place, at)
-            value = Number(loaded(value.place, value.place.span))
+            value = Number(loaded(value.place, value.place.span), objects=objects_of(value))
         if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
             parts = view_parts(value)
             for i, part in enumerate(parts):
@@ -413,14 +448,23 @@ class Context:
                     parts[i], at = self.temporary("at", part, at), at + 1
             return with_view_parts(value, iter(parts)), at
         if isinstance(value, Number) and contains_load(value.expr):
-            return Number(self.temporary("value", value.expr, at), value.weak, value.double), at + 1
+            return self.held(value, "value", at, in_index=in_index), at + 1
         if isinstance(value, TupleValue):
             items = []
             for item in value.items:
-                kept, at = self.keep(item, at)
+                kept, at = self.keep(item, at, in_index=value.kind != "tuple")
                 items.append(kept)
             return TupleValue(tuple(items), value.kind), at
         return value, at
+
+    def held(self, value: Number, name: str, at: int | None = None, *, in_index: bool = False) -> Number:
+        """A number in a variable of the compiler's own; a vector or index stays the object that it is in Python."""
+        kept = self.temporary(name, value.expr, at)
+        assert isinstance(kept, ir.Load) and isinstance(kept.place, ir.Local)
+        if value.objects is None or not (in_index or isinstance(kept.type, Vector)):
+            return Number(kept, value.weak, value.double)
+        self.share(kept.place.variable, value.expr.span, objects=value.objects)
+        return Number(kept, value.weak, value.double, (kept.place,))
 
     def name_of_result(self, node: ast.expr) -> str | None:
         """The name of the new variable that a call's result is assigned to, if it is."""

@@ -6,6 +6,7 @@ import ast
 import math
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -27,9 +28,10 @@ from vkamp.front.values import (
     TupleValue,
     Value,
     ViewRef,
+    objects_of_any,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Scalar, Struct, int_range
+from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Scalar, Struct, Vector, int_range
 from vkamp.lang.power import integer_power
 
 __all__ = ["ThreadKind", "binary", "compare_two", "thread_index", "thread_value", "truth_of"]
@@ -541,8 +543,9 @@ def _ifexp(ctx: Context, node: ast.IfExp) -> Value:
         assert isinstance(then, Element) and isinstance(orelse, Element)
         return references.choose(ctx, test, (then, orelse), (then_block, else_block), span)
     a, b, weak, doubles = _meet(ctx, then, orelse, node)
+    objects = objects_of_any(then, orelse) if isinstance(a.type, Vector) else None
     if not then_block and not else_block:
-        return _select(span, test, a, b, weak, doubles)
+        return replace(_select(span, test, a, b, weak, doubles), objects=objects)
     variable = ctx.new_variable("chosen", a.type, span, temporary=True)
     place = ir.Local(span, a.type, variable)
     ctx.emit(
@@ -552,7 +555,7 @@ def _ifexp(ctx: Context, node: ast.IfExp) -> Value:
             (*else_block, ir.Assign(b.span, place, b)),
         )
     )  # fmt: skip
-    return Number(ir.Load(span, a.type, place))
+    return Number(ir.Load(span, a.type, place), objects=objects)
 
 
 def _are_alike(then: Value, orelse: Value) -> bool:
@@ -616,7 +619,10 @@ def _select_tuple(
             assert isinstance(one, Element) and isinstance(other, Element)
             items.append(references.choose(ctx, test, (one, other), ([], []), ctx.span(node)))
             continue
-        items.append(_select(ctx.span(node), test, *_meet(ctx, one, other, node)))
+        chosen = _select(ctx.span(node), test, *_meet(ctx, one, other, node))
+        if then.kind != "tuple" or isinstance(chosen.expr.type, Vector):
+            chosen = replace(chosen, objects=objects_of_any(one, other))
+        items.append(chosen)
     return TupleValue(tuple(items), then.kind)
 
 

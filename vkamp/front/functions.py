@@ -11,6 +11,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -41,6 +42,7 @@ from vkamp.front.values import (
     TupleValue,
     Value,
     ViewRef,
+    objects_of,
     place_parts,
     view_parts,
     with_place_parts,
@@ -87,6 +89,8 @@ class _Passing:
     borrowed: list[ir.Place] = field(default_factory=list)
     #: Objects of which several arguments are part: each goes over once.
     shared: frozenset[ir.Variable] = frozenset()
+    #: The vectors and index objects that arguments are in Python, by the argument's number.
+    objects: dict[int, tuple[ir.Local, ...]] = field(default_factory=dict)
     #: Arrays of objects, of which copies went: by the copies, what stores them back.
     after: dict[ir.Variable, list[ir.Assign]] = field(default_factory=dict)
 
@@ -109,6 +113,8 @@ class _Callee:
     local_names: Callable[[], frozenset[str]]
     counters: Callable[[], frozenset[str]]
     captured: tuple[tuple[str, Value], ...] = ()
+    #: Whether vectors and index objects go by value in Python, too, as those of an ``@amp.func`` do.
+    by_value: bool = True
 
 
 def _device_callee(ctx: Context, function: FunctionType, name: str) -> _Callee:
@@ -136,6 +142,7 @@ def _local_callee(closure: Closure) -> _Callee:
         local_names=lambda: bound_names(code.node),
         counters=frozenset,
         captured=closure.captured,
+        by_value=not isinstance(code.node, ast.Lambda) and bool(code.node.decorator_list),
     )
 
 
@@ -290,10 +297,35 @@ def _emit_call(ctx: Context, instance: Instance, passing: _Passing, node: ast.Ca
     later += _returned_copies(ctx, instance, passing, node)
     for statement in later:
         ctx.emit(statement)
+    _note_changed_objects(ctx, instance, passing, span)
     if instance.result is None:
         return Nothing()
-    leaves = iter(results[:own])
+    leaves = iter(zip(results[:own], _objects_of_results(ctx, instance, passing, results[:own]), strict=True))
     return _rebuild(instance, instance.result, leaves, passing, span)
+
+
+def _objects_of_results(
+    ctx: Context, instance: Instance, passing: _Passing, results: list[ir.Variable]
+) -> Iterator[tuple[ir.Local, ...] | None]:
+    """Which of the caller's vectors and index objects each number of a result may be in Python."""
+    for number, variable in enumerate(results):
+        known = instance.vectors.returned.get(number)
+        # A parameter whose argument is a new object is a new object, too.
+        given = [passing.objects[position] for position in known or () if position in passing.objects]
+        first = instance.vectors.alike.get(number)
+        if first is not None:
+            ctx.alike_results.add(variable.name)
+            given.append((ir.Local(variable.span, variable.type, results[first]),))
+        yield tuple(o for objects in given for o in objects) if given or known == () else None
+
+
+def _note_changed_objects(ctx: Context, instance: Instance, passing: _Passing, span: Span) -> None:
+    """Notes which of this function's vectors and index objects a nested function changes."""
+    for position, (name, where) in instance.vectors.changed.items():
+        objects = passing.objects.get(position)
+        if objects:
+            at = instance.name, span.line, span.column
+            ctx.changed_objects.setdefault(at, []).append((objects, name, where))
 
 
 def _refuse_change(ctx: Context, place: ir.Place, instance: Instance, node: ast.Call) -> NoReturn:
@@ -313,19 +345,25 @@ def _outside(place: ir.Place, instance: Instance, passing: _Passing) -> ir.Place
     return place
 
 
-def _rebuild(instance: Instance, shape: Value, leaves: Iterator[ir.Variable], passing: _Passing, span: Span) -> Value:
+def _rebuild(
+    instance: Instance,
+    shape: Value,
+    leaves: Iterator[tuple[ir.Variable, tuple[ir.Local, ...] | None]],
+    passing: _Passing,
+    span: Span,
+) -> Value:
     """The result in the shape that the function returns, over the call's result variables."""
     if isinstance(shape, TupleValue):
         items = tuple(_rebuild(instance, i, leaves, passing, span) for i in shape.items)
         return TupleValue(items, shape.kind)
     if isinstance(shape, Returned):
-        parts = [ir.Load(span, INT32, ir.Local(span, INT32, next(leaves))) for _ in place_parts(shape.place)]
+        parts = [ir.Load(span, INT32, ir.Local(span, INT32, next(leaves)[0])) for _ in place_parts(shape.place)]
         return Element(_outside(with_place_parts(shape.place, iter(parts)), instance, passing))
-    variable = next(leaves)
+    variable, objects = next(leaves)
     place = ir.Local(span, variable.type, variable)
     if isinstance(variable.type, Struct):
         return Element(place)
-    return Number(ir.Load(span, variable.type, place))
+    return Number(ir.Load(span, variable.type, place), objects=objects)
 
 
 # -- arguments -----------------------------------------------------------------------------------------------------
@@ -500,6 +538,9 @@ def _pass_method(ctx: Context, passing: _Passing, name: str, value: BoundFunctio
 
 def _pass_scalar(ctx: Context, passing: _Passing, value: Value, node: ast.expr) -> Type:
     expr = convert.vector(ctx, value, node) or convert.natural(ctx, convert.number(ctx, value, node), node)
+    objects = objects_of(value)
+    if objects is not None:
+        passing.objects[len(passing.args)] = objects
     passing.args.append(expr)
     return expr.type
 
@@ -784,9 +825,10 @@ def _lower_function(ctx: Context, function: _Callee, passing: _Passing, node: as
     types = (*returned.types, *(callee.type_of(p) for p in changed))
     lowered = ir.Function(name, function.name, params, types, tuple(callee.variables), body, definition)
     ctx.module.functions.append(lowered)
-    origins = _with_origins(callee, returned.origins, sharing.check(callee, body))
+    effects = sharing.check(callee, body, returned.starts, by_value=function.by_value)
+    origins = _with_origins(callee, returned.origins, effects.origins)
     numbers = tuple(callee.roots[p] for p in changed)
-    return Instance(name, returned.result, returned.types, numbers, dict(callee.roots), origins)
+    return Instance(name, returned.result, returned.types, numbers, dict(callee.roots), origins, effects.vectors)
 
 
 def _with_origins(
@@ -863,6 +905,8 @@ class _Returns:
     types: tuple[Type, ...]
     body: ir.Block
     origins: dict[int, tuple[ir.Place, ...]] = field(default_factory=dict)
+    #: Where each value of a `return` begins among the numbers that the function returns.
+    starts: tuple[int, ...] = ()
 
 
 def _unify_returns(callee: Context, source: Source, body: ir.Block) -> _Returns:
@@ -895,14 +939,10 @@ def _unify_returns(callee: Context, source: Source, body: ir.Block) -> _Returns:
     new_body = ir.map_block(body, change)
     assert first is not None
     new_types = [kind for result in results for kind in result.types]
-    origins = {}
-    at = 0
-    for result in results:
-        if result.origins:
-            origins[at] = result.origins
-        at += len(result.types)
+    starts = tuple(accumulate((len(r.types) for r in results), initial=0))
+    origins = {at: r.origins for at, r in zip(starts, results, strict=False) if r.origins}
     shapes = iter([r.place for r in results])
-    return _Returns(_reshaped(first, shapes), tuple(new_types), new_body, origins)
+    return _Returns(_reshaped(first, shapes), tuple(new_types), new_body, origins, starts)
 
 
 @dataclass(frozen=True)

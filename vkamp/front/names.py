@@ -39,6 +39,7 @@ from vkamp.front.values import (
     Object,
     TupleValue,
     Value,
+    of_launch,
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import FLOAT64, INT32, SCALARS, SMALL, Array, Struct, Vector, promoted, scalar_fields
@@ -95,11 +96,13 @@ def bind_argument(module: Module, name: str, kind: ArgType, span: Span) -> Value
         double = ir.ScalarValue(span, FLOAT64, in_double(name)) if kind.double else None
         return Number(_scalar(module, name, kind, span), kind.weak, double)
     if isinstance(kind, IndexType):
-        items = tuple(Number(_scalar(module, f"{name}_{k}", ScalarType(INT32), span)) for k in range(kind.rank))
-        return TupleValue(items, kind.kind)
+        names = [f"{name}_{k}" for k in range(kind.rank)]
+        numbers = [_scalar(module, n, ScalarType(INT32), span) for n in names]
+        items = [Number(e, objects=of_launch(n, INT32, span)) for n, e in zip(names, numbers, strict=True)]
+        return TupleValue(tuple(items), kind.kind)
     if isinstance(kind, VectorType):
         parts = tuple(_scalar(module, f"{name}_{n}", ScalarType(kind.type.element), span) for n in kind.type.letters)
-        return Number(ir.Construct(span, kind.type, parts))
+        return Number(ir.Construct(span, kind.type, parts), objects=of_launch(name, kind.type, span))
     if isinstance(kind, StructType):
         return _bind_struct(module, name, kind.type, span)
     if isinstance(kind, FunctorType):

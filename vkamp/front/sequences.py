@@ -18,7 +18,18 @@ from vkamp.front.context import Context, Slot
 from vkamp.front.expressions import binary, thread_value
 from vkamp.front.scopes import COMPREHENSIONS
 from vkamp.front.subscripts import choose_item, memory_item
-from vkamp.front.values import ArrayRef, BufferRef, Constant, Number, Object, TupleValue, Value, ViewRef, loaded
+from vkamp.front.values import (
+    ArrayRef,
+    BufferRef,
+    Constant,
+    Number,
+    Object,
+    TupleValue,
+    Value,
+    ViewRef,
+    loaded,
+    objects_of,
+)
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, INT32, Scalar, Vector
 from vkamp.lang.device import static_range
@@ -376,7 +387,7 @@ def _once(ctx: Context, value: Value, name: str) -> Value:
         return value if simple else Number(ctx.stable(value.expr, name), value.weak, value.double)
     place = getattr(value, "place", None)
     if isinstance(place, ir.Place) and isinstance(place.type, (Scalar, Vector)):
-        return Number(ctx.temporary(name, loaded(place, place.span)))
+        return ctx.held(Number(loaded(place, place.span), objects=objects_of(value)), name)
     return value
 
 

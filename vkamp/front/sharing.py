@@ -10,17 +10,19 @@ long as neither is changed while the other one is used.  ``check`` follows a fun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any, Final, TypeAlias
 
 from vkamp.errors import Note, Span
-from vkamp.front.context import Context, Module
-from vkamp.front.values import Element, TupleValue, Value
+from vkamp.front.context import Context, Module, VectorEffects
+from vkamp.front.values import Element, TupleValue, Value, of_launch
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import Array, Scalar, Struct, Vector
+from vkamp.ir.types import INT32, Array, Scalar, Struct, Vector
 
-__all__ = ["ARRAYS", "EVERYTHING", "changed_locals", "changed_memory", "check"]
+__all__ = ["ARRAYS", "EVERYTHING", "Effects", "changed_locals", "changed_memory", "check"]
 
 #: What a function changes: any memory, as others may at a barrier; private arrays of its callers.
 EVERYTHING: Final = "everything"
@@ -112,7 +114,8 @@ class _Change:
 
     path: _Path
     span: Span
-    by: _Key
+    #: The name, in the source's words.
+    by: str
 
 
 @dataclass(frozen=True)
@@ -148,29 +151,54 @@ class _Loop:
     continues: list[_State] = field(default_factory=list)
 
 
-def check(ctx: Context, body: ir.Block) -> dict[int, tuple[ir.Place, ...]]:
+@dataclass(frozen=True)
+class Effects:
+    """What the copies of a function are in its caller."""
+
+    #: For each number of the result that is a copy of a struct, which of the caller's it may be.
+    origins: Mapping[int, tuple[ir.Place, ...]] = field(default_factory=dict)
+    vectors: VectorEffects = field(default_factory=VectorEffects)
+
+
+def check(ctx: Context, body: ir.Block, starts: Sequence[int] = (), *, by_value: bool = True) -> Effects:
     """Refuses copies that would show.
 
-    Gives, for each result of the function that is a copy of a struct, which of the caller's it may be.
+    ``starts``: where each value of a ``return`` begins among the function's results.  ``by_value``: whether vectors
+    are handed over as copies in Python, too.
     """
     if not _needs_check(ctx, body):
-        return {}
-    checker = _Checker(ctx)
+        return Effects()
+    checker = _Checker(ctx, starts)
     checker.run(body)
-    return {number: tuple(places) for number, places in checker.origins.items()}
+    if by_value:
+        checker.changed.clear()
+    vectors = VectorEffects(checker.returned, checker.alike(), checker.changed)
+    return Effects({number: tuple(places) for number, places in checker.origins.items()}, vectors)
 
 
 def _needs_check(ctx: Context, body: ir.Block) -> bool:
     """Whether there are copies at all, or parameters that are."""
-    if ctx.copies or ctx.origins:
+    if ctx.copies or ctx.origins or ctx.changed_objects:
+        return True
+    if any(objects is not None for leaves in ctx.returned.values() for objects in leaves):
         return True
     vectors = {p.name for p in ctx.parameters if isinstance(p.type, Vector) or p.name in ctx.index_parameters}
     return bool(vectors & changed_locals(body))
 
 
+def _of_caller(name: str) -> str:
+    """The key of the object that a parameter is in the caller: no variable has this name."""
+    return f"{name} of the caller"
+
+
 class _Checker:
-    def __init__(self, ctx: Context) -> None:
+    def __init__(self, ctx: Context, starts: Sequence[int]) -> None:
         self.ctx = ctx
+        self.starts = starts
+        #: What a ``VectorEffects`` says; ``results`` are the objects that each number of a result may be.
+        self.returned: dict[int, tuple[int, ...]] = {}
+        self.results: list[dict[int, set[str]]] = []
+        self.changed: dict[int, tuple[str, Span]] = {}
         self.loops: list[_Loop] = []
         self.sites: dict[tuple[str, Span], Span] = {}
         self.read: set[tuple[str, Span]] = set()
@@ -188,7 +216,10 @@ class _Checker:
 
     def run(self, body: ir.Block) -> None:
         parameters = [p for p in self.ctx.parameters if isinstance(p.type, Vector) or self._is_index(p)]
-        start = _State(copied=frozenset((p.name, p.span) for p in parameters))
+        start = _State(
+            frozenset((p.name, (), _of_caller(p.name), ()) for p in parameters),
+            copied=frozenset((p.name, p.span) for p in parameters),
+        )
         end = self._block(body, start)
         if end is not None:
             self._leave(end)
@@ -248,21 +279,51 @@ class _Checker:
                     place = self.places.get(key)
                     if place is not None and self._is_outside(key) and place not in found:
                         found.append(place)
+        span = statement.span
+        results: dict[int, set[str]] = {}
+        for at, objects in zip(self.starts, self.ctx.returned.get((span.line, span.column), ()), strict=False):
+            if objects is not None:
+                names = {place.variable.name for place in objects}
+                linked = {key for name in names for key, _ in _linked(state, name, ()) if isinstance(key, str)}
+                results[at] = names | linked
+                self._note_result(at, results[at])
+        self.results.append(results)
         self._leave(state)
+
+    def _note_result(self, number: int, names: set[str]) -> None:
+        """A number of the result may be one of some objects: the caller's ones count."""
+        mine = [k for k, p in enumerate(self.ctx.parameters) if _of_caller(p.name) in names]
+        if mine or not names:
+            self.returned[number] = tuple(dict.fromkeys((*self.returned.get(number, ()), *mine)))
+
+    def alike(self) -> dict[int, int]:
+        """The numbers of the result that may be one object, each with the first of them."""
+        found: dict[int, int] = {}
+        for results in self.results:
+            for one, other in combinations(sorted(results), 2):
+                if results[one] & results[other]:
+                    first = found.setdefault(one, one)
+                    found.setdefault(other, first)
+        return found
 
     def _is_outside(self, key: _Key) -> bool:
         return not isinstance(key, str) or key in self.structs
 
     def _leave(self, state: _State) -> None:
         """The caller reads its own objects again."""
+        outer = {_of_caller(p.name): k for k, p in enumerate(self.ctx.parameters)}
         for name, change in sorted(state.stale, key=repr):
             if name in self.structs:
-                self._lost(change.span, str(change.by), name)
+                self._lost(change.span, change.by, _shown(self.ctx, name))
+            elif name in outer:
+                self.changed.setdefault(outer[name], (change.by, change.span))
 
     # -- reads and changes -----------------------------------------------------------------------------------------
 
     def _reads(self, node: ir.Node, state: _State, span: Span) -> None:
         for inner in ir.walk(node):
+            if isinstance(inner, ir.ScalarValue) and state.stale:
+                self._reads_launch(inner.name, state, span)
             if not isinstance(inner, ir.Load):
                 continue
             root = ir.root_of(inner.place)
@@ -272,16 +333,26 @@ class _Checker:
             self.read |= {site for site in state.pending if site[0] == name}
             for stale, change in sorted(state.stale, key=repr):
                 if stale == name and _overlap(change.path, _path(inner.place)):
-                    self._refuse_read(inner, name, change)
+                    self._refuse_read(inner, name, change, state)
+
+    def _reads_launch(self, scalar: str, state: _State, span: Span) -> None:
+        """A number of the launch, which may be a component of a vector."""
+        name, _, _ = scalar.rpartition("_")
+        keys = {of_launch(n, INT32, span)[0].variable.name for n in (scalar, name)}
+        for stale, change in sorted(state.stale, key=repr):
+            if stale in keys:
+                notes = (Note(change.span, f"`{change.by}` is changed here"),)
+                copy = "amp.index(...)" if stale.startswith(scalar) else "... .copy()"
+                self.ctx.fail("VKA353", span, notes=notes, name=name, by=change.by, copy=copy)
 
     def _changed(self, state: _State, key: _Key, path: _Path, span: Span) -> _State:
         """Part of something changes: other names of it are out of date."""
         stale = set(state.stale)
         for other, there in _linked(state, key, path):
             if isinstance(other, str):
-                stale.add((other, _Change(there, span, key)))
+                stale.add((other, _Change(there, span, _shown(self.ctx, key))))
             elif isinstance(key, str):
-                self._lost(span, key, _name_of(self.ctx, other))
+                self._lost(span, _shown(self.ctx, key), _shown(self.ctx, other))
         return replace(state, stale=frozenset(stale))
 
     def _memory_changed(self, state: _State, keys: set[_Key], span: Span) -> _State:
@@ -303,13 +374,20 @@ class _Checker:
             frozenset(p for p in state.pending if p[0] != name),
         )
 
-    def _linked_to(self, state: _State, name: str, sources: list[ir.Place], span: Span, *, moved: bool) -> _State:
-        """A variable becomes another name of one of some places."""
+    def _linked_to(
+        self,
+        state: _State,
+        name: str,
+        sources: Sequence[ir.Place],
+        span: Span,
+        others: Sequence[ir.Place] = (),
+    ) -> _State:
+        """A variable becomes another name of one of some places; of ``others`` only what they are linked to counts."""
         links: set[_Link] = set()
-        for place in sources:
+        for place in (*sources, *others):
             key, path = _key_of(self.ctx.module, place), _path(place)
             self.places.setdefault(key, place)
-            if not moved and key != name:
+            if place in sources and key != name:
                 links.add((name, (), key, path))
             for mine, at, other, there in _both_ways(state.links):
                 if mine != key or other == name or not _overlap(at, path):
@@ -341,9 +419,18 @@ class _Checker:
             return self._bound(state, name)
         sources = list(_sources(statement.value))
         if isinstance(place.type, Struct):
-            return self._linked_to(state, name, sources, span, moved=sharing == "moved")
-        named: list[ir.Place] = [s for s in sources if isinstance(s, ir.Local)]
-        state = self._linked_to(state, name, named, span, moved=sharing == "moved")
+            moved = sharing == "moved"
+            return self._linked_to(state, name, [] if moved else sources, span, others=sources if moved else [])
+        return self._vector_copied(state, place.variable, span, moved=sharing == "moved")
+
+    def _vector_copied(self, state: _State, variable: ir.Variable, span: Span, *, moved: bool) -> _State:
+        """A variable becomes another name of a vector or index."""
+        name = variable.name
+        objects = self.ctx.objects.get((name, span.line, span.column), ())
+        # A loop reads each of its items once: what holds them is no name.
+        named = [o for o in objects if not (moved and o.variable.temporary)]
+        held = [o for o in objects if o not in named]
+        state = self._linked_to(state, name, named, span, others=held)
         return replace(state, copied=state.copied | {(name, span)})
 
     def _vector_changed(self, state: _State, root: ir.Local, span: Span) -> _State:
@@ -368,26 +455,40 @@ class _Checker:
         span = statement.span
         keys = _changed_by(self.ctx.module, statement)
         state = self._memory_changed(state, keys, span)
+        for objects, by, where in self.ctx.changed_objects.get((statement.function, span.line, span.column), ()):
+            for place in objects:
+                name = place.variable.name
+                state = self._changed(state, name, (), where)
+                state = replace(state, stale=state.stale | {(name, _Change((), where, by))})
         for result in statement.results:
             if result is None:
                 continue
-            if (result.name, span.line, span.column) in self.ctx.changed_by_calls:
+            at = result.name, span.line, span.column
+            if at in self.ctx.changed_by_calls:
                 state = self._changed(state, result.name, (), span)
+            elif at in self.ctx.objects:
+                state = self._vector_copied(state, result, span, moved=False)
             else:
                 origins = list(self.ctx.origins.get(result.name, ()))
-                state = self._linked_to(state, result.name, origins, span, moved=False)
+                state = self._linked_to(state, result.name, origins, span)
         return state
 
     # -- errors ----------------------------------------------------------------------------------------------------
 
-    def _refuse_read(self, load: ir.Load, name: str, change: _Change) -> None:
-        mine, by = _shown(self.ctx, name), _shown(self.ctx, change.by)
-        notes = (Note(change.span, f"`{by}` is changed here"),)
+    def _refuse_read(self, load: ir.Load, name: str, change: _Change, state: _State) -> None:
+        mine = self._user_name(load, name, change, state)
+        notes = (Note(change.span, f"`{change.by}` is changed here"),)
         copy = "amp.index(...)" if isinstance(load.place, ir.Local) and isinstance(load.type, Scalar) else "... .copy()"
-        self.ctx.fail("VKA353", load.place.span, notes=notes, name=mine, by=by, copy=copy)
+        self.ctx.fail("VKA353", load.place.span, notes=notes, name=mine, by=change.by, copy=copy)
+
+    def _user_name(self, load: ir.Load, name: str, change: _Change, state: _State) -> str:
+        """A variable in the source's words; one of the compiler's own by another name of the object, or by its text."""
+        names = [name, *(key for key, _ in _linked(state, name, ()) if isinstance(key, str))]
+        known = [shown for n in names if (shown := _slot_of(self.ctx, n)) not in (None, change.by)]
+        return known[0] or name if known else _text_at(self.ctx, load.place.span) or name
 
     def _lost(self, span: Span, name: str, other: str) -> None:
-        self.ctx.fail("VKA354", span, name=_shown(self.ctx, name), other=_shown(self.ctx, other))
+        self.ctx.fail("VKA354", span, name=name, other=other)
 
     def _lost_vector(self, name: str, span: Span, where: Span) -> None:
         shown = _shown(self.ctx, name)
@@ -436,7 +537,18 @@ def _name_of(ctx: Context, key: _Key) -> str:
 def _shown(ctx: Context, key: _Key) -> str:
     """A variable in the source's words."""
     name = _name_of(ctx, key)
-    return next((n for n, s in ctx.slots.items() if _is_of(s.value, name)), name)
+    return _slot_of(ctx, name) or name
+
+
+def _text_at(ctx: Context, span: Span) -> str | None:
+    """The expression at a place of the source."""
+    nodes = (n for n in ast.walk(ctx.source.node) if isinstance(n, ast.expr))
+    return next((ctx.text(n) for n in nodes if ctx.span(n) == span), None)
+
+
+def _slot_of(ctx: Context, name: str) -> str | None:
+    """The Python name that a variable has, if it has one."""
+    return next((n for n, s in ctx.slots.items() if _is_of(s.value, name)), None)
 
 
 def _is_of(value: Value, name: str) -> bool:

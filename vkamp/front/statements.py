@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from vkamp.errors import Copy, Note
+from vkamp.errors import Copy, Note, Span
 from vkamp.front import convert
 from vkamp.front.assignments import ann_assign, assign, aug_assign, changes_kind, define, settle, store
 from vkamp.front.calls import marked_name, wrong_count
@@ -28,6 +28,7 @@ from vkamp.front.values import (
     ThreadRef,
     TupleValue,
     Value,
+    objects_of,
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, INT32, Scalar, int_range
@@ -335,7 +336,7 @@ def _own_vector(ctx: Context, target: ast.Name, item: Value) -> Element:
     assert expr is not None
     kept = ctx.temporary(target.id, expr)
     assert isinstance(kept, ir.Load) and isinstance(kept.place, ir.Local)
-    ctx.share(kept.place.variable, expr.span, "moved")
+    ctx.share(kept.place.variable, expr.span, "moved", objects_of(item) or ())
     return Element(kept.place)
 
 
@@ -488,5 +489,23 @@ def _return(ctx: Context, node: ast.Return) -> None:
             value = thread_index(ctx, "global", span)
         values = tuple(flatten(ctx, value, node.value))
         ctx.returns.append((value, span))
+        _note_objects(ctx, value, span)
         ctx.emit(ir.Return(span, values))
     ctx.assigned = None
+
+
+def _note_objects(ctx: Context, value: Value, span: Span) -> None:
+    """Notes which vectors and index objects of the function a `return` gives."""
+    objects = _leaf_objects(ctx, value, in_index=False)
+    known = ctx.returned.setdefault((span.line, span.column), objects)
+    for k, (one, other) in enumerate(zip(known, objects, strict=False)):
+        # The copies of an unrolled loop are in one place.
+        known[k] = one if other is None else (*(one or ()), *other)
+
+
+def _leaf_objects(ctx: Context, value: Value, *, in_index: bool) -> list[tuple[ir.Local, ...] | None]:
+    """The objects of each number that :func:`flatten` gives."""
+    if isinstance(value, TupleValue):
+        inside = value.kind != "tuple"
+        return [leaf for item in value.items for leaf in _leaf_objects(ctx, item, in_index=inside)]
+    return [objects_of(value) if in_index or ctx.vector_of(value) is not None else None]

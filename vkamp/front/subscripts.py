@@ -25,6 +25,7 @@ from vkamp.front.values import (
     TupleValue,
     Value,
     ViewRef,
+    objects_of_any,
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.fences import FENCES
@@ -198,14 +199,20 @@ def _tuple_item(ctx: Context, owner: TupleValue, key: Value, node: ast.Subscript
     return choose_item(ctx, owner, found.expr, node)
 
 
-def choose_item(ctx: Context, owner: TupleValue, index: ir.Expr, node: ast.expr) -> Value:
-    """An item chosen at run time: all are numbers or vectors of one type, or tuples of such."""
+def choose_item(ctx: Context, owner: TupleValue, index: ir.Expr, node: ast.expr, *, in_index: bool = False) -> Value:
+    """An item chosen at run time: all are numbers or vectors of one type, or tuples of such.
+
+    ``in_index``: the items are components of indices or extents.
+    """
     index = ctx.stable(index, "component") if _contains_more_than_local(index) else index
     assert isinstance(index.type, Scalar)
     items = owner.items
     if items and all(isinstance(i, TupleValue) and len(i.items) == _count(items[0]) for i in items):
-        columns = zip(*(i.items for i in items if isinstance(i, TupleValue)), strict=True)
-        return TupleValue(tuple(choose_item(ctx, TupleValue(tuple(column)), index, node) for column in columns))
+        rows = [i for i in items if isinstance(i, TupleValue)]
+        kind = rows[0].kind if all(r.kind == rows[0].kind for r in rows) else "tuple"
+        columns = [TupleValue(column) for column in zip(*(r.items for r in rows), strict=True)]
+        inside = kind != "tuple"
+        return TupleValue(tuple(choose_item(ctx, c, index, node, in_index=inside) for c in columns), kind)
     if all(isinstance(i, Constant) for i in items) and any(isinstance(getattr(i, "value", 0), float) for i in items):
         items = tuple(Constant(float(i.value)) for i in items if isinstance(i, Constant))
     exprs = [convert.vector(ctx, i, node) or convert.natural(ctx, convert.number(ctx, i, node), node) for i in items]
@@ -217,7 +224,8 @@ def choose_item(ctx: Context, owner: TupleValue, index: ir.Expr, node: ast.expr)
         doubles = [convert.double_of(i, ctx.span(node)) for i in items if isinstance(i, (Constant, Number))]
         known = [d for d in doubles if d is not None]
         double = _choice(ctx.span(node), index, known, 0) if len(known) == len(items) else None
-    return Number(_choice(ctx.span(node), index, exprs, 0), double=double)
+    objects = objects_of_any(*items) if in_index or isinstance(exprs[0].type, Vector) else None
+    return Number(_choice(ctx.span(node), index, exprs, 0), double=double, objects=objects)
 
 
 def _count(value: Value) -> int:

@@ -42,6 +42,9 @@ __all__ = [
     "Value",
     "ViewRef",
     "loaded",
+    "objects_of",
+    "objects_of_any",
+    "of_launch",
     "place_parts",
     "view_parts",
     "with_place_parts",
@@ -67,11 +70,15 @@ class Number(Value):
 
     ``weak``: a captured Python number, which takes the type of what it meets.  ``double``: the same float in double
     precision, where Python's own is at hand.
+
+    ``objects``: for a vector or a component of an index, the variables whose object it may be in Python; empty for a
+    copy of an element or part, ``None`` for a new object.
     """
 
     expr: ir.Expr
     weak: bool = False
     double: ir.Expr | None = None
+    objects: tuple[ir.Local, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,27 @@ class Element(Value):
     """A place that holds a scalar, a short vector or a struct and is loaded where its value is needed."""
 
     place: ir.Place
+
+
+def objects_of(value: Value) -> tuple[ir.Local, ...] | None:
+    """The variables whose vector or index a value may be in Python, as ``Number.objects`` has them."""
+    if isinstance(value, Element):
+        return (value.place,) if isinstance(value.place, ir.Local) else ()
+    return value.objects if isinstance(value, Number) else None
+
+
+def objects_of_any(*values: Value) -> tuple[ir.Local, ...] | None:
+    """The same of a choice between values."""
+    known = [objects for objects in map(objects_of, values) if objects is not None]
+    return tuple(o for objects in known for o in objects) if known else None
+
+
+def of_launch(name: str, kind: Type, span: Span) -> tuple[ir.Local, ...]:
+    """What ``Number.objects`` has for a vector or a component of an index that the launch hands over.
+
+    It is no variable of the kernel, and its name is none of Python's.
+    """
+    return (ir.Local(span, kind, ir.Variable(f"{name} of the launch", kind, "local", span)),)
 
 
 def loaded(place: ir.Place, span: Span) -> ir.Expr:
