@@ -37,7 +37,7 @@ from vkamp.front.values import (
     view_parts,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import INT32, Array, Scalar, Struct, Type, Vector
+from vkamp.ir.types import FLOAT32, INT32, Array, Scalar, Struct, Type, Vector
 
 __all__ = ["ann_assign", "assign", "aug_assign", "changes_kind", "define", "settle", "store"]
 
@@ -413,6 +413,9 @@ def _store_variable(
         # Assigned once, at the top level, with a constant: C++'s `const int`.
         ctx.slots[name] = Slot(value, ctx.span(node), "constant")
         return
+    if slot is None and isinstance(value, Number) and value.double is not None and ctx.depth == 0 and name in ctx.once:
+        ctx.slots[name] = Slot(_constant_float(ctx, value, name, ctx.span(node)), ctx.span(node), "constant")
+        return
     if slot is None:
         kind = _type_of(ctx, value, value_node)
         variable = ctx.new_variable(name, kind, ctx.span(node))
@@ -429,6 +432,17 @@ def _store_variable(
     if isinstance(place.type, Vector) and objects is not None:
         # In Python another name for the vector, if that has one; of a loop's items each is read once.
         ctx.share(place.variable, ctx.block[-1].span, "moved" if isinstance(node, ast.For) else "named", objects)
+
+
+def _constant_float(ctx: Context, value: Number, name: str, span: Span) -> Number:
+    """A float of the launch, or a weak one, whose name keeps it: it takes the type of what it meets, later too."""
+    assert value.double is not None
+    double = value.double
+    if contains_load(double):
+        double = ctx.temporary(f"{name}_double", double)
+    place = ir.Local(span, FLOAT32, ctx.new_variable(name, FLOAT32, span))
+    ctx.emit(ir.Assign(span, place, value.expr))
+    return Number(ir.Load(span, FLOAT32, place), value.weak, double)
 
 
 def _store_struct(

@@ -103,6 +103,15 @@ class Frame(NamedTuple):
     name: str
 
 
+class ModuleState(NamedTuple):
+    """The functions and arrays of a kernel at some point."""
+
+    functions: list[ir.Function]
+    function_names: set[str]
+    instances: dict[Any, Instance | None]
+    tile_statics: list[ir.Variable]
+
+
 @dataclass
 class Module:
     """What all functions of one kernel share."""
@@ -131,11 +140,13 @@ class Module:
     constants_needed: set[str] = field(default_factory=set)
     constant_values: dict[str, Any] = field(default_factory=dict)
 
-    def state(self) -> tuple[Any, ...]:
+    def state(self) -> ModuleState:
         """The functions and arrays so far."""
-        return list(self.functions), set(self.function_names), dict(self.instances), list(self.tile_statics)
+        return ModuleState(
+            list(self.functions), set(self.function_names), dict(self.instances), list(self.tile_statics)
+        )
 
-    def restore(self, state: tuple[Any, ...]) -> None:
+    def restore(self, state: ModuleState) -> None:
         """Forgets the functions and arrays since."""
         self.functions, self.function_names, self.instances, self.tile_statics = state
 

@@ -45,6 +45,7 @@ __all__ = [
     "constant_int",
     "convert",
     "double_of",
+    "fits_alone",
     "index_expr",
     "integer_operation",
     "is_weak",
@@ -131,6 +132,15 @@ def literal(ctx: Context, value: Constant, kind: Scalar, node: ast.AST | Span) -
     if math.isinf(rounded) and not (isinstance(raw, float) and math.isinf(raw)):
         misfit(ctx, span, raw, kind, "use a smaller number, or math.inf")
     return ir.Const(span, kind, rounded)
+
+
+def fits_alone(value: Constant) -> bool:
+    """Whether the type that a number has alone can hold it."""
+    kind = scalar_type(value)
+    if kind == INT32:
+        low, high = int_range(INT32)
+        return low <= value.value <= high
+    return kind == BOOL or not math.isfinite(value.value) or math.isfinite(_rounded(value.value, kind))
 
 
 def _rounded(value: float, kind: Scalar) -> float:

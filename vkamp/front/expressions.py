@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -315,13 +316,22 @@ def _power(
         result = base
         for _ in range(b.value - 1):
             result = ir.Binary(span, kind, "mul", result, base)
-        return Number(result)
+        double = a.double if isinstance(a, Number) else None
+        if double is not None:
+            factors = [double] * b.value
+            double = functools.reduce(lambda x, y: ir.Binary(span, FLOAT64, "mul", x, y), factors)
+        return Number(result, double is not None and convert.is_weak(a), double)
     common = convert.common(a, b)
     if common.kind != "float":
         return _integer_power(ctx, a, b, left_node, right_node)
     kind = FLOAT64 if common == FLOAT64 else FLOAT32
     args = (convert.convert(ctx, a, kind, left_node), convert.convert(ctx, b, kind, right_node))
-    return Number(ir.Builtin(span, kind, "pow", args))
+    launched = any(isinstance(value, Number) and value.double is not None for value in (a, b))
+    x, y = convert.double_of(a, span), convert.double_of(b, span)
+    if kind == FLOAT64 or not launched or x is None or y is None:
+        return Number(ir.Builtin(span, kind, "pow", args))
+    weak = convert.is_weak(a) and convert.is_weak(b)
+    return Number(ir.Builtin(span, kind, "pow", args), weak, ir.Builtin(span, FLOAT64, "pow", (x, y)))
 
 
 def _integer_power(

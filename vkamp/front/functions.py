@@ -17,12 +17,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from vkamp.errors import Note, Span
+from vkamp.errors import CompileError, Note, Span
 from vkamp.front import advice, convert, references, sharing, views
-from vkamp.front.context import Context, Frame, Instance, NeedsElementsError, Slot
+from vkamp.front.context import Context, Frame, Instance, Module, NeedsElementsError, Slot
 from vkamp.front.names import outside_lookup, wrap
 from vkamp.front.overloads import overload_of
-from vkamp.front.scopes import bound_names
+from vkamp.front.scopes import assigned_once, bound_names
 from vkamp.front.signature import local_names, loop_counters
 from vkamp.front.source import Source, source_of
 from vkamp.front.values import (
@@ -49,7 +49,7 @@ from vkamp.front.values import (
     with_view_parts,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import BOOL, INT32, Array, Scalar, Struct, Type, common_type
+from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Array, Scalar, Struct, Type, Vector, common_type
 from vkamp.lang.device import constant
 from vkamp.lang.kernel import DeviceFunction
 
@@ -83,6 +83,8 @@ class _Passing:
     bind: list[tuple[str, Callable[[Context, str, Span], Value]]] = field(default_factory=list)
     #: Structs and private arrays of the caller that parameters stand for, and which of them the call may change.
     outer: list[ir.Place] = field(default_factory=list)
+    #: The float types but float32 that the function computes with: floats that are weak stay so, then.
+    weak: frozenset[Scalar] = frozenset()
     #: Elements go by value, unless the function needs the elements themselves.
     by_value: bool = True
     #: The elements that went by value.
@@ -202,8 +204,9 @@ def _call(ctx: Context, callee: _Callee, node: ast.Call, arguments: CallArgument
     values, nodes, static = _bind_arguments(ctx, callee, node, arguments)
     shared = _shared_objects([*values.values(), *(v for _, v in callee.captured)])
 
-    def passed(*, by_value: bool) -> _Passing:
-        passing = _Passing(key=[callee.identity, by_value], by_value=by_value, shared=shared)
+    def passed(*, by_value: bool, weak: frozenset[Scalar]) -> _Passing:
+        key = [callee.identity, by_value, weak]
+        passing = _Passing(key=key, by_value=by_value, weak=weak, shared=shared)
         for name, value in values.items():
             if name in static:
                 _specialise(passing, name, value)
@@ -213,13 +216,70 @@ def _call(ctx: Context, callee: _Callee, node: ast.Call, arguments: CallArgument
             _pass_captured(ctx, passing, name, value, node)
         return passing
 
-    passing = passed(by_value=True)
-    instance = _instance(ctx, callee, passing, node)
-    if instance is None:
-        passing = passed(by_value=False)
+    def lowered(weak: frozenset[Scalar]) -> tuple[_Passing, Instance]:
+        passing = passed(by_value=True, weak=weak)
         instance = _instance(ctx, callee, passing, node)
-    assert instance is not None
+        if instance is None:
+            passing = passed(by_value=False, weak=weak)
+            instance = _instance(ctx, callee, passing, node)
+        assert instance is not None
+        return passing, instance
+
+    if any(map(_is_weak_float, (*values.values(), *(v for _, v in callee.captured)))):
+        passing, instance = _lowered_for_weak(ctx, lowered)
+    else:
+        passing, instance = lowered(frozenset())
     return _emit_call(ctx, instance, passing, node)
+
+
+def _lowered_for_weak(
+    ctx: Context, lowered: Callable[[frozenset[Scalar]], tuple[_Passing, Instance]]
+) -> tuple[_Passing, Instance]:
+    """A function for weak floats: in float32, unless it computes with other floats, whose type they take there."""
+    before, at = ctx.module.state(), (list(ctx.block), list(ctx.variables), set(ctx.taken))
+
+    def start_anew() -> None:
+        ctx.module.restore(before)
+        ctx.block[:], ctx.variables[:], ctx.taken = at[0], at[1], set(at[2])
+
+    weak: frozenset[Scalar] = frozenset()
+    try:
+        passing, instance = lowered(weak)
+    except CompileError as error:
+        # A vector takes no number of another type.
+        start_anew()
+        weak = frozenset((FLOAT16, FLOAT64))
+        try:
+            passing, instance = lowered(weak)
+        except CompileError:
+            raise error from None
+    met = _other_floats(ctx.module, instance.name)
+    if met == weak:
+        return passing, instance
+    start_anew()
+    return lowered(met)
+
+
+def _is_weak_float(value: Value) -> bool:
+    """Whether an argument is, or has in it, a float that takes the type of what it meets."""
+    if isinstance(value, TupleValue):
+        return any(map(_is_weak_float, value.items))
+    if isinstance(value, Number):
+        return value.weak and value.expr.type == FLOAT32
+    return isinstance(value, Constant) and isinstance(value.value, float)
+
+
+def _other_floats(module: Module, name: str) -> frozenset[Scalar]:
+    """The float types but float32 that a function computes with."""
+    found: set[Scalar] = set()
+    function = next(f for f in module.functions if f.name == name)
+    for item in ir.walk(*function.body):
+        if isinstance(item, ir.Call):
+            found |= _other_floats(module, item.function)
+        kind = getattr(item, "type", None)
+        kind = kind.element if isinstance(kind, Vector) else kind
+        found |= {kind} & {FLOAT16, FLOAT64}
+    return frozenset(found)
 
 
 def _instance(ctx: Context, callee: _Callee, passing: _Passing, node: ast.Call) -> Instance | None:
@@ -498,6 +558,10 @@ def _pass(ctx: Context, passing: _Passing, name: str, value: Value, node: ast.ex
         ctx.fail("VKA223", node, text=ctx.text(node))
     elif isinstance(value, Element) and references.is_struct(value):
         passing.bind.append((name, _pass_struct(ctx, passing, value, node)))
+    elif isinstance(value, Constant) and not convert.fits_alone(value):
+        _specialise(passing, name, value)
+    elif passing.weak and _is_weak_float(value):
+        _pass_weak(ctx, passing, name, value, node)
     else:
         kind = _pass_scalar(ctx, passing, value, node)
         passing.key.append(kind)
@@ -543,6 +607,26 @@ def _pass_scalar(ctx: Context, passing: _Passing, value: Value, node: ast.expr) 
         passing.objects[len(passing.args)] = objects
     passing.args.append(expr)
     return expr.type
+
+
+def _pass_weak(ctx: Context, passing: _Passing, name: str, value: Value, node: ast.expr) -> None:
+    """A float that takes the type of what it meets: in float32, and in float64 too if the function computes in it."""
+    number = convert.number(ctx, value, node)
+    passing.args.append(convert.natural(ctx, number, node))
+    passing.key.append("weak")
+    if FLOAT64 in passing.weak:
+        passing.args.append(convert.convert(ctx, number, FLOAT64, node))
+
+    def bind(callee: Context, param: str, span: Span) -> Value:
+        own = _parameter(callee, param, FLOAT32, span)
+        double = _parameter(callee, f"{param}_double", FLOAT64, span) if FLOAT64 in passing.weak else None
+        if param not in callee.once_bound:
+            # A variable has one type.
+            return own
+        wide = None if double is None else ir.Load(span, FLOAT64, double.place)
+        return Number(ir.Load(span, FLOAT32, own.place), weak=True, double=wide)
+
+    passing.bind.append((name, bind))
 
 
 def _pass_struct(
@@ -792,6 +876,7 @@ def _lower_function(ctx: Context, function: _Callee, passing: _Passing, node: as
     callee = Context(ctx.module, source, function.lookup(span), span, is_kernel=False)
     callee.local_names = set(function.local_names())
     callee.counters = function.counters()
+    callee.once = assigned_once(source.node)
     callee.once_bound, callee.rebound = references.bindings(source.node)
     definition = Span(
         source.file,

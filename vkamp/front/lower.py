@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from vkamp.front.context import Context, Frame, Module, Slot
 from vkamp.front.guards import Guard
 from vkamp.front.names import NeededAsConstantError, bind_argument, outside_lookup, wrap
 from vkamp.front.parameters import head_of
+from vkamp.front.scopes import assigned_once
 from vkamp.front.signature import Request, local_names, loop_counters
 from vkamp.front.source import Source, source_of
 from vkamp.front.values import Object, ThreadRef, TupleValue, Value
@@ -67,7 +67,7 @@ def _lower(request: Request, module: Module) -> ir.Kernel:
     ctx = Context(module, source, outside_lookup(module, function, captures, is_kernel=True), is_kernel=True)
     ctx.local_names = set(local_names(function))
     ctx.counters = loop_counters(function)
-    ctx.once = _assigned_once(source.node)
+    ctx.once = assigned_once(source.node)
     ctx.once_bound, ctx.rebound = references.bindings(source.node)
     _declare_parameters(ctx, request, source)
     module.stack.append(Frame(function, None, (function,), source.name))
@@ -96,27 +96,6 @@ def _lower(request: Request, module: Module) -> ir.Kernel:
 
 def _constant_text(value: Any) -> str:
     return getattr(value, "__name__", None) or repr(value)
-
-
-def _assigned_once(node: ast.FunctionDef) -> frozenset[str]:
-    """Names that one plain assignment binds and nothing else does."""
-    counts: dict[str, int] = {}
-    plain: set[str] = set()
-    for statement in node.body:
-        for item in ast.walk(statement):
-            if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
-                counts[item.id] = counts.get(item.id, 0) + 1
-            if isinstance(item, ast.Call) and len(item.args) > 1 and isinstance(item.args[1], ast.Name):
-                # An atomic may write its second argument, the value that it expects.
-                counts[item.args[1].id] = counts.get(item.args[1].id, 0) + _is_exchange(item.func)
-            if isinstance(item, ast.Assign) and len(item.targets) == 1 and isinstance(item.targets[0], ast.Name):
-                plain.add(item.targets[0].id)
-    return frozenset(n for n in plain if counts[n] == 1)
-
-
-def _is_exchange(callee: ast.expr) -> bool:
-    name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
-    return name == "atomic_compare_exchange"
 
 
 def _declare_parameters(ctx: Context, request: Request, source: Source) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 __all__ = [
-    "COMPREHENSIONS", "FunctionNode", "bound_names", "comprehension_names", "free_names", "name_nodes", "own_nodes",
-    "parameters",
+    "COMPREHENSIONS", "FunctionNode", "assigned_once", "bound_names", "comprehension_names", "free_names",
+    "name_nodes", "own_nodes", "parameters",
 ]  # fmt: skip
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -96,3 +96,24 @@ def _free(nodes: Iterator[ast.AST], bound: frozenset[str]) -> Iterator[ast.Name]
             yield from (n for n in name_nodes(item) if n.id not in bound)
         elif isinstance(item, COMPREHENSIONS):
             yield from _free(_inside(item), bound | comprehension_names(item))
+
+
+def assigned_once(node: ast.FunctionDef) -> frozenset[str]:
+    """Names that one plain assignment binds and nothing else does."""
+    counts = {arg.arg: 1 for arg in parameters(node)}
+    plain: set[str] = set()
+    for statement in node.body:
+        for item in ast.walk(statement):
+            if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
+                counts[item.id] = counts.get(item.id, 0) + 1
+            if isinstance(item, ast.Call) and len(item.args) > 1 and isinstance(item.args[1], ast.Name):
+                # An atomic may write its second argument, the value that it expects.
+                counts[item.args[1].id] = counts.get(item.args[1].id, 0) + _is_exchange(item.func)
+            if isinstance(item, ast.Assign) and len(item.targets) == 1 and isinstance(item.targets[0], ast.Name):
+                plain.add(item.targets[0].id)
+    return frozenset(n for n in plain if counts[n] == 1)
+
+
+def _is_exchange(callee: ast.expr) -> bool:
+    name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
+    return name == "atomic_compare_exchange"

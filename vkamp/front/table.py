@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from vkamp.errors import Span
 from vkamp.front import convert, signs
 from vkamp.front.context import Context
 from vkamp.front.values import Constant, Number, Value
@@ -40,7 +41,24 @@ def apply_row(ctx: Context, row: BuiltinRow, values: list[Value], nodes: list[as
         kinds[letter] = kind
     args = tuple(convert.convert(ctx, n, kinds[p], part) for n, p, part in zip(numbers, row.params, nodes, strict=True))
     result = SCALARS[row.result_name({letter: kind.name for letter, kind in kinds.items()})]
-    return Number(ir.Builtin(ctx.span(node), result, row.name, args))
+    span = ctx.span(node)
+    double = _in_double(row, kinds, numbers, span) if result == FLOAT32 else None
+    weak = double is not None and all(map(convert.is_weak, numbers))
+    return Number(ir.Builtin(span, result, row.name, args), weak, double)
+
+
+def _in_double(
+    row: BuiltinRow, kinds: dict[str, Scalar], numbers: list[Constant | Number], span: Span
+) -> ir.Expr | None:
+    """The result of weak floats in double precision, which it takes beside a float64; ``None`` if it is in float32."""
+    wide = {letter: FLOAT64 if kind == FLOAT32 else kind for letter, kind in kinds.items()}
+    launched = any(isinstance(n, Number) and n.double is not None for n in numbers)
+    args = [convert.double_of(n, span) for n in numbers]
+    known = [a for a in args if a is not None]
+    fits = set(wide.values()) == {FLOAT64} and all("float64" in row.types(letter) for letter in wide)
+    if not launched or len(known) < len(args) or not fits:
+        return None
+    return ir.Builtin(span, FLOAT64, row.name, tuple(known))
 
 
 def _common_kind(members: list[Constant | Number], node: ast.Call, ctx: Context) -> Scalar:
