@@ -389,6 +389,11 @@ MESSAGES: dict[str, Message] = {
         "this expression or chain of statements is nested too deeply",
         "assign parts of an expression to variables first; split a long chain of `elif` into functions",
     ),
+    "VKA119": Message(
+        _C,
+        "this loop never ends: its condition is always true, and no `break` or `return` is reached",
+        "write the condition under which it goes on, or leave it: `if ...: break`",
+    ),
     "VKA121": Message(
         _C,
         "`{text}` has several clauses or conditions, so that its length is not known",

@@ -271,6 +271,8 @@ class Context:
         self.changed_by_calls: set[tuple[str, int, int]] = set()
         #: Names surely assigned here; ``None`` where control never comes.
         self.assigned: set[str] | None = set()
+        #: How many ``return``s control can come to.
+        self.reached_returns = 0
         #: What is assigned at the ``break``s of each enclosing loop (``None``: an unrolled loop).
         self.loops: list[list[set[str]] | None] = []
         #: For each enclosing loop, whether its end is reached by `continue` too.

@@ -23,7 +23,7 @@ from vkamp.front.context import Context, Frame, Instance, Module, NeedsElementsE
 from vkamp.front.names import outside_lookup, wrap
 from vkamp.front.overloads import overload_of
 from vkamp.front.scopes import assigned_once, bound_names
-from vkamp.front.signature import local_names, loop_counters
+from vkamp.front.signature import counters_of, local_names, loop_counters
 from vkamp.front.source import Source, source_of
 from vkamp.front.values import (
     ArrayRef,
@@ -142,7 +142,7 @@ def _local_callee(closure: Closure) -> _Callee:
         source=lambda: code.source,
         lookup=lambda _: code.lookup,
         local_names=lambda: bound_names(code.node),
-        counters=frozenset,
+        counters=lambda: counters_of(code.source.node.body),
         captured=closure.captured,
         by_value=not isinstance(code.node, ast.Lambda) and bool(code.node.decorator_list),
     )
@@ -620,7 +620,9 @@ def _pass_weak(ctx: Context, passing: _Passing, name: str, value: Value, node: a
     def bind(callee: Context, param: str, span: Span) -> Value:
         own = _parameter(callee, param, FLOAT32, span)
         double = _parameter(callee, f"{param}_double", FLOAT64, span) if FLOAT64 in passing.weak else None
-        if param not in callee.once_bound:
+        # An item of a tuple has the tuple's name and its number.
+        names = {param, *(param[:at] for at, letter in enumerate(param) if letter == "_")}
+        if any(n in callee.local_names and n not in callee.once_bound for n in names):
             # A variable has one type.
             return own
         wide = None if double is None else ir.Load(span, FLOAT64, double.place)

@@ -30,6 +30,7 @@ __all__ = [
     "StructType",
     "TupleType",
     "VectorType",
+    "counters_of",
     "free_names",
     "in_double",
     "is_number",
@@ -183,7 +184,14 @@ def local_names(function: FunctionType) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def _counters_of_code(key: CodeKey) -> frozenset[str]:
+    return counters_of(source_of_code(key.code).node.body)
+
+
+def counters_of(body: list[ast.stmt]) -> frozenset[str]:
+    """The names in a function's body that only ``for`` loops bind and only the bodies of these loops read."""
     stored: dict[str, bool] = {}
+    #: Names that a loop around binds, and that its body reads behind another loop over them.
+    read_again: list[str] = []
 
     def visit(node: ast.AST, inside: frozenset[str]) -> None:
         """Notes for each name whether every use lies in a loop over it."""
@@ -191,10 +199,13 @@ def _counters_of_code(key: CodeKey) -> frozenset[str]:
         if isinstance(node, ast.For) and names is not None:
             # A loop in a loop over the same name changes what the outer body reads after it.
             for name in names:
-                stored[name] = stored.get(name, True) and name not in inside
+                stored[name] = stored.get(name, True) and name not in read_again
             visit(node.iter, inside)
+            again = [name for name in names if _is_read_again(node, name)]
+            read_again.extend(again)
             for statement in node.body:
                 visit(statement, inside | names)
+            del read_again[len(read_again) - len(again) :]
             for statement in node.orelse:
                 visit(statement, inside)
             return
@@ -210,9 +221,29 @@ def _counters_of_code(key: CodeKey) -> frozenset[str]:
         for child in ast.iter_child_nodes(node):
             visit(child, inside)
 
-    for statement in source_of_code(key.code).node.body:
+    for statement in body:
         visit(statement, frozenset())
     return frozenset(name for name, kept in stored.items() if kept)
+
+
+def _is_read_again(loop: ast.For, name: str) -> bool:
+    """Whether the body of a loop over a name may read it after another loop over it."""
+    inner: list[ast.For] = []
+    reads: list[ast.Name] = []
+    level: list[ast.AST] = list(loop.body)
+    while level:
+        node = level.pop()
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
+            reads.append(node)
+        if isinstance(node, ast.For) and name in (_loop_names(node.target) or ()):
+            inner.append(node)
+            # In its own body the name is the inner loop's.
+            level += [node.iter, *node.orelse]
+        else:
+            level.extend(ast.iter_child_nodes(node))
+    repeated = any(isinstance(n, (ast.For, ast.While)) for s in loop.body if s not in inner for n in ast.walk(s))
+    last = max(((r.lineno, r.col_offset) for r in reads), default=(0, 0))
+    return any(repeated or last > (i.lineno, i.col_offset) for i in inner) and bool(reads)
 
 
 def _loop_names(target: ast.expr) -> frozenset[str] | None:

@@ -178,7 +178,7 @@ def _while(ctx: Context, node: ast.While) -> None:
     if node.orelse:
         lower_statements(ctx, without_else(node, ctx.slots.keys() | ctx.local_names))
         return
-    entry = ctx.assigned
+    entry, returns = ctx.assigned, ctx.reached_returns
     ctx.loops.append([])
     ctx.counted.append(False)
     ctx.depth += 1
@@ -195,6 +195,8 @@ def _while(ctx: Context, node: ast.While) -> None:
     exits = ctx.loops.pop()
     assert exits is not None
     endless = isinstance(test, ir.Const) and bool(test.value)
+    if endless and not exits and ctx.reached_returns == returns and entry is not None:
+        ctx.fail("VKA119", node.test)
     ctx.assigned = _join(*exits) if endless else entry
     condition: ir.Expr = ir.Const(ctx.span(node), BOOL, True) if leading and not isinstance(test, ir.Const) else test
     ctx.emit(ir.While(ctx.span(node), condition, tuple(block)))
@@ -382,8 +384,9 @@ def _static_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) -
     if len(steps) > _UNROLL_LIMIT:
         ctx.fail("VKA113", call, count=len(steps), limit=_UNROLL_LIMIT)
     slot = ctx.slots.get(target.id)
-    if slot is not None and slot.kind != "unrolled" and target.id not in ctx.counters:
-        changes_kind(ctx, target, slot, Constant(0))
+    variable = slot if slot is not None and slot.kind != "unrolled" and target.id not in ctx.counters else None
+    if variable is not None and not _is_number(variable):
+        changes_kind(ctx, target, variable, Constant(0))
     ctx.loops.append(None)
     ctx.counted.append(False)
     for number, value in enumerate(steps):
@@ -397,6 +400,16 @@ def _static_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) -
         ctx.mark_copy(first, Copy(ctx.span(node), target.id, steps, number))
     ctx.counted.pop()
     ctx.loops.pop()
+    if variable is not None:
+        # A variable, which is known at compile time in the loop alone.
+        ctx.slots[target.id] = variable
+        if steps:
+            store(ctx, target, Constant(steps[-1]), target, node)
+
+
+def _is_number(slot: Slot) -> bool:
+    """Whether a name stands for a variable that holds a number."""
+    return slot.kind == "variable" and isinstance(slot.value, Element) and isinstance(slot.value.place.type, Scalar)
 
 
 def _range_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) -> None:
@@ -475,6 +488,7 @@ def _continue(ctx: Context, node: ast.Continue) -> None:
 @_statement(ast.Return)
 def _return(ctx: Context, node: ast.Return) -> None:
     span = ctx.span(node)
+    ctx.reached_returns += ctx.assigned is not None
     nothing = node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
     if ctx.is_kernel and not nothing:
         assert node.value is not None
