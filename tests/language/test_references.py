@@ -148,7 +148,7 @@ def value_of(p):
 REFUSED = {
     (binding, "bound anew"): "VKA351"
     for binding in (
-        "branches", "loop", "loop with a binding", "unrolled", "swapped in a loop", "objects in branches",
+        "branches", "loop", "unrolled", "swapped in a loop", "objects in branches",
     )
 }  # fmt: skip
 

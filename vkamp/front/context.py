@@ -282,6 +282,8 @@ class Context:
         #: Names that are bound once, parameters among them, and those that branches or loops bind anew.
         self.once_bound: frozenset[str] = frozenset()
         self.rebound: frozenset[str] = frozenset()
+        #: Names of which each use sees one binding only.
+        self.with_one_binding: frozenset[str] = frozenset()
         #: Names that only loops bind and only their bodies read: each loop has a variable of its own.
         self.counters: frozenset[str] = frozenset()
         self.depth = 0

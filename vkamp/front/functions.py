@@ -879,7 +879,7 @@ def _lower_function(ctx: Context, function: _Callee, passing: _Passing, node: as
     callee.local_names = set(function.local_names())
     callee.counters = function.counters()
     callee.once = assigned_once(source.node)
-    callee.once_bound, callee.rebound = references.bindings(source.node)
+    references.note_bindings(callee, source.node)
     definition = Span(
         source.file,
         source.first_line,

@@ -68,7 +68,7 @@ def _lower(request: Request, module: Module) -> ir.Kernel:
     ctx.local_names = set(local_names(function))
     ctx.counters = loop_counters(function)
     ctx.once = assigned_once(source.node)
-    ctx.once_bound, ctx.rebound = references.bindings(source.node)
+    references.note_bindings(ctx, source.node)
     _declare_parameters(ctx, request, source)
     module.stack.append(Frame(function, None, (function,), source.name))
     statements.lower_statements(ctx, source.node.body)

@@ -18,6 +18,7 @@ from itertools import repeat
 from vkamp.errors import Note, Span
 from vkamp.front import convert
 from vkamp.front.context import Context, Slot, contains_load
+from vkamp.front.reaching import with_one_binding
 from vkamp.front.scopes import own_nodes
 from vkamp.front.values import (
     ArrayRef,
@@ -40,7 +41,6 @@ __all__ = [
     "as_item",
     "assign_item",
     "bind",
-    "bindings",
     "choose",
     "copy_of",
     "is_given",
@@ -50,6 +50,7 @@ __all__ = [
     "is_struct",
     "may_change",
     "memory_of",
+    "note_bindings",
     "note_name",
     "own_object",
     "own_parameters",
@@ -63,7 +64,14 @@ __all__ = [
 _COMPOUND = (ast.If, ast.For, ast.While, ast.Match, ast.With, ast.Try)
 
 
-def bindings(node: ast.FunctionDef) -> tuple[frozenset[str], frozenset[str]]:
+def note_bindings(ctx: Context, node: ast.FunctionDef) -> None:
+    """Notes how often and where a function binds its names."""
+    ctx.with_one_binding = with_one_binding(node.body)
+    ctx.once_bound, ctx.rebound = _bindings(node)
+    ctx.rebound -= ctx.with_one_binding
+
+
+def _bindings(node: ast.FunctionDef) -> tuple[frozenset[str], frozenset[str]]:
     """The names that a function binds once, its parameters among them, and those that branches or loops bind anew."""
     counts: dict[str, int] = {}
     nested: set[str] = set()
@@ -256,6 +264,8 @@ def own_parameters(ctx: Context, span: Span) -> None:
 def _is_conditional(ctx: Context, name: str, slot: Slot | None) -> bool:
     """Whether a name that one statement binds, in the copies of an unrolled loop, may keep what it stands for."""
     assert slot is not None
+    if name in ctx.with_one_binding:
+        return False
     return bool(ctx.depth) and slot.block is not ctx.block and (ctx.assigned is None or name in ctx.assigned)
 
 
