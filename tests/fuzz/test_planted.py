@@ -13,6 +13,12 @@ def test_every_fault_changes_the_compiler():
     assert len({fault.name for fault in FAULTS}) == len(FAULTS)
 
 
+def test_a_forgotten_definition_is_caught():
+    number, shown = kernels_until_caught(next(f for f in FAULTS if f.name == "claim"), 1)
+    assert number == 1
+    assert "division" in shown, shown
+
+
 def test_a_fault_of_the_front_end_is_caught():
     number, shown = kernels_until_caught(next(f for f in FAULTS if f.name == "floor"), 48)
     assert 0 < number <= 48, shown

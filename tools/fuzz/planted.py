@@ -4,8 +4,8 @@
     python -m tools.fuzz.planted --only NAME      one of them
     python -m tools.fuzz.planted --most 400       kernels for each
 
-Each fault is a replacement of text in a copy of the project: kernels run there on the accelerators that are named,
-until one fails.
+Each fault is a replacement of text in a copy of the project. Random kernels run there, on the accelerators that are
+named, until one fails. A fault that changes no kernel's result has a module of the tests that fails instead.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ class Fault:
     old: str
     new: str
     accelerators: str = "reference,python,swiftshader+loops|llvmpipe+threads"
+    #: A module of the tests with its arguments, which fails, for a fault that changes no kernel's result.
+    module: tuple[str, ...] = ()
 
 
 FAULTS: tuple[Fault, ...] = (
@@ -70,6 +72,9 @@ FAULTS: tuple[Fault, ...] = (
     Fault("small", "private arrays of small integers do not wrap what is stored", "vkamp/emit/expressions.py",
           "if isinstance(place, Local) or not (self.is_part(place)", "if False and not (self.is_part(place)",
           "reference,swiftshader"),
+    Fault("claim", "nobody knows that amp.uniform defines a variable: check mode omits checks", "vkamp/ir/nodes.py",
+          ".variables) if v is not None)", '.variables) if v and type(statement).__name__ != "Claim")',
+          module=("tests.checking.claimed", "swiftshader")),
 )  # fmt: skip
 
 
@@ -77,7 +82,7 @@ def kernels_until_caught(fault: Fault, most: int, seed: int = 0) -> tuple[int, s
     """How many kernels it took, and the first line of what failed; 0 kernels: none of them showed it."""
     with tempfile.TemporaryDirectory(prefix="vkamp-planted-") as folder:
         place = Path(folder)
-        for name in ("vkamp", "tools", "tests/fuzz"):
+        for name in ("vkamp", "tools", "tests/fuzz", "tests/checking"):
             shutil.copytree(
                 ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__", "real_kernels.json")
             )
@@ -87,6 +92,10 @@ def kernels_until_caught(fault: Fault, most: int, seed: int = 0) -> tuple[int, s
             raise ValueError(f"{fault.name}: {fault.path} lacks the text that the fault replaces")
         target.write_text(text.replace(fault.old, fault.new, 1), encoding="utf-8")
         environment = {**os.environ, "PYTHONPATH": str(place), "VKAMP_CACHE_DIR": str(place / "cache")}
+        if fault.module:
+            command = [sys.executable, "-m", *fault.module]
+            done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
+            return (1, (done.stdout or done.stderr).strip().splitlines()[-1]) if done.returncode else (0, "")
         for first in range(seed, seed + most, _BATCH):
             command = [sys.executable, "-m", "tools.fuzz", "--count", str(_BATCH), "--seed", str(first), "--no-shrink",
                        "--accelerators", fault.accelerators]  # fmt: skip

@@ -278,7 +278,8 @@ def _other_floats(module: Module, name: str) -> frozenset[Scalar]:
             found |= _other_floats(module, item.function)
         kind = getattr(item, "type", None)
         kind = kind.element if isinstance(kind, Vector) else kind
-        found |= {kind} & {FLOAT16, FLOAT64}
+        if kind in (FLOAT16, FLOAT64):
+            found.add(kind)
     return frozenset(found)
 
 
