@@ -51,7 +51,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def _uses_a_driver(item: pytest.Item) -> bool:
     """Whether a test reaches a driver: through an accelerator, or through the engine alone."""
     names = getattr(item, "fixturenames", ())
-    return "accelerator" in names or "info" in names
+    return not {"accelerator", "info", "driver"}.isdisjoint(names)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -28,6 +28,7 @@ ROWS, COLUMNS = 9, 12
 LENGTH = 200
 #: Seconds that a sequence leaves the queues alone: less and more than the pauses of their drivers.
 PAUSES = (0.0005, 0.0015, 0.005)
+_PAGE = 4096
 
 Values = NDArray[Any]
 
@@ -47,6 +48,15 @@ def _combine(idx, target, source, value):  # type: ignore[no-untyped-def]
     target[idx] = source[idx] + value
 
 
+def in_whole_pages(values: Values) -> Values:
+    """The same in memory that begins where a device may take it for its own."""
+    memory = np.empty(values.nbytes + 2 * _PAGE, np.uint8)
+    start = -memory.ctypes.data % _PAGE
+    placed: Values = memory[start : start + values.nbytes].view(values.dtype).reshape(values.shape)
+    placed[...] = values
+    return placed
+
+
 class Sequence:
     """One sequence: its memory, its views, and the part of ``truth`` that each shows."""
 
@@ -54,7 +64,7 @@ class Sequence:
         self.rng = np.random.default_rng(seed)
         self.places = places
         self.truth = self.rng.integers(0, 1000, (ROWS, COLUMNS)).astype(np.int32)
-        self.raw = self.truth.copy()
+        self.raw = in_whole_pages(self.truth)
         self.kind = str(self.rng.choice(["host", "array", "own"]))
         self.root: amp.array | amp.array_view | None
         if self.kind == "host":

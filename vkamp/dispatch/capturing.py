@@ -209,7 +209,7 @@ class Graph:
 
     def _bind(self, uses: list[tuple[Use, Container]]) -> None:
         """Makes these containers current on the device, and a new recording if they lie elsewhere now."""
-        from vkamp.dispatch.launch import placed_again
+        from vkamp.dispatch.launch import placed_again, runs_apart
 
         view = self._view
         assert view is not None
@@ -218,7 +218,8 @@ class Graph:
                 container._discard()
         # None until it is certain that all of it still fits.
         recording, self._recording = self._recording, None
-        if acquire(view, [(use, each) for use, each in uses if use.reads or use.writes], "a graph uses them"):
+        used = [(use, each) for use, each in uses if use.reads or use.writes]
+        if acquire(view, used, "a graph uses them", apart=any(map(runs_apart, self._steps))):
             self._recording = recording
         if self._recording is None:
             steps = [placed_again(step) for step in self._steps]

@@ -99,7 +99,7 @@ def run(prepared: Prepared, *, proofs: bool = True) -> Report:
 def _run_reference(prepared: Prepared) -> Report:
     """The reference accelerator looks at every launch; here it goes on after what it finds."""
     with collecting() as reports:
-        launch.enqueue(prepared, launch.bind(prepared))
+        launch.enqueue(prepared, launch.bind(prepared, apart=True))
     (report,) = reports
     return dataclasses.replace(report, accelerator=prepared.view.accelerator.description)
 
@@ -130,7 +130,7 @@ class _Check:
 
     def run(self) -> Report:
         """Compiles, runs, reads the report."""
-        descriptors = launch.bind(self.prepared)
+        descriptors = launch.bind(self.prepared, apart=True)
         made, compiled, storage, placement = self._allocated(descriptors)
         words, shadows, placed, size = placement
         limits = self.prepared.view.accelerator.limits

@@ -520,11 +520,26 @@ def used(prepared: Prepared) -> Iterator[tuple[str, Container, bool, bool]]:
             yield name, container, use.reads or use.atomics, use.changes
 
 
-def bind(prepared: Prepared) -> dict[str, Descriptor]:
+def runs_apart(prepared: Prepared) -> bool:
+    """Whether the launch may change bytes beside the elements of its containers."""
+    unchecked = "unchecked_atomics" in prepared.target.quirks
+    if unchecked and prepared.edit is not None:
+        return True
+    for name, container, _, writes in used(prepared):
+        if unchecked and prepared.compiled.access[name].atomics:
+            return True
+        # Elements smaller than a word are changed by words.
+        if writes and container.dtype.itemsize < 4 and (unchecked or not container._layout.is_dense):
+            return True
+    return False
+
+
+def bind(prepared: Prepared, *, apart: bool | None = None) -> dict[str, Descriptor]:
     """Makes the used containers current on the target; the unused ones do not travel."""
     out: dict[str, Descriptor] = {}
+    apart = runs_apart(prepared) if apart is None else apart
     for name, container, reads, writes in used(prepared):
-        out[name] = container._acquire(prepared.view, read=reads, write=writes)
+        out[name] = container._acquire(prepared.view, read=reads, write=writes, apart=apart)
     check_bound(prepared, out)
     return out
 

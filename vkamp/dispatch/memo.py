@@ -50,7 +50,7 @@ class _Repeat:
     ``generation``: the state of the folder of edited shaders.  ``follows_default``: the view was chosen for want of
     another.  ``uses``: the containers that travel, by their positions among the arguments.  ``scalars``: numbers among
     the arguments: position, name, and place in the launch words, or -1 for one that the kernel does not use.
-    ``looks``: the reference accelerator looks at the host's memory at each launch.
+    ``apart``: as ``runs_apart`` says.  ``looks``: the reference accelerator looks at the host's memory at each launch.
     ``epoch``: when all uses were last found current.
     """
 
@@ -65,6 +65,7 @@ class _Repeat:
     words: tuple[int | float, ...]
     scalars: tuple[tuple[int, str, int], ...]
     dispatch: Dispatch
+    apart: bool
     looks: bool = False
     ready: Ready | None = None
     epoch: int = field(default=-1)
@@ -117,7 +118,7 @@ def recall(key: Any, kernel: KernelFunction, args: tuple[Any, ...]) -> bool:
     view, seen = found.view, epoch.now
     changed = [] if seen == found.epoch else _changed(found, args)
     for use, container in changed:
-        if container._acquire(view, read=use.reads, write=use.writes) is not use.descriptor:
+        if container._acquire(view, read=use.reads, write=use.writes, apart=found.apart) is not use.descriptor:
             return False
     if found.ready is None:
         found.ready = view._queue.ready(found.dispatch)
@@ -196,6 +197,8 @@ def _push(found: _Repeat, args: tuple[Any, ...]) -> bytes | None:
 def remember(key: Any, kernel: KernelFunction, args: tuple[Any, ...], prepared: Prepared, bound: Bound) -> None:
     """Keeps what a launch was made of, if the next one like it can be told by its key and a few looks."""
     arguments, shader = prepared.arguments, prepared.executable.shader
+    from vkamp.dispatch.launch import runs_apart  # which imports this module
+
     plain = not arguments.captures and arguments.owner is None and len(args) == len(arguments.args)
     complete = not kernel.function.__kwdefaults__ and shader.push_binding is None
     if not (plain and complete) or any(found.packed for found in bound.descriptors.values()):
@@ -223,6 +226,7 @@ def remember(key: Any, kernel: KernelFunction, args: tuple[Any, ...], prepared: 
         # Names with a space are an argument's in another precision.
         scalars=tuple((positions[n.partition(" ")[0]], n, places.get(n, -1)) for n in arguments.scalars),
         dispatch=bound.dispatch,
+        apart=runs_apart(prepared),
         looks=prepared.target.reference,
     )
     with _lock:

@@ -35,11 +35,12 @@ class Use:
         return self.home is not None and self.home.version == self.version
 
 
-def acquire(view: accelerator_view, uses: Sequence[tuple[Use, Container]], why: str) -> bool:
-    """Makes the containers current on ``view``; whether all of them lie where they were."""
+def acquire(view: accelerator_view, uses: Sequence[tuple[Use, Container]], why: str, *, apart: bool) -> bool:
+    """Makes the containers current on ``view``, as ``Container._acquire`` does; whether all of them lie where they
+    were."""
     stayed = True
     for use, container in uses:
-        found = container._acquire(view, read=use.reads, write=use.writes, why=why)
+        found = container._acquire(view, read=use.reads, write=use.writes, why=why, apart=apart)
         if found is not use.descriptor:
             use.descriptor = found
             stayed = False

@@ -203,10 +203,12 @@ class array(Container):
 
     # -- launches ----------------------------------------------------------------------------------
 
-    def _acquire(self, location: Location, *, read: bool, write: bool, why: str = "a launch uses them") -> Descriptor:
+    def _acquire(
+        self, location: Location, *, read: bool, write: bool, why: str = "a launch uses them", apart: bool = False
+    ) -> Descriptor:
         if location != self._location:
             raise AmpError(f"{self!r} is on another accelerator_view than the launch: capture array_view(a)")
-        return super()._acquire(location, read=read, write=write, why=why)
+        return super()._acquire(location, read=read, write=write, why=why, apart=apart)
 
 
 def fit(values: NDArray[Any], shape: tuple[int, ...], what: str) -> NDArray[Any]:

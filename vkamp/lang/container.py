@@ -219,6 +219,20 @@ class Container:
             home.read_into(self._layout, out)
             return True
 
+    def _copy_from(self, source: Container) -> bool:
+        """Replaces all elements by another container's, of the same shape and dtype, without an array between; False
+        if that can't be."""
+        refuse("the host writes", self)
+        if not (self._layout.is_dense and source._layout.is_dense):
+            return False
+        # Both are locked, in the order in which homes are locked that are joined.
+        first, second = sorted((self, source), key=lambda each: (each._lease.home.start, each._lease.home.id))
+        with first._lease as one, second._lease as other:
+            if one is other:
+                return False
+            home, there = (one, other) if first is self else (other, one)
+            return home.copy_from(self._layout, there, source._layout)
+
     def _may_share(self, values: NDArray[Any]) -> bool:
         """Whether home memory may have a byte in common with ``values``."""
         with self._lease as home:
@@ -232,7 +246,9 @@ class Container:
 
     # -- launches ----------------------------------------------------------------------------------
 
-    def _acquire(self, location: Location, *, read: bool, write: bool, why: str = "a launch uses them") -> Descriptor:
+    def _acquire(
+        self, location: Location, *, read: bool, write: bool, why: str = "a launch uses them", apart: bool = False
+    ) -> Descriptor:
         """Make the elements current at ``location`` for a launch and say where they are there.
 
         They are uploaded for a launch that only writes, too, because it may write a part;
@@ -241,6 +257,9 @@ class Container:
 
         A device counts in whole elements.  Elements that lie at other distances travel as a copy without gaps, which
         every launch makes anew, and which comes home at once if the launch writes it.
+
+        A launch that may change bytes beside the elements, or that is looked at, works ``apart``: not in numpy's memory
+        itself.  All containers of a launch are acquired alike.
 
         OutOfMemoryError; TypeError for writing through a read-only view.
         """
@@ -251,14 +270,14 @@ class Container:
         with self._lease as home:
             known = home.copies.get(location)
             descriptor = self._descriptors.get(location)
-            fresh = known is not None and not known.stale
+            fresh = known is not None and not known.stale and not (apart and known.shared is not None)
             if known is not None and fresh and descriptor is not None and descriptor.storage is known.storage:
                 if write:
                     self._open[location] = known
                 return descriptor  # nothing moves
             if not self._addressable(home, location):
                 return self._pack(home, location)
-            copy = home.acquire(location, self._layout.region, why)
+            copy = home.acquire(location, self._layout.region, why, apart=apart)
             if known is None:
                 bring_home_at_exit()
             if write:

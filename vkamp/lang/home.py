@@ -4,13 +4,16 @@ A *home* is one range of bytes that views look into: the memory of a numpy array
 of an ``array``, or memory that a view without a source asked for.  Beside an image in host memory
 it has at most one copy per location (accelerator_view).  Three sets of bytes say what is where:
 
-- ``copy.pending``: the newest value is in this copy alone; the host image and the other copies are
-  older.
+- ``copy.pending``: the newest value is in this copy, and not in the host image; the other copies are older, but for
+  those that have taken it from this one.
 - ``copy.stale``: this copy is older than the newest value, wherever that is.
 - ``home.undefined``: no one needs the value; nothing is uploaded for it.
 
 Every change of these raises ``home.version`` first, and gives ``epoch.now`` a number that it never had: what found
 everything in order once need not look again while that is the same.
+
+A location may also work in the host image itself (``DeviceCopy.shared``), if no other uses the home: its pending bytes
+are those that launches may still write. Nothing moves then; whoever is about to read or to write the host image waits.
 
 So a byte of the host image is newest unless it is pending somewhere, and pending sets of two copies
 are disjoint. Everything moves by exact byte sets: a column comes home without its neighbours.
@@ -29,7 +32,7 @@ from numpy.typing import NDArray
 from vkamp.lang.copying import copy_bytes
 from vkamp.lang.moves import Log
 from vkamp.lang.region import EMPTY, ByteSet, Layout, scatter
-from vkamp.lang.storage import Location, Storage
+from vkamp.lang.storage import Location, SharedStorage, Storage, moved_between, shared_storage
 
 __all__ = ["DeviceCopy", "Home", "epoch"]
 
@@ -39,6 +42,7 @@ _ids = count(1)
 #: More separate intervals than this travel in one call.
 _FEW = 8
 _COPIED_OUT = "their values are copied elsewhere"
+_REPLACED = "their values are replaced by others"
 
 
 class _Epoch:
@@ -67,11 +71,12 @@ depth = _Depth()
 
 class DeviceCopy:
     """A home's bytes at one location, from ``origin`` on; see the module's text for the two
-    sets."""
+    sets. ``shared``: the storage, if it is the host image itself."""
 
-    __slots__ = ("location", "origin", "pending", "stale", "storage")
+    __slots__ = ("location", "origin", "pending", "shared", "stale", "storage")
 
     def __init__(self, location: Location, storage: Storage, origin: int, stale: ByteSet) -> None:
+        self.shared: SharedStorage | None = None
         self.location = location
         self.storage = storage
         self.origin = origin
@@ -144,6 +149,9 @@ class Home:
         self.undefined = EMPTY if defined else self.everything
         self.primary = primary
         self.retired = False
+        #: Whether a location may work in the host image itself, and the one that does.
+        self.lends = False
+        self.lent: DeviceCopy | None = None
         self.version = 0
         self._memory = memory or (lambda: np.empty(stop - start, np.uint8))
         self._image: _Bytes | None = None
@@ -186,8 +194,15 @@ class Home:
 
     # -- moving bytes ------------------------------------------------------------------------------
 
-    def _new_copy(self, location: Location) -> DeviceCopy:
+    def _new_copy(self, location: Location, *, apart: bool = True) -> DeviceCopy:
         self.note_change()
+        if not apart and self.lends and not self.copies and self.seen is None:
+            shared = shared_storage(location, self.image)
+            if shared is not None:
+                self.lent = DeviceCopy(location, shared, self.start, EMPTY)
+                self.lent.shared = shared
+                self.copies[location] = self.lent
+                return self.lent
         nbytes = (self.stop - self.start + 3) // 4 * 4
         copy = DeviceCopy(location, location.allocate(nbytes), self.start, self.everything - self.undefined)
         self.copies[location] = copy
@@ -196,6 +211,10 @@ class Home:
     def _publish(self, copy: DeviceCopy, where: ByteSet, why: str) -> None:
         """Bring pending bytes home; bytes beside them in the host image stay untouched."""
         self.note_change()
+        if copy.shared is not None:
+            copy.shared.settle(writes_only=True)
+            copy.pending -= where
+            return
         pieces = [ByteSet.interval(*ends) for ends in where.intervals()] if where.count <= _FEW else [where]
         for piece in pieces:
             image = self.image[piece.start - self.start : piece.stop - self.start]
@@ -227,22 +246,62 @@ class Home:
 
     def _upload(self, copy: DeviceCopy, where: ByteSet, why: str) -> None:
         """Send bytes that are newest in the host image to a copy that is behind."""
+        if copy.shared is not None:
+            copy.stale -= where
+            return
         copy.send(self.image[where.start - self.start : where.stop - self.start], where)
         self.log.add("to", copy.location, where, where.nbytes, why)
         copy.stale -= where
 
-    def acquire(self, location: Location, region: ByteSet, why: str) -> DeviceCopy:
-        """The copy at ``location``, with ``region`` current in it; ``why`` is for the record.
-        OutOfMemoryError, and then nothing has changed."""
+    def quiet(self) -> None:
+        """Wait until no launch works in the host image itself: it is about to change."""
+        if self.lent is not None and self.lent.shared is not None:
+            self.lent.shared.settle(writes_only=False)
+
+    def _take_back(self) -> None:
+        """From now on no location works in the host image itself; all have copies."""
+        assert self.lent is not None
+        self.note_change()
+        self.quiet()
+        del self.copies[self.lent.location]
+        self.lends, self.lent = False, None
+
+    def acquire(self, location: Location, region: ByteSet, why: str, *, apart: bool = False) -> DeviceCopy:
+        """The copy at ``location``, with ``region`` current in it; ``why`` is for the record. With ``apart`` it is not
+        the host image itself. OutOfMemoryError, and then nothing has changed."""
         copy = self.copies.get(location)
+        if self.lent is not None and (apart or copy is not self.lent):
+            self._take_back()
+            copy = None
         if copy is None:
-            copy = self._new_copy(location)
+            copy = self._new_copy(location, apart=apart)
         if copy.stale:
             needed = copy.stale & region
+            if needed:
+                needed = self._fetch_across(copy, needed, why)
             if needed:
                 self.publish(needed, f"{location!r} needs them", but=copy)
                 self._upload(copy, needed, why)
         return copy
+
+    def _fetch_across(self, copy: DeviceCopy, needed: ByteSet, why: str) -> ByteSet:
+        """Have a copy take what other locations have alone from there; the bytes that it still needs."""
+        for other in self.copies.values():
+            where = other.pending & needed if other is not copy and other.pending else EMPTY
+            if where and where.count <= _FEW and self._move_across(copy, other, where):
+                self.log.add("from", other.location, where, where.nbytes, f"{copy.location!r} takes them")
+                self.log.add("to", copy.location, where, where.nbytes, why)
+                copy.stale -= where
+                needed -= where
+        return needed
+
+    @staticmethod
+    def _move_across(copy: DeviceCopy, other: DeviceCopy, where: ByteSet) -> bool:
+        """Whether the bytes went from storage to storage."""
+        return all(
+            moved_between(copy.storage, start - copy.origin, other.storage, start - other.origin, stop - start)
+            for start, stop in where.intervals()
+        )
 
     # -- who wrote ---------------------------------------------------------------------------------
 
@@ -287,8 +346,9 @@ class Home:
 
     def discard(self, region: ByteSet) -> None:
         """No one needs ``region`` any more.  An ``array`` keeps what it has: it is the data's only
-        place."""
+        place.  Where a location works in the host image itself, what it has written is home."""
         self.note_change()
+        self._finish_lent(region)
         for location, copy in self.copies.items():
             copy.stale -= region
             if location != self.primary:
@@ -303,6 +363,7 @@ class Home:
         holds.
         """
         self.note_change()
+        self.quiet()
         if host_owned:
             for copy in self.copies.values():
                 copy.pending -= region
@@ -319,6 +380,7 @@ class Home:
     def read(self, layout: Layout) -> NDArray[Any]:
         """The newest elements of ``layout`` in a fresh array; the host image stays as it is."""
         region = layout.region
+        self._finish_lent(region)
         owners = [(copy, where) for copy in self.copies.values() if copy.pending and (where := copy.pending & region)]
         if not owners:
             return np.array(self.host(layout), order="C")
@@ -337,6 +399,7 @@ class Home:
     def read_into(self, layout: Layout, out: _Bytes) -> None:
         """As :meth:`read`, into the bytes ``out``, one element after the other. They are in no home's memory."""
         region = layout.region
+        self._finish_lent(region)
         if not any(copy.pending.overlaps(region) for copy in self.copies.values()):
             self._read_host(layout, out)
             return
@@ -347,6 +410,38 @@ class Home:
                 return
         copy_bytes(out, _as_bytes(self.read(layout)))
 
+    def copy_from(self, layout: Layout, source: Home, there: Layout) -> bool:
+        """Replace the elements of ``layout``, without gaps, by those of a layout of another home, without gaps, too;
+        False if that takes an array between. The caller has locked both."""
+        region, wanted = layout.region, there.region
+        if self.primary is None:
+            self.quiet()
+            source.read_into(there, _as_bytes(self.host(layout)))
+            self.written_by_host(region)
+            return True
+        copy = self.copies[self.primary]
+        owner = source.current_copy(wanted)
+        if owner is None:
+            if any(each.pending.overlaps(wanted) for each in source.copies.values()):
+                return False
+            copy.send(_as_bytes(source.host(there)), region)
+        elif moved_between(
+            copy.storage, region.start - copy.origin, owner.storage, wanted.start - owner.origin, wanted.nbytes
+        ):
+            source.log.add("from", owner.location, wanted, wanted.nbytes, _COPIED_OUT)
+        else:
+            return False
+        self.log.add("to", copy.location, region, region.nbytes, _REPLACED)
+        self.written_on(copy, region)
+        return True
+
+    def current_copy(self, region: ByteSet) -> DeviceCopy | None:
+        """A copy in which all of ``region`` is current, if some of it is newer there than in the host image."""
+        self._finish_lent(region)
+        if not any(copy.pending.overlaps(region) for copy in self.copies.values()):
+            return None
+        return next((copy for copy in self.copies.values() if not copy.stale.overlaps(region)), None)
+
     def _read_host(self, layout: Layout, out: _Bytes) -> None:
         """The elements of the host image, one after the other."""
         host = self.host(layout)
@@ -354,6 +449,11 @@ class Home:
             copy_bytes(out, _as_bytes(host))
         else:
             np.copyto(out.view(layout.dtype).reshape(layout.shape), host)
+
+    def _finish_lent(self, region: ByteSet) -> None:
+        """Wait for launches that write ``region`` in the host image itself."""
+        if self.lent is not None and (where := self.lent.pending & region):
+            self._publish(self.lent, where, "")
 
     def may_share(self, values: NDArray[Any]) -> bool:
         """Whether the host image may have a byte in common with ``values``."""
@@ -364,6 +464,7 @@ class Home:
         neighbours stay intact."""
         region = layout.region
         if self.primary is None:
+            self.quiet()
             if layout.is_dense and values.flags.c_contiguous:
                 copy_bytes(_as_bytes(self.host(layout)), _as_bytes(values))
             else:
@@ -377,7 +478,7 @@ class Home:
             window = np.zeros(region.stop - region.start, np.uint8)
             np.copyto(layout.place(window, region.start), values)
         copy.send(window, region)
-        self.log.add("to", copy.location, region, region.nbytes, "their values are replaced by others")
+        self.log.add("to", copy.location, region, region.nbytes, _REPLACED)
         self.written_on(copy, region)
 
 

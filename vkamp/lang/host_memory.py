@@ -89,6 +89,7 @@ class _HostHome(Home):
 
     def __init__(self, start: int, stop: int, keep: tuple[object, ...]) -> None:
         super().__init__(start, stop, memory=self._map, defined=True)
+        self.lends = True
         self.keep = keep
         self.cells: set[_Cell] = set()
 
@@ -102,16 +103,22 @@ class _HostHome(Home):
         """Bring all data home and take no more work; errors are swallowed, for there is no one to
         tell."""
         with self:
-            if not self.retired:
-                self.bring_home("their last view has gone")
-                self.note_change()
-                self.retired = True
-                self.copies.clear()
+            if self.retired:
+                return
+            self.bring_home("their last view has gone")
+            self.note_change()
+            self.retired = True
+            tidy = None if self.lent is None or self.lent.shared is None else self.lent.shared.tidy
+            self.lent = None
+            self.copies.clear()
+            if tidy is not None:
+                tidy()
 
     def bring_home(self, why: str) -> None:
-        """Publish all pending data, errors swallowed."""
+        """Publish all pending data and wait for what works in this memory, errors swallowed."""
         with contextlib.suppress(Exception):
             self.publish(self.everything, why)
+            self.quiet()
 
 
 class _Registry:
@@ -161,6 +168,7 @@ class _Registry:
             for home in old:
                 locks.enter_context(home)
                 home.publish(home.everything, "a view of overlapping memory joins them with it")
+                home.quiet()
             owners = [keep]
             for home in old:
                 owners += home.keep

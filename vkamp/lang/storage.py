@@ -17,11 +17,14 @@ from vkamp.lang.region import ByteSet
 
 __all__ = [
     "Location",
+    "SharedStorage",
     "Storage",
     "default_location",
     "host_location",
+    "moved_between",
     "set_host_location_provider",
     "set_location_provider",
+    "shared_storage",
 ]
 
 
@@ -50,6 +53,17 @@ class Storage(Protocol):
         """
 
 
+class SharedStorage(Storage, Protocol):
+    """Memory of the host's in which an accelerator_view works itself: nothing is copied to it or from it."""
+
+    def settle(self, *, writes_only: bool) -> None:
+        """Waits until no launch that was enqueued uses it, or writes it."""
+
+    @property
+    def tidy(self) -> Callable[[], None]:
+        """Called when the storage has gone, gives the memory back to its owner."""
+
+
 class Location(Protocol):
     """An accelerator_view as containers see it.  Hashable; equal if it is the same underlying
     view."""
@@ -65,6 +79,18 @@ class Location(Protocol):
     def host_access(self, wanted: access_type) -> access_type:
         """How the host may reach the elements of an array that asks for ``wanted``; AmpError for
         what the device can't give."""
+
+
+def moved_between(target: Storage, offset: int, source: Storage, source_offset: int, nbytes: int) -> bool:
+    """Copies bytes from storage to storage, after the launches enqueued so far; False if these two have no such way."""
+    take: Callable[[int, Storage, int, int], bool] | None = getattr(target, "take_from", None)
+    return take is not None and take(offset, source, source_offset, nbytes)
+
+
+def shared_storage(location: Location, memory: NDArray[np.uint8]) -> SharedStorage | None:
+    """``memory`` itself as storage of a location; None where that can't be."""
+    share: Callable[[NDArray[np.uint8]], SharedStorage | None] | None = getattr(location, "share", None)
+    return None if share is None else share(memory)
 
 
 _default_provider: Callable[[], Location] | None = None

@@ -43,7 +43,8 @@ def copy(src: Any, dest: Any) -> None:
     if capture is not None and isinstance(src, Container) and isinstance(dest, Container):
         capture.copy(src, dest)
     elif isinstance(dest, Container):
-        dest._write(_values_for(src, dest))
+        if not (isinstance(src, Container) and dest._copy_from(src)):
+            dest._write(_values_for(src, dest))
     elif not _read_into(src, dest):
         np.copyto(dest, _values_into(src, dest))
 

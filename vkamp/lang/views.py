@@ -199,6 +199,7 @@ class array_view(Container):
         region = self._layout.region
         with self._lease as home:
             home.publish(region, "the host writes some of them")
+            home.quiet()
             try:
                 yield self._host_elements(home)
             finally:
@@ -347,6 +348,7 @@ class array_view(Container):
         writes = self._synchronize_writes(access)
         with self._lease as home:
             home.publish(self._layout.region, "synchronize()")
+            home.quiet()
             if writes:
                 home.written_by_host(self._layout.region)
 
@@ -415,6 +417,7 @@ class array_view(Container):
     def explain(self) -> str:
         """Where this view's newest elements are, and what of them moved when and why, for people.
 
+        Where an accelerator works in host memory itself, nothing moves, and the text says so.
         Moves are numbered in their order and name the line of the program that asked for them; the
         bytes are those that travelled for it.
         """
@@ -442,9 +445,15 @@ def _whereabouts(home: Home, region: ByteSet) -> list[str]:
     """For each place that has the bytes ``region``, how many of them are right there."""
     lines, at_home = [], region - home.undefined
     for copy in home.copies.values():
+        if copy.shared is not None:
+            lines.append(f"  {copy.location!r}: works in host memory itself, nothing moves")
+            continue
         only = (copy.pending & region) - home.undefined
         right = region - copy.stale - home.undefined
         at_home -= only
+        for other in home.copies.values():
+            if other is not copy:
+                only &= other.stale
         lines.append(f"  {copy.location!r}: {right.nbytes} bytes up to date, {only.nbytes} of them newest there alone")
     return [f"  host memory: {at_home.nbytes} bytes up to date", *lines]
 

@@ -658,6 +658,10 @@ class accelerator_view:
             return _HostStorage(nbytes)
         return self._view.queue.allocate(nbytes)
 
+    def share(self, memory: NDArray[np.uint8]) -> Storage | None:
+        """Memory of the host's itself as storage here; None where the accelerator can't work in it."""
+        return None if self._view.queue is None else self._view.queue.share(memory)
+
     def flush(self) -> None:
         """Submits everything launched so far, without waiting for any of it."""
         if self._view.queue is not None:

@@ -222,6 +222,12 @@ class Buffer(ABC):
         ``out``, as long, they are written there, and no others, and it is returned.
         """
 
+    def take_from(self, offset: int, source: Buffer, source_offset: int, nbytes: int) -> bool:
+        """Writes bytes of another buffer, of any queue, at byte ``offset``; after every dispatch already enqueued in
+        both queues. False, and nothing has happened, if there is no way but by the host's arrays.
+        """
+        return False
+
 
 class Program(ABC):
     """A program ready to run on one device."""
@@ -336,6 +342,12 @@ class Queue(ABC):
         Raises ``OutOfMemoryError`` if it is larger than the device takes or than there is memory
         for, and ``AmpError`` if ``nbytes`` is not positive.
         """
+
+    def share(self, memory: NDArray[np.uint8]) -> Buffer | None:
+        """A buffer that is ``memory`` of the host's itself, which it keeps alive, and a
+        ``vkamp.lang.storage.SharedStorage``; None where the device can't work in it.
+        """
+        return None
 
     @abstractmethod
     def program(self, executable: Executable) -> Program:

@@ -72,6 +72,10 @@ class DeviceBuffer(Buffer, Generic[S]):
         self.queue.note_transfer("down", moved(nbytes, where), started)
         return found
 
+    def take_from(self, offset: int, source: Buffer, source_offset: int, nbytes: int) -> bool:
+        self._check_range("take_from", offset, nbytes)
+        return self.queue.take_from(self, offset, source, source_offset, nbytes)
+
     def _check_range(self, what: str, offset: int, nbytes: int) -> None:
         if offset < 0 or nbytes < 0 or offset + nbytes > self._nbytes:
             raise AmpError(f"{what} of bytes {offset} to {offset + nbytes}: the buffer has {self._nbytes}")
@@ -135,6 +139,12 @@ class BaseQueue(Queue, Generic[S, P]):
         out: NDArray[np.uint8] | None,
     ) -> NDArray[np.uint8]:
         """As ``Buffer.download``, of a range that the buffer has."""
+
+    def take_from(
+        self, target: DeviceBuffer[S], target_offset: int, source: Buffer, source_offset: int, nbytes: int
+    ) -> bool:
+        """As ``Buffer.take_from``, into a range that the buffer has."""
+        return False
 
     @abstractmethod
     def _take(self, nbytes: int) -> S:

@@ -15,7 +15,7 @@ from typing import Any
 from vkamp.errors import AmpError
 from vkamp.run import devices
 from vkamp.run.engine import DeviceInfo
-from vkamp.run.features import FeatureChain, struct
+from vkamp.run.features import FeatureChain, chain, struct
 
 __all__ = ["LOST", "NEWEST", "Api", "VulkanError", "computing_family"]
 
@@ -24,6 +24,7 @@ NEWEST = (1, 3, 0)
 #: VK_ERROR_DEVICE_LOST
 LOST = -4
 _QUEUES = 4
+_HOST_MEMORY, _HOST_MEMORY_FUNCTION = "VK_EXT_external_memory_host", "vkGetMemoryHostPointerPropertiesEXT"
 _FUNCTIONS = (
     "vkAllocateCommandBuffers",
     "vkAllocateDescriptorSets",
@@ -115,7 +116,8 @@ class Api:
     """An instance, and a logical device of it with its functions as attributes without ``vk``.
 
     ``family``, ``queues``: the queue family, and the queues of it. ``has_budget``: the device can say
-    what memory is left.
+    what memory is left. ``host_alignment``: the host's memory can be the device's from multiples of so many bytes on; 0
+    if it can't.
     """
 
     def __init__(self, info: DeviceInfo) -> None:
@@ -138,10 +140,11 @@ class Api:
                 self.features.head.features.robustBufferAccess = 0
             self.properties = self.ffi.new("VkPhysicalDeviceProperties*")
             self.vk.lib.vkGetPhysicalDeviceProperties(self.physical, self.properties)
+            self.host_alignment = self._host_alignment(version, extensions, info)
             self.family, count = self._choose_family()
             self.device = self._create_device(extensions, count)
             get = self.vk.lib.vkGetDeviceProcAddr
-            for name in _FUNCTIONS:
+            for name in (*_FUNCTIONS, *([_HOST_MEMORY_FUNCTION] if self.host_alignment else [])):
                 address = get(self.device, name.encode())
                 if address == self.null:
                     raise AmpError(f"{info.name}: its driver has no {name}")
@@ -183,11 +186,43 @@ class Api:
             raise AmpError("the device has no queue that computes")
         return number, min(rows[number].queueCount, _QUEUES)
 
+    def _host_alignment(self, version: tuple[int, int, int], extensions: frozenset[str], info: DeviceInfo) -> int:
+        """What the host's memory must begin and end at multiples of to be made the device's; 0 if it can't be."""
+        if _HOST_MEMORY not in extensions or version < (1, 1, 0):
+            return 0
+        vk, usage = self.vk, self.struct("VkPhysicalDeviceExternalBufferInfo", "PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO")
+        usage.usage = self.buffer_usage
+        usage.handleType = vk.VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT
+        found = self.struct("VkExternalBufferProperties", "EXTERNAL_BUFFER_PROPERTIES")
+        vk.lib.vkGetPhysicalDeviceExternalBufferProperties(self.physical, usage, found)
+        features = found.externalMemoryProperties.externalMemoryFeatures
+        # SwiftShader names the handles of files alone there, and yet imports both.
+        if not (features & vk.VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT or "SwiftShader" in info.name):
+            return 0
+        head = self.struct("VkPhysicalDeviceProperties2", "PHYSICAL_DEVICE_PROPERTIES_2")
+        kind = "PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT"
+        host = self.struct("VkPhysicalDeviceExternalMemoryHostPropertiesEXT", kind)
+        chain(vk, head, host)
+        vk.lib.vkGetPhysicalDeviceProperties2(self.physical, head)
+        return int(host.minImportedHostPointerAlignment)
+
+    @property
+    def buffer_usage(self) -> int:
+        """What all buffers are for."""
+        vk = self.vk
+        return int(
+            vk.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT
+            | vk.VK_BUFFER_USAGE_TRANSFER_SRC_BIT
+            | vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT
+        )
+
     def _create_device(self, extensions: frozenset[str], queues: int) -> Any:
         ffi, vk = self.ffi, self.vk
         names = [n for n in self.features.extensions if n in extensions]
         if self.has_budget:
             names.append("VK_EXT_memory_budget")
+        if self.host_alignment:
+            names.append(_HOST_MEMORY)
         if "VK_KHR_portability_subset" in extensions:  # has to be enabled where it is
             names.append("VK_KHR_portability_subset")
         texts = [ffi.new("char[]", name.encode()) for name in names]

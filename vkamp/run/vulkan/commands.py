@@ -106,7 +106,7 @@ class CopyWork:
     @property
     def is_readback(self) -> bool:
         """Whether it is for the host to read."""
-        return self.slots[1].block.kind == "readback"
+        return self.slots[1].block.kind in ("readback", "host")
 
 
 def _bounds(starts: NDArray[np.uint64], sizes: NDArray[np.uint64]) -> Regions:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from vkamp.artifacts import Executable
 from vkamp.errors import AmpError, OutOfMemoryError
@@ -16,6 +20,7 @@ from vkamp.run.vulkan.api import Api, VulkanError
 from vkamp.run.vulkan.frames import Frames
 from vkamp.run.vulkan.memory import Kind, Memory, Slot
 from vkamp.run.vulkan.pipelines import DescriptorSets, Layouts, Pipelines, VulkanProgram
+from vkamp.run.vulkan.relay import Relay
 
 if TYPE_CHECKING:
     from vkamp.run.vulkan.queue import VulkanQueue
@@ -50,9 +55,13 @@ class VulkanDevice(BaseDevice[Slot]):
             raise
         self.pool = Pool(min(POOL_CAPACITY, self.memory.capacity(self.kind) // 4))
         self._staging: Pool[Slot] = Pool(_STAGING)
+        #: The host's memory is given up at once.
+        self._imports: Pool[Slot] = Pool(0)
         self.sets = DescriptorSets(self.api, self.layouts)
         #: Queues with submitted work; what holds them until it is over.
         self.busy: dict[int, VulkanQueue] = {}
+        self._relays: dict[VulkanDevice, Relay | None] = {}
+        self._relays_lock = threading.Lock()
         self._frames: list[Frames] = []
         self._spare_frames: list[Frames] = []
         #: Threads that use memory that the host sees without the device's lock: it must not be freed meanwhile.
@@ -89,8 +98,37 @@ class VulkanDevice(BaseDevice[Slot]):
             self.sets.forget_block(empty.serial)
             self.memory.free(empty)
 
+    def lend(self, memory: NDArray[np.uint8], statistics: Statistics) -> Slot | None:
+        """The host's memory itself as memory of the device; None where it can't be."""
+        if self.staged:
+            return None
+        self.collect()
+        slot = self.memory.import_host(self.number(), memory)
+        if slot is not None:
+            statistics.allocations += 1
+        return slot
+
+    def relay_to(self, other: VulkanDevice) -> Relay | None:
+        """What copies to another device go through; None if there is no memory that both take."""
+        if not (self.api.host_alignment and other.api.host_alignment):
+            return None
+        with self._relays_lock:
+            found = self._relays.get(other)
+            if found.is_lost if found is not None else other not in self._relays:
+                found = self._relays[other] = Relay.between(self, other)
+            return found
+
+    def tidy(self) -> None:
+        """Gives up what nobody uses any more."""
+        with self.lock:
+            if self.is_usable:
+                self.collect()
+
     def _pool_of(self, group: Hashable) -> Pool[Slot]:
-        return self._staging if group[1] in ("upload", "readback") else self.pool  # type: ignore[index]
+        kind = group[1]  # type: ignore[index]
+        if kind == "host":
+            return self._imports
+        return self._staging if kind in ("upload", "readback") else self.pool
 
     def _empty_pool(self) -> None:
         super()._empty_pool()

@@ -18,14 +18,16 @@ from vkamp.run.vulkan.free_list import FreeList
 __all__ = ["Block", "Kind", "Memory", "Slot"]
 
 #: ``shared``: what kernels use, where the host sees it too. ``device``: what kernels use, where it
-#: doesn't. ``upload`` and ``readback``: the host's, which copies go through.
-Kind = Literal["shared", "device", "upload", "readback"]
+#: doesn't. ``upload`` and ``readback``: the host's, which copies go through. ``host``: the host's own, imported.
+Kind = Literal["shared", "device", "upload", "readback", "host"]
 
 #: Slots begin at multiples of this at least, so that no two share a cache line anywhere.
 _ALIGNMENT = 256
 #: Memory types that need features which are not enabled: VK_MEMORY_PROPERTY_PROTECTED_BIT,
 #: VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD with VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD.
 _PROTECTED, _UNCACHED_AMD = 0x20, 0xC0
+#: Less memory of the host's is copied sooner than imported (bytes).
+_LEAST_IMPORT = 4096
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 20, 64 << 20
 
 
@@ -117,6 +119,8 @@ class Memory:
         """Gives a slot's place back; the block, if it is empty now."""
         slot.mapped = None
         block = slot.block
+        if block.kind == "host":
+            return block
         length = min(self._length(slot.nbytes, block.kind), block.places.size)
         self._give_back(block, slot.offset - slot.guard, length)
         return block if block.places.is_empty else None
@@ -131,6 +135,68 @@ class Memory:
 
     def _length(self, size: int, kind: Kind) -> int:
         return -(-size // self.alignment) * self.alignment + 2 * self._guard(kind)
+
+    # -- the host's own memory
+
+    def import_host(self, number: int, memory: NDArray[np.uint8]) -> Slot | None:
+        """A slot that is the host's ``memory`` itself, which it keeps alive; None where the device can't have that.
+
+        What is imported are whole pages, as the driver asks; what is bound is ``memory`` alone, in whole words.
+        """
+        pages, places = self._api.host_alignment, self._api.properties.limits.minStorageBufferOffsetAlignment
+        if not pages or memory.size < _LEAST_IMPORT or memory.size > self._info.limits.buffer_bytes:
+            return None
+        address = int(memory.__array_interface__["data"][0])
+        before = address % pages
+        if before % places or before % 4 or memory.size % 4:
+            return None
+        size = -(-(before + memory.size) // pages) * pages
+        block = self._import(address - before, size)
+        if block is None:
+            return None
+        self.blocks[block.serial] = block
+        slot = Slot(number, block, before, memory.size, 0)
+        slot.mapped = memory
+        return slot
+
+    def _import(self, address: int, size: int) -> Block | None:
+        """A block of the host's pages; None if the driver does not take them."""
+        api, vk = self._api, self._api.vk
+        kind = vk.VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT
+        pointer = api.ffi.cast("void*", address)
+        found = api.struct("VkMemoryHostPointerPropertiesEXT", "MEMORY_HOST_POINTER_PROPERTIES_EXT")
+        if api.GetMemoryHostPointerPropertiesEXT(api.device, kind, pointer, found) < 0:
+            return None
+        external = api.struct("VkExternalMemoryBufferCreateInfo", "EXTERNAL_MEMORY_BUFFER_CREATE_INFO")
+        external.handleTypes = kind
+        buffer = self._make_buffer(size, external)
+        block = None
+        try:
+            requirements = api.ffi.new("VkMemoryRequirements*")
+            api.GetBufferMemoryRequirements(api.device, buffer, requirements)
+            fit = found.memoryTypeBits & requirements.memoryTypeBits
+            types = [t for t in self._types("upload") if fit >> t & 1]
+            need = (self._heap(types[0]), 0) if types else (0, 0)  # the pages count as the host's already
+            if not types or requirements.size > size or self.budget.shortage_of([need]) is not None:
+                return None
+            source = api.struct("VkImportMemoryHostPointerInfoEXT", "IMPORT_MEMORY_HOST_POINTER_INFO_EXT")
+            source.handleType = kind
+            source.pHostPointer = pointer
+            block = self._allocate(size, "host", need, types[0], source)
+            if block is None:
+                return None
+            api.check("vkBindBufferMemory", api.BindBufferMemory(api.device, buffer, block.memory, 0))
+            block.buffer, buffer = buffer, None
+            return block
+        except VulkanError as error:
+            if block is not None:
+                self._free(block)
+            if error.is_lost:
+                raise
+            return None
+        finally:
+            if buffer is not None:
+                api.DestroyBuffer(api.device, buffer, api.null)
 
     # -- blocks
 
@@ -149,14 +215,7 @@ class Memory:
 
     def _try_block(self, size: int, kind: Kind) -> Block | str:
         api = self._api
-        create = api.struct("VkBufferCreateInfo", "BUFFER_CREATE_INFO")
-        create.size = size
-        create.usage = (
-            api.vk.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT
-            | api.vk.VK_BUFFER_USAGE_TRANSFER_SRC_BIT
-            | api.vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT
-        )
-        buffer = api.create("VkBuffer", create)
+        buffer = self._make_buffer(size)
         block = None
         try:
             requirements = api.ffi.new("VkMemoryRequirements*")
@@ -189,11 +248,24 @@ class Memory:
             if buffer is not None:
                 api.DestroyBuffer(api.device, buffer, api.null)
 
-    def _allocate(self, size: int, kind: Kind, need: tuple[int, int], number: int) -> Block | None:
-        """Memory of a type, mapped if the host uses it; None if the driver has none left."""
+    def _make_buffer(self, size: int, more: Any = None) -> Any:
+        """A buffer without memory; ``more``: a struct that says more of it."""
+        create = self._api.struct("VkBufferCreateInfo", "BUFFER_CREATE_INFO")
+        create.size = size
+        create.usage = self._api.buffer_usage
+        if more is not None:
+            create.pNext = self._api.ffi.cast("void*", more)
+        return self._api.create("VkBuffer", create)
+
+    def _allocate(self, size: int, kind: Kind, need: tuple[int, int], number: int, source: Any = None) -> Block | None:
+        """Memory of a type, mapped if the host uses it; None if the driver has none left. ``source``: a struct that
+        says whose pages it is.
+        """
         api = self._api
         create = api.struct("VkMemoryAllocateInfo", "MEMORY_ALLOCATE_INFO")
-        create.allocationSize = need[1]
+        create.allocationSize = size if source is not None else need[1]
+        if source is not None:
+            create.pNext = api.ffi.cast("void*", source)
         create.memoryTypeIndex = number
         memory = api.ffi.new("VkDeviceMemory*")
         result = api.AllocateMemory(api.device, create, api.null, memory)
@@ -205,7 +277,7 @@ class Memory:
         block = Block(self._serial, kind, size, need)
         block.memory = memory[0]
         self.budget.count([need])
-        if kind != "device":
+        if kind not in ("device", "host"):
             try:
                 address = api.ffi.new("void**")
                 api.check("vkMapMemory", api.MapMemory(api.device, block.memory, 0, need[1], 0, address))
@@ -244,6 +316,7 @@ class Memory:
             "device": [(local, True), (visible, False)],
             "upload": [(local, False), (cached, False)],
             "readback": [(cached, True), (local, False)],
+            "host": [],
         }
         rows = []
         for number in range(self._properties.memoryTypeCount):

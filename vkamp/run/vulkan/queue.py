@@ -19,6 +19,7 @@ from vkamp.artifacts import Executable
 from vkamp.lang.copying import copy_bytes
 from vkamp.lang.region import ByteSet, scatter
 from vkamp.run.driver import PAUSE, Driver, pause_after
+from vkamp.run.engine import Buffer as EngineBuffer
 from vkamp.run.engine import Dispatch, Sink, Timing
 from vkamp.run.plan import NOTHING, Access, joint
 from vkamp.run.queue import BaseQueue, DeviceBuffer, moved, taken
@@ -30,6 +31,7 @@ from vkamp.run.vulkan.frames import Frame
 from vkamp.run.vulkan.memory import Kind, Slot
 from vkamp.run.vulkan.pipelines import VulkanProgram
 from vkamp.run.vulkan.recording import Recorded, Repeats, VulkanReady, VulkanRecording
+from vkamp.run.vulkan.relay import relay
 
 __all__ = ["Submission", "VulkanQueue"]
 
@@ -97,6 +99,19 @@ class _State(NamedTuple):
 
 
 Buffer = DeviceBuffer[Slot]
+
+
+class HostBuffer(DeviceBuffer[Slot]):
+    """Memory of the host's in which the device works itself; satisfies ``vkamp.lang.storage.SharedStorage``."""
+
+    queue: VulkanQueue
+
+    def settle(self, *, writes_only: bool) -> None:
+        self.queue.settle(self, writes_only=writes_only)
+
+    @property
+    def tidy(self) -> Callable[[], None]:
+        return self.queue.device.tidy
 
 
 class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
@@ -255,6 +270,25 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         self._statistics.uploads += 1
         self._statistics.uploaded_bytes += moved(data.size, where)
 
+    def share(self, memory: NDArray[np.uint8]) -> HostBuffer | None:
+        self._check()
+        with self.device.lock:
+            try:
+                slot = self.device.lend(memory, self._statistics)
+            except VulkanError as error:
+                raise self.device.failed(error) from error
+            return None if slot is None else HostBuffer(self, slot, slot.nbytes)
+
+    def settle(self, buffer: Buffer, *, writes_only: bool) -> None:
+        """Waits until no work that was enqueued uses a buffer, or writes it."""
+        while True:
+            with self.device.lock:
+                is_used = self._is_used(buffer.slot, writes_only=writes_only)
+                blocker = self._last_use(buffer.slot, writes_only=writes_only) if is_used else None
+            if blocker is None:
+                return
+            self._await(blocker)
+
     def _upload_shared(self, buffer: Buffer, offset: int, data: NDArray[np.uint8], where: ByteSet | None) -> None:
         while True:
             with self.device.lock:
@@ -289,17 +323,39 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
     def _read_shared(
         self, buffer: Buffer, offset: int, nbytes: int, where: ByteSet | None, out: NDArray[np.uint8] | None
     ) -> NDArray[np.uint8]:
-        while True:
-            with self.device.lock:
-                is_used = self._is_used(buffer.slot, writes_only=True)
-                blocker = self._last_use(buffer.slot, writes_only=True) if is_used else None
-            if blocker is None:
-                break
-            self._await(blocker)
+        self.settle(buffer, writes_only=True)
         with self.device.visit():
             mapped = buffer.slot.mapped
             assert mapped is not None
             return taken(mapped[offset : offset + nbytes], where, out)
+
+    def take_from(
+        self, target: Buffer, target_offset: int, source: EngineBuffer, source_offset: int, nbytes: int
+    ) -> bool:
+        """Copies bytes out of another buffer, wherever it is, after everything enqueued here and there."""
+        self._check()
+        if not isinstance(source, DeviceBuffer) or not isinstance(source.queue, VulkanQueue):
+            return False
+        other: VulkanQueue = source.queue
+        other._check()
+        if other is self:
+            regions = staging.regions_of(ByteSet.interval(0, nbytes), source_offset, target_offset)
+            self.append_copy(self.copy_work(source, target, regions), now=False)
+        elif not other.device.staged:
+            other.settle(source, writes_only=True)
+            with other.device.visit():
+                mapped = source.slot.mapped
+                assert mapped is not None
+                self.upload(target, target_offset, mapped[source_offset : source_offset + nbytes], None)
+        elif not self.device.staged:
+            self.settle(target, writes_only=False)
+            with self.device.visit():
+                mapped = target.slot.mapped
+                assert mapped is not None
+                other.download(source, source_offset, nbytes, None, mapped[target_offset : target_offset + nbytes])
+        else:
+            relay(source, source_offset, target, target_offset, nbytes)
+        return True
 
     # -- copies on the device, for transfers
 
@@ -326,7 +382,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
         return CopyWork(source, target, regions, by_parts=self.device.orders_parts)
 
     def append_copy(self, work: CopyWork, *, now: bool) -> Submission | None:
-        """Enqueues a copy. With ``now`` it is handed over, with what has to be over before; its submission."""
+        """Enqueues a copy. With ``now`` it is handed over, with what has to be over before; its submission then."""
         with self.device.lock:
             self._check()
             pending = self._state.pending
@@ -335,12 +391,11 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
             waiting = sum(each.nbytes for each in pending if isinstance(each, CopyWork))
             if now and work.is_readback:
                 self._submit(work.access)
-                return self._state.running[-1]
-            if now or waiting > _WAITING or len(pending) >= _MAX_PENDING:
+            elif now or waiting > _WAITING or len(pending) >= _MAX_PENDING:
                 self._submit()
             else:
                 self._driver.call()
-            return None
+            return self._state.running[-1] if now else None
 
     def wait_for(self, submission: Submission) -> None:
         """Waits until a submission is over."""

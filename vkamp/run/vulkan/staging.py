@@ -23,7 +23,7 @@ from vkamp.run.vulkan.memory import Kind, Slot
 if TYPE_CHECKING:
     from vkamp.run.vulkan.queue import Submission, VulkanQueue
 
-__all__ = ["fetch", "has_many", "send", "send_whole"]
+__all__ = ["fetch", "has_many", "regions_of", "send", "send_whole"]
 
 #: Bytes of a piece at most; a transfer has as many pieces as keep all threads busy, but none smaller than the least.
 _PIECE, _LEAST_PIECE = 8 << 20, 2 << 20
@@ -94,7 +94,7 @@ def send(queue: VulkanQueue, buffer: Buffer, offset: int, data: _Bytes, where: B
     with queue.device.visit(), _Copies() as copies:
         for start, stop, part in _parts(first, last, size, where):
             staging = queue.take_staging(size if last - first > size else stop - start, kind)
-            work = queue.copy_work(staging, buffer, _regions(part, -start, offset))
+            work = queue.copy_work(staging, buffer, regions_of(part, -start, offset))
 
             def then(work: CopyWork = work, *, is_full: bool = stop - start == size) -> None:
                 queue.append_copy(work, now=is_full)
@@ -141,7 +141,7 @@ def fetch(
             if len(on_their_way) * size >= _WINDOW:
                 on_their_way.popleft().finish(out, wanted, copies)
             staging = queue.take_staging(size if last - first > size else stop - start, "readback")
-            work = queue.copy_work(buffer, staging, _regions(part, offset, -start))
+            work = queue.copy_work(buffer, staging, regions_of(part, offset, -start))
             submission = queue.append_copy(work, now=True)
             assert submission is not None
             on_their_way.append(_Fetched(queue, submission, staging, start, stop, part))
@@ -199,7 +199,7 @@ def _parts(first: int, last: int, size: int, where: ByteSet | None) -> Iterator[
             yield start, stop, part
 
 
-def _regions(part: ByteSet, source: int, target: int) -> NDArray[np.uint64]:
+def regions_of(part: ByteSet, source: int, target: int) -> NDArray[np.uint64]:
     """Rows of a copy of ``part``, whose positions are moved by ``source`` and ``target``."""
     rows = np.array(list(part.intervals()), np.int64)
     sizes = rows[:, 1] - rows[:, 0]

@@ -1,0 +1,156 @@
+"""Copies between the memories of two devices, which neither sees of the other: through the host's memory, in pieces.
+
+Both devices import the same pages of the host's, if they can: one writes pieces while the other reads those before.
+Otherwise each has its own memory that the host sees, and threads of the host copy between them.
+"""
+
+from __future__ import annotations
+
+import mmap
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vkamp.lang.region import ByteSet
+from vkamp.run.queue import DeviceBuffer
+from vkamp.run.vulkan import staging
+from vkamp.run.vulkan.memory import Slot
+
+if TYPE_CHECKING:
+    from vkamp.run.vulkan.device import VulkanDevice
+    from vkamp.run.vulkan.queue import Submission, VulkanQueue
+
+__all__ = ["Relay", "relay"]
+
+#: Pieces of the pages that both devices import, and the bytes of one.
+_PIECES, _PIECE = 8, 8 << 20
+#: Fewer bytes go through memory that each device has already.
+_LEAST = 1 << 20
+
+Buffer = DeviceBuffer[Slot]
+
+
+class _Piece(DeviceBuffer[Slot]):
+    """A part of a relay, which keeps its memory."""
+
+    def __init__(self, queue: VulkanQueue, slot: Slot) -> None:
+        self.queue = queue
+        self.slot = slot
+        self._nbytes = slot.nbytes
+
+
+class Relay:
+    """Pages of the host's that two devices have imported, from the one to the other. Used with its lock."""
+
+    def __init__(self, memory: NDArray[np.uint8], slots: tuple[list[Slot], list[Slot]]) -> None:
+        self.lock = threading.Lock()
+        self.memory = memory
+        self.slots = slots
+        self.count, self.piece = len(slots[0]), slots[0][0].nbytes
+        #: Whether work may still use it that nobody could wait for.
+        self.is_lost = False
+
+    @classmethod
+    def between(cls, one: VulkanDevice, other: VulkanDevice) -> Relay | None:
+        """New pages; None if one of the devices does not take them."""
+        memory = np.frombuffer(mmap.mmap(-1, _PIECES * _PIECE), np.uint8)
+        found: tuple[list[Slot], list[Slot]] = ([], [])
+        for device, slots in zip((one, other), found, strict=True):
+            with device.lock:
+                device.check()
+                for start in range(0, memory.size, _PIECE):
+                    slot = device.memory.import_host(device.number(), memory[start : start + _PIECE])
+                    if slot is not None:
+                        slots.append(slot)
+        if all(len(slots) == _PIECES for slots in found):
+            return cls(memory, found)
+        for device, slots in zip((one, other), found, strict=True):
+            for slot in slots:
+                device.give_back(slot)
+        return None
+
+
+def relay(source: Buffer, source_offset: int, target: Buffer, target_offset: int, nbytes: int) -> None:
+    """Copies bytes between buffers of two devices, both of whose memories the host does not see."""
+    one: VulkanQueue = source.queue  # type: ignore[assignment]
+    other: VulkanQueue = target.queue  # type: ignore[assignment]
+    found = one.device.relay_to(other.device) if nbytes >= _LEAST else None
+    if found is None:
+        _through_staging(source, source_offset, target, target_offset, nbytes)
+        return
+    with found.lock, one.device.visit(), other.device.visit():
+        _Trip(found, one, other).run(source, source_offset, target, target_offset, nbytes)
+
+
+class _Trip:
+    """One copy through a relay."""
+
+    def __init__(self, relay: Relay, one: VulkanQueue, other: VulkanQueue) -> None:
+        self.relay = relay
+        self.one, self.other = one, other
+        self.coming: deque[tuple[Submission, int, int]] = deque()
+        #: For each piece, what last read it.
+        self.readers: dict[int, Submission] = {}
+
+    def run(self, source: Buffer, source_offset: int, target: Buffer, target_offset: int, nbytes: int) -> None:
+        with self._ended():
+            for number, start in enumerate(range(0, nbytes, self.relay.piece)):
+                piece = number % self.relay.count
+                if len(self.coming) >= self.relay.count // 2:
+                    self._forward(target, target_offset, nbytes)
+                if piece in self.readers:
+                    self.other.wait_for(self.readers[piece])
+                size = min(self.relay.piece, nbytes - start)
+                into = _Piece(self.one, self.relay.slots[0][piece])
+                regions = staging.regions_of(ByteSet.interval(0, size), source_offset + start, 0)
+                submission = self.one.append_copy(self.one.copy_work(source, into, regions), now=True)
+                assert submission is not None
+                self.coming.append((submission, piece, start))
+            while self.coming:
+                self._forward(target, target_offset, nbytes)
+
+    def _forward(self, target: Buffer, target_offset: int, nbytes: int) -> None:
+        """Has the other device take the piece that came first."""
+        submission, piece, start = self.coming[0]
+        self.one.wait_for(submission)
+        out_of = _Piece(self.other, self.relay.slots[1][piece])
+        size = min(self.relay.piece, nbytes - start)
+        regions = staging.regions_of(ByteSet.interval(0, size), 0, target_offset + start)
+        taken = self.other.append_copy(self.other.copy_work(out_of, target, regions), now=True)
+        assert taken is not None
+        self.readers[piece] = taken
+        self.coming.popleft()
+
+    @contextmanager
+    def _ended(self) -> Iterator[None]:
+        """Sees to it that nothing uses the relay afterwards; if that can't be, it is not used again."""
+        is_over = False
+        try:
+            yield
+            for each in self.readers.values():
+                self.other.wait_for(each)
+            is_over = True
+        finally:
+            if not is_over:
+                self.relay.is_lost = True
+
+
+def _through_staging(source: Buffer, source_offset: int, target: Buffer, target_offset: int, nbytes: int) -> None:
+    """The same by memory that each device has: pieces come into that of the one, and are sent from there."""
+    for start in range(0, nbytes, _PIECE):
+        size = min(_PIECE, nbytes - start)
+        one: VulkanQueue = source.queue  # type: ignore[assignment]
+        other: VulkanQueue = target.queue  # type: ignore[assignment]
+        with one.device.visit():
+            held = one.take_staging(size, "readback")
+            regions = staging.regions_of(ByteSet.interval(0, size), source_offset + start, 0)
+            submission = one.append_copy(one.copy_work(source, held, regions), now=True)
+            assert submission is not None
+            assert held.slot.mapped is not None
+            one.wait_for(submission)
+            staging.send(other, target, target_offset + start, held.slot.mapped[:size], None, "upload")
