@@ -338,6 +338,22 @@ def test_kernels_that_are_not_in_pieces(accelerator_view: amp.accelerator_view) 
     assert not is_in_pieces(accelerator_view, x.extent, with_atomics, x, amp.array_view(np.zeros(40, I32)))
 
 
+def test_two_stores_and_a_return_between(accelerator_view: amp.accelerator_view) -> None:
+    @amp.kernel
+    def signs(idx, x, y, out):
+        out[idx] = x[idx] * 2
+        if x[idx] > 3:
+            y[idx] = 1
+            return
+        y[idx] = -1
+
+    x = np.arange(37, dtype=I32) % 7
+    y, out = amp.array_view(np.zeros(37, I32)), amp.array_view(np.zeros(37, I32))
+    amp.parallel_for_each(accelerator_view, y.extent, signs, amp.array_view(x), y, out)
+    np.testing.assert_array_equal(np.asarray(y), np.where(x > 3, 1, -1))
+    np.testing.assert_array_equal(np.asarray(out), 2 * x)
+
+
 @pytest.mark.parametrize("check_mode", ["0", "1"])
 def test_precise_kernels(
     accelerator_view: amp.accelerator_view, check_mode: str, monkeypatch: pytest.MonkeyPatch

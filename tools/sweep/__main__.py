@@ -1,4 +1,4 @@
-"""``python -m tools.sweep operators`` and ``python -m tools.sweep barriers``: whole tables, on several accelerators.
+"""``python -m tools.sweep operators``, ``barriers``, ``pieces``: tables and random kernels, on several accelerators.
 
 Prints what is wrong, and for each accelerator how many cases were run and how many of them differ. Status 1 if any
 does.
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import vkamp as amp
-from tools.sweep import barriers, operators
+from tools.sweep import barriers, operators, pieces
 from vkamp.testing.devices import lacking
 
 
@@ -36,6 +36,11 @@ def _barriers(ranks: str, view: amp.accelerator_view) -> Iterator[Callable[[], l
         yield functools.partial(_texts, construct, shape, lowering, view)
 
 
+def _pieces(count: int, view: amp.accelerator_view) -> Iterator[Callable[[], list[str]]]:
+    for seed in itertools.islice(pieces.cases(), count):
+        yield functools.partial(pieces.check, seed, view)
+
+
 def _texts(*case: Any) -> list[str]:
     text = barriers.check(*case)
     return [text] if text else []
@@ -44,9 +49,10 @@ def _texts(*case: Any) -> list[str]:
 def main() -> int:
     """The number of accelerators on which something differs, as the status of the process."""
     parser = argparse.ArgumentParser(prog="python -m tools.sweep", description=__doc__.partition("\n")[0])
-    parser.add_argument("table", choices=("operators", "barriers"))
+    parser.add_argument("table", choices=("operators", "barriers", "pieces"))
     parser.add_argument("--accelerators", default="swiftshader,llvmpipe@vulkan,reference")
     parser.add_argument("--ranks", default="1,2,3", help="barriers: the tiles' numbers of dimensions")
+    parser.add_argument("--count", type=int, default=1000, help="pieces: the kernels (default: %(default)s)")
     parser.add_argument("--part", default="0/1", help="I/N: of each N cases the one with number I")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -54,7 +60,11 @@ def main() -> int:
     failed = 0
     for name in options.accelerators.split(","):
         view = amp.accelerator(name).default_view
-        rows = _operators(name, view) if options.table == "operators" else _barriers(options.ranks, view)
+        rows = {
+            "operators": lambda: _operators(name, view),  # noqa: B023
+            "barriers": lambda: _barriers(options.ranks, view),  # noqa: B023
+            "pieces": lambda: _pieces(options.count, view),  # noqa: B023
+        }[options.table]()
         started, count, wrong = time.monotonic(), 0, 0
         for check in itertools.islice(rows, part, None, parts):
             try:

@@ -699,8 +699,13 @@ class _Making:
 
 
 def _returning(block: Block, end: Return) -> Block:
-    """The block with results at each return."""
-    return tuple(end if isinstance(s, Return) else map_blocks(s, lambda b: _returning(b, end)) for s in block)
+    """The block with results at each return, which is a statement of its place."""
+    return tuple(
+        dataclasses.replace(end, span=s.span)
+        if isinstance(s, Return)
+        else map_blocks(s, lambda inner: _returning(inner, end))
+        for s in block
+    )
 
 
 def _directly(block: Block) -> Block:
