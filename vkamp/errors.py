@@ -399,9 +399,7 @@ MESSAGES: dict[str, Message] = {
         "`{text}` has several clauses or conditions, so that its length is not known",
         "write its loops and conditions as statements; only `sum`, `any`, `all`, `min` and `max` accept it",
     ),
-    "VKA122": Message(
-        _C, "`{name}` of one sequence does not support `{keyword}`", "write a loop: `for i in range(n):`"
-    ),
+    "VKA122": Message(_C, "`{name}` of one sequence does not support `{keyword}`", "{advice}"),
     "VKA123": Message(_C, "`{text}` has no items", "pass the result for an empty sequence: `{name}(..., default=0)`"),
     "VKA124": Message(
         _C,

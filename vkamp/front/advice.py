@@ -285,7 +285,10 @@ def with_second_argument(name: str, row: str, first: str, second: str) -> str:
     """For a function of one argument that Python gives a second one."""
     if row == "log":
         return f"{name}({first}) / {name}({second})"
-    return f"{name}(x * 10) / 10" if row == "round" else ""
+    if row == "round":
+        factor = str(10 ** int(second)) if second.isdecimal() and int(second) < 9 else f"10**{second}"
+        return f"{name}({first} * {factor}) / {factor}"
+    return ""
 
 
 def phrase(kind: Scalar | None) -> str:

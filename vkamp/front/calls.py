@@ -17,6 +17,7 @@ from vkamp.front.context import Context, NeedsElementsError, contains_load, expr
 from vkamp.front.expressions import binary, thread_index
 from vkamp.front.functions import call_closure, call_function
 from vkamp.front.objects import call_object, construct
+from vkamp.front.python_math import MATH
 from vkamp.front.reductions import REDUCTIONS, extreme
 from vkamp.front.sequences import spread
 from vkamp.front.subgroups import call_subgroup
@@ -138,6 +139,9 @@ def _call(ctx: Context, node: ast.Call) -> Value:
         return reduction(ctx, node)
     if (target is min or target is max) and len(node.args) == 1:
         return extreme(ctx, node)
+    of_math = MATH.get(id(target))
+    if of_math is not None and not (target is math.hypot and len(node.args) == 2):
+        return of_math(ctx, node)
     _no_keywords(ctx, node)
     if target is len:
         return _length(ctx, node)
@@ -149,6 +153,9 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     several = target.row if isinstance(target, MathTuple) else _PYTHON_TUPLES.get(id(target))
     if several is not None:
         return _tuple_builtin(ctx, several, node)
+    if target is pow and len(node.args) == 3:
+        help_text = "write a loop that takes the remainder after each product, in a type that holds the product"
+        ctx.fail("VKA101", node, what="`pow` with a modulus", advice=help_text)
     if target is pow and len(node.args) == 2:
         base, exponent = ctx.operands(*node.args)
         return binary(ctx, ast.Pow(), base, exponent, node, *node.args)

@@ -34,7 +34,10 @@ def _arguments(ctx: Context, node: ast.Call, names: tuple[str, ...], usage: str)
     given = dict(zip(("sequence", *names), node.args, strict=False))
     for keyword in node.keywords:
         if keyword.arg not in names or keyword.arg in given:
-            ctx.fail("VKA122", keyword, name=ctx.text(node.func), keyword=keyword.arg or "**")
+            help_text = "write a loop: `for i in range(n):`"
+            if keyword.arg == "key":
+                help_text = "keep the best item and its key in a loop; of two items write `a if f(a) >= f(b) else b`"
+            ctx.fail("VKA122", keyword, name=ctx.text(node.func), keyword=keyword.arg or "**", advice=help_text)
         given[keyword.arg] = keyword.value
     if "sequence" not in given or len(node.args) > 1 + len(names):
         count = len(node.args) + len(node.keywords)
@@ -220,7 +223,8 @@ def extreme(ctx: Context, node: ast.Call) -> Value:
     """``min(x)`` and ``max(x)`` of one sequence."""
     given = _arguments(ctx, node, ("default",), f"{ctx.text(node.func)}(x)")
     if len(node.args) != 1:
-        ctx.fail("VKA122", node, name=ctx.text(node.func), keyword="default")
+        help_text = "write a loop: `for i in range(n):`"
+        ctx.fail("VKA122", node, name=ctx.text(node.func), keyword="default", advice=help_text)
     part = given["sequence"]
     row = BUILTINS["min" if ctx.expr(node.func).value is builtins.min else "max"]  # type: ignore[attr-defined]
     items = thunks(ctx, part)

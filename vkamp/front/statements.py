@@ -133,12 +133,20 @@ def _drop_results(ctx: Context) -> None:
 @_statement(ast.Assert)
 def _assert(ctx: Context, node: ast.Assert) -> None:
     test = truth_of(ctx, node.test)
-    message = ""
-    if node.msg is not None:
-        if not (isinstance(node.msg, ast.Constant) and isinstance(node.msg.value, str)):
-            ctx.fail("VKA101", node.msg, what="computed messages", advice="write the message as a plain string")
-        message = node.msg.value
+    message = "" if node.msg is None else _assert_message(ctx, node.msg)
     ctx.emit(ir.Assert(ctx.span(node), test, message or ctx.text(node.test)))
+
+
+def _assert_message(ctx: Context, node: ast.expr) -> str:
+    """A string; of an f-string the values' expressions stay as they are written."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(
+            f"{{{ctx.text(part.value)}}}" if isinstance(part, ast.FormattedValue) else str(part.value)  # type: ignore[attr-defined]
+            for part in node.values
+        )
+    if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+        ctx.fail("VKA101", node, what="computed messages", advice="write the message as a string or an f-string")
+    return node.value
 
 
 # -- control flow --------------------------------------------------------------------------------------------------

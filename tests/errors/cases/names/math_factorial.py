@@ -8,8 +8,8 @@ INTS = amp.array_view(np.zeros(12, np.int32))
 
 
 @amp.kernel
-def common(idx, a):
-    a[idx] = math.gcd(idx[0], 12)
+def products(idx, a):
+    a[idx] = math.factorial(idx[0])
 
 
-common.inspect(INTS.extent, INTS)
+products.inspect(INTS.extent, INTS)

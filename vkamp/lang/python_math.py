@@ -1,0 +1,36 @@
+"""Functions of Python's ``math`` as kernels compute them, written in the language itself."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from vkamp.lang.kernel import func
+
+__all__ = ["gcd", "isclose", "lcm"]
+
+
+@func
+def gcd(a: Any, b: Any) -> Any:
+    """The greatest common divisor of two unsigned integers; of 0 and ``b`` it is ``b``."""
+    x = a
+    y = b
+    while y != 0:
+        rest = x % y
+        x = y
+        y = rest
+    return x
+
+
+@func
+def lcm(a: Any, b: Any) -> Any:
+    """The least common multiple of two unsigned integers, 0 if one of them is; it wraps as products do."""
+    return a // max(gcd(a, b), 1) * b
+
+
+@func
+def isclose(a: Any, b: Any, *, rel_tol: Any = 1e-9, abs_tol: Any = 0.0) -> Any:
+    """Whether two floats are equal, or finite and not further from each other than a tolerance."""
+    distance = abs(a - b)
+    near = distance <= rel_tol * max(abs(a), abs(b)) or distance <= abs_tol
+    return a == b or (near and distance < math.inf)
