@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import math
 import threading
+import time
 import warnings
 import weakref
 from collections import OrderedDict, deque
@@ -43,6 +44,8 @@ _LONG_BYTES = 32 << 10
 _RECORDINGS = 64
 #: What a submission costs at least, on CPU drivers, and what is believed at most (seconds); an H200's costs 0.5 ms.
 _SUBMISSION = 1e-4, 1e-3
+#: A device that was handed work so long ago is in use (seconds).
+_LATELY = 0.1
 #: Seconds that a program may lose to Kompute's waiting on a GPU before it is told so.
 _MUCH = 1.0
 _WORD = np.dtype(np.uint32)
@@ -258,7 +261,15 @@ class Device(BaseDevice[Slot]):
         self._programs = weakref.WeakValueDictionary()
         self._dummy: Slot | None = None
         #: What is kept outside of the device, and holds objects of kp's.
+        #: When it was last handed work, by the host's clock.
+        self.used = 0.0
         self.held: weakref.WeakSet[Held] = weakref.WeakSet()
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no other device was handed work lately."""
+        since = time.perf_counter() - _LATELY
+        return all(each is self or each.used < since for each in list(_library.devices.values()))
 
     @property
     def submission_cost(self) -> float:

@@ -40,10 +40,14 @@ _WORTH_STARTING = 2e-3
 _TURN = 2.5e-4
 #: What is expected to take longer is polled, so that Ctrl-C and other threads work (seconds).
 _SHORT = 0.02
+#: The same while another device is in use, too: waiting inside kp keeps its threads from working (seconds).
+_SHORT_BESIDE = 1e-3
 _BYTES_PER_SECOND = 4e9
 #: Nobody waits longer than this for one that is expected to take long, to see whether it does (seconds).
 _LONGEST_TRY = 1.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 2e-5, 2e-3
+#: Of the time that was waited, the part that passes between two looks.
+_PART_PAUSED = 0.1
 #: A lost device never writes the word that is polled; waiting inside kp then tells (seconds).
 _POLL_LIMIT = 60.0
 
@@ -472,7 +476,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
             return False
         chain: list[_Pending] = []
         for each in self._work:
-            if not isinstance(each, _Pending) or each.alone is None or each.seconds() >= short:
+            if not isinstance(each, _Pending) or each.alone is None or not self._is_brief(each.seconds(), short):
                 return False
             if chain and not chain[-1].access.conflicts(each.access):
                 return False
@@ -495,7 +499,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
                 for operation in self._dispatching(pending):
                     sequence.record(operation)
                 pending.alone.append(sequence)
-            started = time.perf_counter()
+            started = device.used = time.perf_counter()
             # In one step with the note that it is done, lest a KeyboardInterrupt come between.
             work[:1] = islice(map(device.kp.Sequence.eval, pending.alone), 1, None)
         except RuntimeError as error:
@@ -503,10 +507,9 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         seconds = time.perf_counter() - started
         self._statistics.submissions += 1
         self._statistics.dispatches += 1
-        if seconds < _SHORT:
-            return True
-        pending.program.seconds_per_tile = seconds / _tiles(pending)
-        return False
+        if max(seconds, pending.seconds()) >= _SHORT_BESIDE:
+            pending.program.seconds_per_tile = seconds / _tiles(pending)
+        return seconds < _SHORT
 
     # -- planning
 
@@ -644,9 +647,13 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
             return True  # only what is waited for in one piece has times
         others = [s for s in self.device.running.values() if s is not submission]
         limit = max(_SHORT, self._cost(submission))
-        if sum([s.seconds() for s in (*others, submission)]) < limit:
+        if self._is_brief(sum([s.seconds() for s in (*others, submission)]), limit):
             return True
         return not others and not submission.running and submission.is_worth_a_try()
+
+    def _is_brief(self, seconds: float, limit: float) -> bool:
+        """Whether work that takes so long may be waited for inside kp, where at most ``limit`` may."""
+        return seconds < limit and (seconds < _SHORT_BESIDE or self.device.is_alone)
 
     def _operations(self, submission: Submission) -> list[Any]:
         """The kp operations of a submission, in order."""
@@ -700,7 +707,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
             if canary is not None:
                 canary.mirror[:] = 0
             device.running[id(submission)] = submission
-            submission.started = time.perf_counter()
+            submission.started = device.used = time.perf_counter()
             _call(submission.done, device.kp.Sequence.eval, sequence)
         except RuntimeError as error:
             raise self._failed(error) from error
@@ -748,7 +755,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         try:
             if submission.operations is None:
                 submission.operations = self._operations(submission)
-                submission.started = time.perf_counter()
+                submission.started = device.used = time.perf_counter()
                 self._count(submission, len(submission.operations))
             device.running[id(submission)] = submission
             begin = time.perf_counter()
@@ -773,7 +780,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         pause, begin = _FIRST_PAUSE, time.perf_counter()
         while not flag.mirror[0]:
             device.condition.wait(pause)
-            pause = min(pause * 1.5, _LONGEST_PAUSE)
+            pause = min(pause * 1.5, max(pause, _PART_PAUSED * (time.perf_counter() - begin)), _LONGEST_PAUSE)
             device.check()
             if not self._work or self._work[0] is not head:
                 return False
