@@ -332,8 +332,15 @@ def test_kernels_that_are_not_in_pieces(accelerator_view: amp.accelerator_view) 
         if idx[0] > 0:
             y[idx[0] - 1] = x[idx] + y[idx]
 
+    @amp.kernel
+    def long(idx, x, y):
+        value = x[idx]
+        for k in amp.static_range(40):
+            value = value * value + k
+        y[idx] = value
+
     x, y = amp.array_view(np.zeros(40, F32)), amp.array_view(np.zeros(40, F32))
-    for kernel in (with_loop, elsewhere, before):
+    for kernel in (with_loop, elsewhere, before, long):
         assert not is_in_pieces(accelerator_view, x.extent, kernel, x, y)
     assert not is_in_pieces(accelerator_view, x.extent, with_atomics, x, amp.array_view(np.zeros(40, I32)))
 

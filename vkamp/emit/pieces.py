@@ -75,6 +75,9 @@ _BYTES = 16
 _WORD = 4
 #: Up to so many elements the calls for a piece are in a row, beyond that in a loop.
 _MOST_IN_A_ROW = 4
+#: A body of more nodes computes more than it moves: its copies would only take long to compile.  A builtin counts as
+#: several nodes, in a precise kernel as many.
+_MOST_NODES, _FUNCTION, _PRECISE_FUNCTION = 300, 5, 60
 #: Statements that a body of a piece may have; none of them loops or waits.
 _PLAIN = (Assert, Assign, Call, Claim, If, Remark, Return)
 #: Comparisons that hold for all of a piece if they hold for its last element, and those for its first.
@@ -134,12 +137,16 @@ class _Body:
 
 
 def _peeled(kernel: Kernel) -> _Body | None:
-    """The body of a kernel without the tests around all of it; ``None`` for one with loops, atomics or barriers."""
+    """The body of a kernel without the tests around all of it; ``None`` for a long one, and for one with loops, atomics
+    or barriers.
+    """
     functions = (*kernel.functions, kernel.body)
     statements = [s for f in functions for s in walk_statements(f.body)]
     if not all(isinstance(s, _PLAIN) for s in statements):
         return None
     if any(isinstance(n, ThreadIndex) for f in kernel.functions for s in walk_statements(f.body) for n in own_nodes(s)):
+        return None
+    if _weight(kernel, statements) > _MOST_NODES:
         return None
     body = _Body((), (), _index_values(kernel.body.body))
     before: list[Stmt] = []
@@ -157,6 +164,13 @@ def _peeled(kernel: Kernel) -> _Body | None:
         tests += inner[0]
         rest = inner[1]
     return _Body(tuple(tests), (*before, *rest), body.values)
+
+
+def _weight(kernel: Kernel, statements: list[Stmt]) -> int:
+    """How much there is to compile."""
+    nodes = [n for s in statements for n in own_nodes(s)]
+    functions = sum(isinstance(n, Builtin) for n in nodes)
+    return len(nodes) + functions * (_PRECISE_FUNCTION if kernel.precise else _FUNCTION)
 
 
 def _is_index_value(statement: Assign, values: dict[str, Expr]) -> bool:
