@@ -221,8 +221,8 @@ def _compiled(
     check_types(entry.compiled.types, target)
     check_wide_operations(entry.compiled.wide, target)
     form = _with_lowering(plain_target(domain, limits, target), kernel, domain.tile, target, arguments, entry.compiled)
-    form = replace(form, types=small_types(entry.compiled.types, target))
-    form = _with_pieces(form, domain, target, arguments)
+    pieces = _pieces(form, domain, target, arguments)
+    form = replace(form, types=small_types(entry.compiled.types, target), **pieces)
     if editing.export_folder() is not None:
         # Imported here: few programs export their shaders.
         from vkamp.dispatch import edits
@@ -298,18 +298,18 @@ def _with_lowering(
     return replace(form, lowering=lowering, lanes=lanes, most_turns=most_turns, aligned=aligned, sizes=sizes)
 
 
-def _with_pieces(form: Target, domain: Domain, view: accelerator_view, arguments: pipeline.Arguments) -> Target:
-    """The target with what a kernel whose threads have several elements each must know of a launch."""
+def _pieces(form: Target, domain: Domain, view: accelerator_view, arguments: pipeline.Arguments) -> dict[str, Any]:
+    """What the target says for a kernel whose threads have several elements each."""
     most = 0 if form.reference or domain.tile is not None else max_in_piece(view._queue.info)
     if most == 0:
-        return form
+        return {}
     placed = {}
     for name, container in arguments.containers.items():
         layout = container._layout
         size = layout.dtype.itemsize
-        strides = tuple(stride // size for stride in layout.strides)
+        strides = tuple([stride // size for stride in layout.strides])
         placed[name] = pipeline.Placed(layout.shape, arguments.offsets[name] // size, strides, layout.is_dense)
-    return pipeline.with_pieces(form, most, domain.shape, placed, view._queue.info.limits.tile_count)
+    return pipeline.pieces_of(form, most, domain.shape, placed, view._queue.info.limits.tile_count)
 
 
 def _lowering_of(kernel: Any) -> str:

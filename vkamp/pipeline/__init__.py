@@ -20,7 +20,7 @@ from vkamp.front.source import CodeKey
 from vkamp.front.varying import give_up
 from vkamp.pipeline import kept
 from vkamp.pipeline.compiled import Compiled, Whole
-from vkamp.pipeline.domains import Placed, choose_target, grid, tile_counts, with_pieces
+from vkamp.pipeline.domains import Placed, choose_target, grid, pieces_of, tile_counts
 from vkamp.pipeline.kept import renew
 from vkamp.progress import hide
 
@@ -41,10 +41,10 @@ __all__ = [
     "grid",
     "ir_text",
     "make_request",
+    "pieces_of",
     "renew",
     "request_of",
     "tile_counts",
-    "with_pieces",
 ]
 
 #: Seconds of a driver's compilation that are not worth a warning, and the kernels that were warned of.

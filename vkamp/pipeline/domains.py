@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from vkamp.artifacts import Quirk, Shader, Target
 from vkamp.errors import InvalidComputeDomainError
 
-__all__ = ["Placed", "choose_target", "grid", "tile_counts", "with_pieces"]
+__all__ = ["Placed", "choose_target", "grid", "pieces_of", "tile_counts"]
 
 _GROUP_THREADS = 256
 _GROUP_WIDTH = 32
@@ -83,8 +83,7 @@ def choose_target(
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Placed:
+class Placed(NamedTuple):
     """Where a container lies for a launch: its extent, and in elements its first one and the strides."""
 
     shape: tuple[int, ...]
@@ -93,17 +92,17 @@ class Placed:
     is_dense: bool
 
 
-def with_pieces(
+def pieces_of(
     target: Target,
     most: int,
     domain: tuple[int, ...],
     containers: Mapping[str, Placed],
     max_groups: tuple[int, int, int],
-) -> Target:
-    """The target for an untiled launch whose threads may have up to ``most`` neighbouring elements each."""
+) -> dict[str, Any]:
+    """What a target says of an untiled launch whose threads may have ``most`` neighbouring elements each."""
     rank, total = len(domain), math.prod(domain)
     if target.folded or total > _MOST_IN_PIECES:
-        return target
+        return {}
     whole, flat = set(), set()
     together: dict[tuple[int, ...], list[str]] = {}
     for name, each in containers.items():
@@ -120,9 +119,9 @@ def with_pieces(
     if total > max_groups[0] * math.prod(target.group):
         flat.clear()
     if not whole and not flat:
-        return target
+        return {}
     groups = tuple(sorted(map(tuple, together.values())))
-    return replace(target, pieces=most, whole=frozenset(whole), flat=frozenset(flat), together=groups)
+    return {"pieces": most, "whole": frozenset(whole), "flat": frozenset(flat), "together": groups}
 
 
 def tile_counts(rank: int, tile: tuple[int, ...] | None, domain: tuple[int, ...], target: Target) -> tuple[int, ...]:
