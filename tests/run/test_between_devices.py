@@ -242,3 +242,19 @@ def test_copies_in_both_directions_at_once(views):
         each.join(60)
         assert not each.is_alive()
     assert all(len(set(np.asarray(each).ravel().tolist())) == 1 for each in arrays)
+
+
+def test_a_launch_that_repeats_takes_values_back_from_the_other_device(views):
+    """What another device took is old there when the first one writes again, however short the way of its launch."""
+    seen = amp.array_view(np.zeros(SHAPE, np.int32))
+    for number in range(6):
+        for _ in range(3):
+            amp.parallel_for_each(views[0], seen.extent, add, seen, 1)
+        found = amp.array_view(np.zeros(1, np.int32))
+        amp.parallel_for_each(views[1], found.extent, look, amp.array_view(seen, readonly=True), found)
+        assert found[0] == 3 * (number + 1)
+
+
+@amp.kernel
+def look(idx, values, out):
+    out[idx] = values[0, 0]

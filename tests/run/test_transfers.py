@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import threading
 
 import numpy as np
 import pytest
 
+import vkamp as amp
 from tests.run.conftest import Runner, device
 from vkamp.errors import AmpError
 from vkamp.lang import copying
 from vkamp.lang.region import ByteSet
 from vkamp.run.vulkan import staging
 from vkamp.run.vulkan.engine import VulkanEngine
+from vkamp.run.vulkan.frames import Frames
 
 N = 5003
 
@@ -197,3 +200,56 @@ def test_the_process_ends_while_a_daemon_thread_transfers(script, driver):
     done = script(text, check=False)
     assert done.stdout == "end\n"
     assert done.returncode == 0, done.stderr
+
+
+# -- beside launches ----------------------------------------------------------------------------------
+
+
+@amp.kernel
+def add(idx, values, number):
+    values[idx] += number
+
+
+def test_async_copies_wait_for_no_other_launch(driver, monkeypatch):
+    """What a launch that still runs does not use is copied at once."""
+    view = amp.accelerator(f"{driver}@vulkan").create_view()
+    made = [amp.array_view(np.arange(N, dtype=np.int32) + n) for n in range(2)]
+    arrays = [
+        amp.array(amp.extent(N), amp.int32, np.arange(N, dtype=np.int32), accelerator_view=view) for _ in range(2)
+    ]
+    for each in (*made, *arrays):
+        amp.parallel_for_each(view, each.extent, add, each, 1)
+    view.wait()
+    held, is_done = set(), Frames.is_done
+    monkeypatch.setattr(Frames, "is_done", lambda self, frame: frame not in held and is_done(self, frame))
+    amp.parallel_for_each(view, made[1].extent, add, made[1], 1)
+    view.flush()
+    held.add(view._queue._state.running[-1].frame)
+    out = np.zeros(N, np.int32)
+    futures = [
+        made[0].synchronize_async(),
+        amp.copy_async(np.full(N, 5, np.int32), arrays[0]),
+        amp.copy_async(arrays[1], out),
+    ]
+    assert all(each.wait_for(60) for each in futures)
+    assert view._queue._state.running, "the launch is over"
+    held.clear()
+    for each in futures:
+        each.get()
+    np.testing.assert_array_equal(np.asarray(made[0]), np.arange(N) + 1)
+    np.testing.assert_array_equal(np.asarray(made[1]), np.arange(N) + 3)
+    assert (np.asarray(arrays[0]) == 5).all()
+    np.testing.assert_array_equal(out, np.arange(N) + 1)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_async_copies_keep_what_they_read(driver, kept):
+    view = amp.accelerator(f"{driver}@vulkan").default_view
+    array = amp.array(amp.extent(N), amp.int32, accelerator_view=view)
+    values = [np.full(N, number, np.int32) for number in range(8)]
+    for number in range(8):
+        future = amp.copy_async(values[number] if kept else np.full(N, number, np.int32), array)
+        gc.collect()
+        future.get()
+        amp.parallel_for_each(view, array.extent, add, array, 1)
+        assert (np.asarray(array) == number + 1).all()

@@ -21,6 +21,15 @@ def test_sequences_on_several_devices(seed, places):
         coherence.run(each, places, 100)
 
 
+@pytest.mark.parametrize("seed", range(1000, 1060, 20))
+def test_sequences_by_the_direct_engine(seed):
+    """Which copies from device to device."""
+    found = [each.device_path for each in amp.accelerator.get_all() if each.device_path.startswith("vulkan")]
+    places = coherence.places_of(",".join(f"{path.partition('@')[0]}@vulkan" for path in found[:3]))
+    for each in range(seed, seed + 20):
+        coherence.run(each, places, 100)
+
+
 def test_sequences_on_the_reference():
     coherence.run(0, coherence.places_of("reference"), 100)
 

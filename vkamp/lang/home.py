@@ -288,7 +288,10 @@ class Home:
         """Have a copy take what other locations have alone from there; the bytes that it still needs."""
         for other in self.copies.values():
             where = other.pending & needed if other is not copy and other.pending else EMPTY
-            if where and where.count <= _FEW and self._move_across(copy, other, where):
+            if not where or where.count > _FEW:
+                continue
+            self.note_change()  # a launch there is no longer the only one that has them
+            if self._move_across(copy, other, where):
                 self.log.add("from", other.location, where, where.nbytes, f"{copy.location!r} takes them")
                 self.log.add("to", copy.location, where, where.nbytes, why)
                 copy.stale -= where
