@@ -525,7 +525,7 @@ MESSAGES: dict[str, Message] = {
         "`{name}` cannot become {new}: a variable keeps its type throughout the function",
         "{advice}",
     ),
-    "VKA317": Message(_C, "{what} is {type}, but {given} is given", "assign its fields one by one: `{advice}`"),
+    "VKA317": Message(_C, "{what} is {type}, but {given} is given", "{advice}"),
     "VKA318": Message(_C, "the result of a shift by {count} bits is undefined", "shift by 0 to 31 bits"),
     "VKA319": Message(
         _C,
@@ -552,7 +552,7 @@ MESSAGES: dict[str, Message] = {
         "use another name, or the same type in both places",
     ),
     "VKA327": Message(_C, "the result of `{text}` is undefined", "use arguments for which it is defined"),
-    "VKA328": Message(_C, "`{text}` is {what}, which cannot be unpacked", "unpack a tuple or an index"),
+    "VKA328": Message(_C, "`{text}` is {what}, which cannot be unpacked", "{advice}"),
     "VKA329": Message(_C, "{values} value{s} for {targets} name{t}", "use as many names as there are values"),
     "VKA330": Message(_C, "`{text}` is {what}, and only elements are assigned", "{advice}"),
     "VKA331": Message(

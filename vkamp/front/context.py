@@ -271,6 +271,10 @@ class Context:
         self.changed_by_calls: set[tuple[str, int, int]] = set()
         #: Names surely assigned here; ``None`` where control never comes.
         self.assigned: set[str] | None = set()
+        #: Names of loops over containers and arrays: what each loop goes over.
+        self.elements_of: dict[str, str] = {}
+        #: What the innermost loop over a sequence goes over.
+        self.iterated: ast.expr | None = None
         #: How many ``return``s control can come to.
         self.reached_returns = 0
         #: What is assigned at the ``break``s of each enclosing loop (``None``: an unrolled loop).

@@ -307,8 +307,11 @@ def assignable(
         if isinstance(value, Element) and value.place.type == kind:
             return ir.Load(ctx.span(node), kind, value.place)
         place = Element(ir.Local(ctx.span(node), kind, ir.Variable("", kind, "local", ctx.span(node))))
-        example = f"{what.strip('`')}.{kind.fields[0].name} = ..."
-        ctx.fail("VKA317", node, what=what, type=ctx.describe(place), given=ctx.describe(value), advice=example)
+        name, field = what.strip("`"), kind.fields[0].name
+        help_text = f"assign its fields one by one: `{name}.{field} = ...`"
+        if name.isidentifier() and what.startswith("`"):
+            help_text = f"use another name; to change what `{name}` is, assign its fields: `{name}.{field} = ...`"
+        ctx.fail("VKA317", node, what=what, type=ctx.describe(place), given=ctx.describe(value), advice=help_text)
     assert not isinstance(kind, Array)
     if isinstance(kind, Vector):
         found_vector = vector(ctx, value, node)
@@ -437,6 +440,9 @@ def whole_number(ctx: Context, value: Constant | Number, node: ast.expr) -> str:
         return _whole_constant(value, node, text)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         return f"write `{ctx.text(node.left)} // {ctx.text(node.right)}`"
+    if text in ctx.elements_of:
+        of = ctx.elements_of[text]
+        return f"`{text}` is an element of `{of}`: for its index write `for {text} in range({of}.extent[0]):`"
     return f"write `int({text})`"
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from vkamp.errors import Note, Span
-from vkamp.front import advice, convert, objects, references, signs, vectors
+from vkamp.front import advice, convert, habits, objects, references, signs, vectors
 from vkamp.front.context import Context, Slot, expression
 from vkamp.front.functions import call_function
 from vkamp.front.names import constant_value
@@ -138,7 +138,7 @@ def binary(
     if found is not None:
         return found
     if isinstance(op, ast.MatMult):
-        ctx.fail("VKA101", node, what="`@`", advice="write the loop over the inner dimension")
+        ctx.fail("VKA101", node, what="`@`", advice=habits.DOT)
     if _is_index(left) or _is_index(right):
         return _index_arithmetic(ctx, op, left, right, node)
     joined = _join_tuples(op, left, right)

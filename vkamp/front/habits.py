@@ -63,6 +63,13 @@ def elsewhere(name: str) -> str | None:
     return _ELSEWHERE.get(name.replace("_", "").lower())
 
 
+#: For a product of matrices or rows.
+DOT = (
+    "let each thread compute one element in a loop: `for k in range(n): total += a[i, k] * b[k, j]`; "
+    "of two rows: `total += a[k] * b[k]`"
+)
+
+
 # -- attributes of numpy's arrays and numbers ----------------------------------------------------------------------
 
 _LOOP = "write a loop over the elements: `for i in range({text}.extent[0]):`"
@@ -78,7 +85,8 @@ ARRAY = {
     **{name: f"write `{name}({{text}})`, or a loop over the elements" for name in ("sum", "max", "min", "any", "all")},
     "mean": "write `sum({text}) / len({text})`, or a loop over the elements",
     **dict.fromkeys(("prod", "std", "var", "ptp"), _LOOP),
-    **dict.fromkeys(("dot", "argmax", "argmin", "cumsum", "nonzero", "sort", "argsort", "tolist", "flat"), _LOOP),
+    "dot": DOT,
+    **dict.fromkeys(("argmax", "argmin", "cumsum", "nonzero", "sort", "argsort", "tolist", "flat"), _LOOP),
     **dict.fromkeys(("fill", "clip", "round", "astype", "copy", "real", "imag", "conj", "take", "put"), _EACH),
     **dict.fromkeys(("append", "extend", "insert", "push", "push_back", "add", "pop"), _FIXED),
     **dict.fromkeys(("reshape", "flatten", "ravel", "resize", "squeeze"), _RESHAPE),
@@ -128,7 +136,7 @@ LOOPS = {
 }
 _SUM = "write `sum(...)`, or a loop: `total = 0.0`, then `for i in range(n): total += ...`"
 _BEST = "write `max(...)` or `min(...)`, or a loop: `for i in range(n): best = max(best, ...)`"
-_DOT = "write the loop over the inner dimension: `for k in range(n): total += a[i, k] * b[k, j]`"
+_DOT = DOT
 _MEMORY = "declare `values = amp.private(shape, dtype)`, and assign its elements in a loop"
 _SORT = "sort on the host, or exchange pairs of elements in a loop"
 _LOOP_OF_N = "write a loop over the elements: `for i in range(n):`"
@@ -223,6 +231,6 @@ def of_function(target: Any) -> str | None:
         return _PYTHON.get(name)
     if dotted.startswith("numpy.random") or (owner is not None and of_object(owner)):
         return _RANDOM
-    if module == "numpy":
+    if module == "numpy" or type(target).__name__ == "ufunc":
         return _NUMPY.get(name)
     return _MODULES.get(module)

@@ -244,9 +244,12 @@ def arguments_by_name(ctx: Context, node: ast.Call, name: str, names: Sequence[s
     return given
 
 
-def _store(ctx: Context, target: ir.Place, value: Value, node: ast.expr, what: str) -> None:
+def _store(ctx: Context, target: ir.FieldOf, value: Value, node: ast.expr, what: str) -> None:
     if isinstance(target.type, Array):
-        ctx.fail("VKA317", node, what=what, type="an array", given=ctx.describe(value), advice="value.field[i] = ...")
+        root = ir.root_of(target)
+        place = f"{root.variable.name}.{target.name}" if isinstance(root, ir.Local) else target.name
+        help_text = f"leave it out, and assign its elements one by one afterwards: `{place}[i] = ...`"
+        ctx.fail("VKA317", node, what=what, type="an array", given=ctx.describe(value), advice=help_text)
     ctx.emit(ir.Assign(ctx.span(node), target, convert.assignable(ctx, value, target.type, node, what)))
 
 

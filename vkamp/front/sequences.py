@@ -395,7 +395,12 @@ def items_of(ctx: Context, value: Value, target: ast.Tuple | ast.List, node: ast
     """The items of ``value``, which ``node`` stands for, for the targets: a starred one takes a tuple of the rest."""
     sequence = _of_value(ctx, value, node)
     if sequence is None or sequence.count is None or sequence.count > _MOST_ITEMS:
-        ctx.fail("VKA328", node, text=ctx.text(node), what=ctx.describe(value))
+        help_text = "unpack a tuple or an index"
+        in_loop = node is target or node is ctx.iterated
+        if in_loop and sequence is not None and all(isinstance(t, ast.Name) for t in target.elts):
+            loops = ": ".join(f"for {ctx.text(t)} in range(...)" for t in target.elts)
+            help_text += f"; a loop over a container gives its elements, and `{loops}:` their indices"
+        ctx.fail("VKA328", node, text=ctx.text(node), what=ctx.describe(value), advice=help_text)
     values, targets = sequence.count, len(target.elts)
     stars = [k for k, part in enumerate(target.elts) if isinstance(part, ast.Starred)]
     if values != targets if not stars else values < targets - 1:

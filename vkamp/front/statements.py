@@ -249,6 +249,9 @@ def _sequence_for(ctx: Context, node: ast.For) -> None:
     """``for x in values``: a listed sequence is unrolled, unless the loop is left early; others have a counter."""
     sequence = _for_sequence(ctx, node)
     names = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
+    if isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Name):
+        ctx.elements_of[node.target.id] = node.iter.id
+    ctx.iterated = node.iter
     own = all(name in ctx.counters for name in names) and len(set(names)) == len(names)
     if sequence.listed and not _is_left(node.body):
         _unrolled_for(ctx, node, sequence, own)

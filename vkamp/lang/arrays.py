@@ -19,7 +19,7 @@ from vkamp.lang.access import (
 )
 from vkamp.lang.container import Container, Descriptor, container_shape, convert_array
 from vkamp.lang.dlpack import HOST_DEVICE, export
-from vkamp.lang.dtypes import components, convert, dtype_name, element_dtype, take, vector_type
+from vkamp.lang.dtypes import components, convert, dtype_name, element_dtype, refuse_dtype_first, take, vector_type
 from vkamp.lang.home import Home
 from vkamp.lang.host_memory import Lease
 from vkamp.lang.index_space import ExtentLike, extent
@@ -288,8 +288,10 @@ def _contents(
         return first._layout.shape, first.dtype, first._read()
     if isinstance(first, np.ndarray) or (not isinstance(first, extent) and has_memory(first)):
         return _copied(first, dtype, source)
-    if isinstance(first, Sequence) and not all(isinstance(n, (int, np.integer)) for n in first):
+    is_shape = not isinstance(first, Sequence) or all(isinstance(n, (int, np.integer)) for n in first)
+    if not is_shape and not isinstance(first, str):
         raise TypeError("array begins with its extent: write array(extent(...), dtype, data)")
+    refuse_dtype_first("array", first, dtype)
     if source is None:
         if dtype is None:
             raise TypeError("array(extent) needs a dtype or data")

@@ -44,6 +44,7 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "refuse_dtype_first",
     "take",
     "uint8",
     "uint16",
@@ -102,6 +103,17 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
         base, shape = dtype.subdtype
         return f"{dtype_name(base)}[{', '.join(map(str, shape))}]"
     return str(dtype.name)
+
+
+def refuse_dtype_first(name: str, first: Any, second: Any) -> None:
+    """Raises ``TypeError`` where a container gets its element type before its extent."""
+    if isinstance(first, (type, np.dtype, str)):
+        try:
+            kind = dtype_name(np.dtype(first))
+        except TypeError:
+            return
+        shown = "extent(...)" if second is None else second
+        raise TypeError(f"{name} takes its extent first, then its element type: write {name}({shown}, {kind})")
 
 
 def element_dtype(dtype: DTypeLike) -> np.dtype[Any]:

@@ -23,7 +23,7 @@ from vkamp.lang.container import (
     position,
 )
 from vkamp.lang.dlpack import HOST_DEVICE, export
-from vkamp.lang.dtypes import as_vectors, components, dtype_name, element_dtype, vector_type
+from vkamp.lang.dtypes import as_vectors, components, dtype_name, element_dtype, refuse_dtype_first, vector_type
 from vkamp.lang.elements import element_at, resolve, store
 from vkamp.lang.home import Home
 from vkamp.lang.host_memory import Lease, bring_home_at_exit, lease_memory
@@ -104,6 +104,7 @@ class array_view(Container):
             source = memory_of(source, readonly=readonly)
             # Nobody has to say so of memory that is not numpy's own.
             readonly = readonly or not source.flags.writeable
+        refuse_dtype_first("array_view", source, extent)
         if dtype is not None:
             source = _as_vectors(source, element_dtype(dtype))
         if isinstance(source, Container):
