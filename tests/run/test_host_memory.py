@@ -12,6 +12,7 @@ import pytest
 import vkamp as amp
 from tools import coherence
 from vkamp.run.vulkan import memory as vulkan_memory
+from vkamp.run.vulkan.recording import VulkanReady
 
 #: Not whole pages, and whole words.
 SHAPE = (37, 61)
@@ -224,6 +225,31 @@ def test_a_second_accelerator_view_ends_the_sharing(view, driver):
     values.synchronize()
     np.testing.assert_array_equal(raw, expected)
     assert "works in host memory itself" not in values.explain()
+
+
+def test_a_launch_on_its_way_when_the_sharing_ends(view, driver, monkeypatch):
+    """Another thread's launch elsewhere comes between the look that a repeated launch takes and the launch."""
+    other = amp.accelerator(f"{driver}@vulkan").create_view()
+    raw = placed(np.zeros((8, 4096), np.int32))
+    whole = amp.array_view(raw)
+    one, two = whole.section(0, 0, 4, 4096), whole.section(4, 0, 4, 4096)
+    for _ in range(5):
+        amp.parallel_for_each(view, one.extent, add, one, 1)
+    enqueue, between = VulkanReady.enqueue, [two]
+
+    def late(ready):
+        if between:
+            part = between.pop()
+            amp.parallel_for_each(other, part.extent, add, part, 100)
+        enqueue(ready)
+
+    monkeypatch.setattr(VulkanReady, "enqueue", late)
+    amp.parallel_for_each(view, one.extent, add, one, 1)
+    assert not between
+    assert "works in host memory itself" not in whole.explain()
+    found = np.asarray(whole)
+    assert (found[:4] == 6).all()
+    assert (found[4:] == 100).all()
 
 
 def test_a_slow_reader_keeps_its_values_from_another_view_that_writes(view, driver):

@@ -347,11 +347,16 @@ class Container:
                 self._unpack(home, packed)
                 return
             copy = home.copies.get(location)
+            if used is None and home.once_lent is not None:
+                # A launch that repeats was on its way when another location came to use the memory.
+                before = self._descriptors.get(location)
+                if before is not None and before.storage is home.once_lent.storage:
+                    used = home.once_lent
             if copy is not None and used in (None, copy):
                 home.written_on(copy, region)
             elif used is not None:
-                # The home was joined with another since: what the launch writes comes home from the
-                # old storage.
+                # The home was joined with another since, or lends its memory no more: what the launch writes
+                # comes home from the old storage.
                 home.adopt(used, region)
 
     def _discard(self) -> None:

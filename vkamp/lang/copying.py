@@ -37,7 +37,7 @@ def copy_bytes(target: NDArray[np.uint8], source: NDArray[np.uint8]) -> None:
     if target.size < _LEAST or _threads < 2:
         target[:] = source
         return
-    step = -(-target.size // _threads // _PAGE) * _PAGE
+    step = max(_LEAST // 2, -(-target.size // _threads // _PAGE) * _PAGE)
     others: list[Future[None]] = []
     at = step
     try:

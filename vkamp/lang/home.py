@@ -149,9 +149,10 @@ class Home:
         self.undefined = EMPTY if defined else self.everything
         self.primary = primary
         self.retired = False
-        #: Whether a location may work in the host image itself, and the one that does.
+        #: Whether a location may work in the host image itself, the one that does, and the one that did.
         self.lends = False
         self.lent: DeviceCopy | None = None
+        self.once_lent: DeviceCopy | None = None
         self.version = 0
         self._memory = memory or (lambda: np.empty(stop - start, np.uint8))
         self._image: _Bytes | None = None
@@ -264,7 +265,7 @@ class Home:
         self.note_change()
         self.quiet()
         del self.copies[self.lent.location]
-        self.lends, self.lent = False, None
+        self.lends, self.lent, self.once_lent = False, None, self.lent
 
     def acquire(self, location: Location, region: ByteSet, why: str, *, apart: bool = False) -> DeviceCopy:
         """The copy at ``location``, with ``region`` current in it; ``why`` is for the record. With ``apart`` it is not

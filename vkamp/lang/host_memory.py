@@ -108,8 +108,9 @@ class _HostHome(Home):
             self.bring_home("their last view has gone")
             self.note_change()
             self.retired = True
-            tidy = None if self.lent is None or self.lent.shared is None else self.lent.shared.tidy
-            self.lent = None
+            lent = self.lent or self.once_lent
+            tidy = None if lent is None or lent.shared is None else lent.shared.tidy
+            lent = self.lent = self.once_lent = None
             self.copies.clear()
             if tidy is not None:
                 tidy()
