@@ -146,7 +146,20 @@ def of_a_float_before(idx, out):
     out[idx] = t
 
 
+def assigned_behind(idx, out):
+    for k in amp.static_range(2):
+        out[idx] += k
+    out[idx] += k * 10
+    k = idx[0] * 0.5
+    out[idx] += k
+    for _ in (1, 2):
+        out[idx] += _
+    _ = 4
+    out[idx] += _
+
+
 PROGRAMS = [
+    assigned_behind,
     unused_twice, read_before, read_after, a_range_in_an_unrolled_loop, read_before_in_a_loop, in_a_nested_function,
     over_a_tuple, four_deep, of_enumerate, a_generator_too, read_after_both, two_unrolled_loops, unpacked_before,
     one_after_the_other, of_a_float_before,

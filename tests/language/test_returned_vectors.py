@@ -323,13 +323,26 @@ def changed_by_a_function_as_argument(idx, out):
     out[idx] = called(moved, p) + called(moved, p)
 
 
+@amp.func
+def exchanged(v, w):
+    return w, v
+
+
+def exchanged_and_kept(idx, out):
+    p, q = amp.float2(1.0, 2.0), amp.float2(3.0, 4.0)
+    r = p
+    p, q = exchanged(p, q)
+    q.x += 1.0
+    out[idx] = r.x + p.x
+
+
 REFUSED = [
     by_parameter, by_two_functions, by_a_name_in_it, by_a_conditional, by_one_of_two_returns, by_a_method, by_a_lambda,
     by_a_capture, by_a_function_as_argument, by_name, in_a_tuple, new_in_a_tuple, in_a_tuple_with_a_name,
     in_a_nested_tuple, in_a_loop, in_an_unrolled_loop, over_a_tuple, in_a_conditional_expression, chosen_at_run_time,
     kept_before_an_effect, with_a_walrus, of_the_module, index_by_parameter, index_in_place,
     index_that_a_function_changes, index_of_two_targets, index_chosen, index_of_the_module,
-    changed_by_a_nested_function,
+    changed_by_a_nested_function, exchanged_and_kept,
 ]  # fmt: skip
 
 
@@ -376,6 +389,15 @@ def bound_to_the_result(idx, out):
     p = same(p)
     p.x += 1.0
     out[idx] = p.x
+
+
+def exchanged_by_a_function(idx, out):
+    p, q = amp.float2(1.0, 2.0), amp.float2(3.0, 4.0)
+    p, q = exchanged(p, q)
+    p.x += 1.0
+    q, r = exchanged(amp.float2(5.0, 6.0), q)
+    q.x += 10.0
+    out[idx] = p.x + q.x * 100.0 + r.x * 10000.0
 
 
 def only_read(idx, out):
@@ -428,6 +450,7 @@ def index_chosen_at_run_time(idx, out):
 
 
 AGREEING = [
+    exchanged_by_a_function,
     of_a_new_vector, of_copies, chosen_copies, bound_to_the_result, only_read, read_before, part_of_a_struct,
     parameters_that_change, copies_of_an_index, index_chosen_at_run_time, changed_by_a_function_as_argument,
 ]  # fmt: skip

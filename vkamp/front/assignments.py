@@ -384,6 +384,10 @@ def _store_name(ctx: Context, target: ast.Name, value: Value, value_node: ast.ex
     slot = ctx.slots.get(name)
     if slot is not None and slot.kind == "parameter":
         _not_assignable(ctx, target)
+    if slot is not None and slot.kind == "unrolled" and not ctx.depth:
+        # Behind the loop that was unrolled the name is free again.
+        del ctx.slots[name]
+        slot = None
     if isinstance(value, Nothing):
         ctx.fail("VKA223", value_node, text=ctx.text(value_node))
     if isinstance(value, Element) and references.is_struct(value):

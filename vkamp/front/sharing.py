@@ -460,17 +460,28 @@ class _Checker:
                 name = place.variable.name
                 state = self._changed(state, name, (), where)
                 state = replace(state, stale=state.stale | {(name, _Change((), where, by))})
+        vectors = [r for r in statement.results if r and (r.name, span.line, span.column) in self.ctx.objects]
+        # The objects are those before the call: one result may get the name of another one's.
+        held = {r.name: replace(r, name=f"{r.name} of the call") for r in vectors}
+        for vector in vectors:
+            objects = self.ctx.objects[vector.name, span.line, span.column]
+            state = self._linked_to(state, held[vector.name].name, objects, span)
         for result in statement.results:
             if result is None:
                 continue
-            at = result.name, span.line, span.column
-            if at in self.ctx.changed_by_calls:
+            if (result.name, span.line, span.column) in self.ctx.changed_by_calls:
                 state = self._changed(state, result.name, (), span)
-            elif at in self.ctx.objects:
-                state = self._vector_copied(state, result, span, moved=False)
+            elif result in vectors:
+                state = self._bound(state, result.name)
             else:
                 origins = list(self.ctx.origins.get(result.name, ()))
                 state = self._linked_to(state, result.name, origins, span)
+        for vector in vectors:
+            place = ir.Local(span, vector.type, held[vector.name])
+            state = self._linked_to(state, vector.name, [], span, others=[place])
+            state = replace(state, copied=state.copied | {(vector.name, span)})
+        for variable in held.values():
+            state = self._bound(state, variable.name)
         return state
 
     # -- errors ----------------------------------------------------------------------------------------------------
