@@ -165,6 +165,9 @@ def check(view: amp.accelerator_view, name: str, kind: str, size: int, starts: t
 def test_parts_of_arrays(accelerator_view: amp.accelerator_view, name: str, kind: str) -> None:
     on_driver = accelerator_view.accelerator.device_path != "reference"
     certain = KERNELS[name][2] or kind in SMALL
+    if kind == "float16" and accelerator_view.accelerator.is_emulated and on_driver:
+        # Its conversions take long to compile.
+        certain = certain and "SwiftShader" not in accelerator_view.accelerator.description
     for starts in ((0, 0), (1, 1), (1, 2)):
         for size in (3, 4, 17, 33):
             assert check(accelerator_view, name, kind, size, starts) == (on_driver and certain)

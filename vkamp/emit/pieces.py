@@ -66,7 +66,7 @@ from vkamp.ir.nodes import (
     walk,
     walk_statements,
 )
-from vkamp.ir.types import BOOL, FLOAT64, INT32, UINT32, VECTOR_LETTERS, Scalar, Type, Vector
+from vkamp.ir.types import BOOL, FLOAT16, FLOAT64, INT32, UINT32, VECTOR_LETTERS, Scalar, Type, Vector
 
 __all__ = ["in_pieces"]
 
@@ -95,18 +95,17 @@ def in_pieces(kernel: Kernel, target: Target) -> tuple[Kernel, Pieces | None]:
     """
     if target.pieces < 2 or target.folded or kernel.tile is not None or kernel.thread_variables:
         return kernel, None
-    forms = Forms(target.types)
     body = _peeled(kernel)
     if body is None:
         return kernel, None
     chosen = None
     if kernel.rank > 1 and not body.tests:
-        chosen = _chosen(kernel, body, target.flat, target.pieces, flat=True)
+        chosen = _chosen(kernel, body, target, flat=True)
     if chosen is None:
-        chosen = _chosen(kernel, body, target.whole, target.pieces, flat=False)
+        chosen = _chosen(kernel, body, target, flat=False)
     if chosen is None:
         return kernel, None
-    return _Making(kernel, body, chosen, forms, target).kernel()
+    return _Making(kernel, body, chosen, target).kernel()
 
 
 # -- what the body is ----------------------------------------------------------------------------------------------
@@ -254,7 +253,7 @@ class _Chosen:
     flat: bool
 
 
-def _chosen(kernel: Kernel, body: _Body, possible: frozenset[str], most: int, *, flat: bool) -> _Chosen | None:
+def _chosen(kernel: Kernel, body: _Body, target: Target, *, flat: bool) -> _Chosen | None:
     """What to access in pieces of the containers that the launch allows; ``None`` where it is not every store, or less
     than half of the loads, or where ``flat`` is impossible.
     """
@@ -269,14 +268,18 @@ def _chosen(kernel: Kernel, body: _Body, possible: frozenset[str], most: int, *,
     for place in _places(body.block):
         root = root_of(place)
         assert isinstance(root, BufferElement)
-        if place is root and root.buffer in possible and _is_own(root, kernel.rank, body):
+        if (
+            place is root
+            and root.buffer in (target.flat if flat else target.whole)
+            and _is_own(root, kernel.rank, body)
+        ):
             own.add(root.buffer)
         else:
             others[root.buffer] += 1
     for name in list(own):
         buffer = kernel.buffer(name)
         alone = uses[buffer.storage] == 1 and not others[name]
-        if not _fits(buffer) or (buffer.storage in changed and not alone):
+        if not _fits(buffer, target) or (buffer.storage in changed and not alone):
             own.discard(name)
             others[name] += 1
     written = tuple(name for name in total if total[name].changes)
@@ -284,7 +287,7 @@ def _chosen(kernel: Kernel, body: _Body, possible: frozenset[str], most: int, *,
         return None
     read = tuple(name for name in total if name in own and total[name].reads)
     sizes = [kernel.buffer(name).element.size for name in own]
-    count = min(most, _BYTES // max(sizes))
+    count = min(target.pieces, _BYTES // max(sizes))
     if count < 2 or count * min(sizes) % _WORD:
         return None
     if flat and not _is_flat(kernel, body, own):
@@ -314,9 +317,12 @@ def _is_own(place: BufferElement, rank: int, body: _Body) -> bool:
     return len(indices) == rank and all(isinstance(i, ThreadIndex) and i.dim == d for d, i in enumerate(indices))
 
 
-def _fits(buffer: BufferParam) -> bool:
+def _fits(buffer: BufferParam, target: Target) -> bool:
     """Whether there are pieces of a container's elements."""
     kind = buffer.element
+    if kind == FLOAT16 and "counted_paths" in target.quirks and not Forms(target.types).computes(kind):
+        # SwiftShader takes longer to compile so many conversions in integers than pieces save.
+        return False
     return isinstance(kind, Scalar) and (kind.size <= _WORD or kind == FLOAT64)
 
 
@@ -404,11 +410,9 @@ def _sum(a: Expr, b: int) -> Expr:
 
 
 class _Making:
-    def __init__(self, kernel: Kernel, body: _Body, chosen: _Chosen, forms: Forms, target: Target) -> None:
+    def __init__(self, kernel: Kernel, body: _Body, chosen: _Chosen, target: Target) -> None:
         self.body = body
         self.chosen = chosen
-        self.forms = forms
-        self.target = target
         self.own = {*chosen.read, *chosen.written}
         #: The container that says where pieces begin, and those whose pieces begin there, too.
         self.first_written = chosen.written[0]
@@ -465,9 +469,8 @@ class _Making:
         needed = exposed(block)
         loaded = [b.name for b in self.original.buffers if b.name in values and values[b.name].name in needed]
         for name in loaded:
-            kind = self.buffers[name].element
-            if name not in self.chosen.read and not self.forms.packs(kind):
-                # It would be loaded for those of its elements alone that are not stored.
+            if name not in self.chosen.read and self.buffers[name].element.size >= _WORD:
+                # It would be loaded for those of its elements alone that are not stored; parts of words save more.
                 return None
         given: dict[str, Variable] = {
             values[n].name: dataclasses.replace(values[n], storage="parameter") for n in loaded
