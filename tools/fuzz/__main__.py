@@ -118,7 +118,7 @@ class _Campaign:
         self.kinds: Counter[tuple[str, str, str]] = Counter()
         self.spent: Counter[str] = Counter()
         self.done = 0
-        self.told = time.monotonic()
+        self.reported = time.monotonic()
         self.lock = threading.Lock()
 
     def run(self) -> int:
@@ -169,8 +169,8 @@ class _Campaign:
             found = worker.run([self._item(n) for n in seeds])
             with self.lock:
                 self.done += len(seeds)
-                if time.monotonic() > self.told + 60:
-                    self.told = time.monotonic()
+                if time.monotonic() > self.reported + 60:
+                    self.reported = time.monotonic()
                     print(f"{self.done} kernels, {len(self.failures)} failures", file=sys.stderr, flush=True)
                 for seed, failure in zip(seeds, found, strict=True):
                     if failure is not None:

@@ -161,7 +161,7 @@ class Forms(Pairs):
         if in_function:
             texts = tuple(t for t in texts if " row>" not in t) or FORMS["small cast"]
         if where == "static for":
-            # Its copies have arrays of their own, and a name in a loop stands for elements of one array.
+            # Each unrolled copy has its own arrays, and a name that a loop binds refers to elements of one array.
             texts = tuple(t for t in texts if "    @2 = <pairs>" not in t)
         text = self.random.choice(texts)
         names = {n: self.fresh("y") for n in ("1", "2")}

@@ -1,6 +1,6 @@
 """The pairs of the language that random kernels must reach, and what of them a program has.
 
-A pair is a construct and the context that it stands in: a kind of expression and an operand position, a statement and
+A pair is a construct and its context: a kind of expression and an operand position, a statement and
 the statement around it, an operator and the types of its operands, a builtin and the shape of its argument, a barrier
 and what is around it, a value and the barrier that it is alive across.  Nothing is compiled to find them: the source is
 read by ``ast``, the types are those that the generator knows.
@@ -138,7 +138,7 @@ def called(node: ast.Call) -> str:
 
 
 def _space(node: ast.Call) -> str:
-    """What stands before it: ``amp``, ``math``, ``fast_math``, ``barrier``, ..."""
+    """The name before the dot: ``amp``, ``math``, ``fast_math``, ``barrier``, ..."""
     if not isinstance(node.func, ast.Attribute):
         return ""
     owner = node.func.value
@@ -415,7 +415,7 @@ class _Sequences:
         return {ast.Tuple: "tuple", ast.GeneratorExp: "generator"}.get(type(node), "")
 
     def is_reference(self, node: ast.AST) -> bool:
-        """Whether it is a struct that is somewhere: an element, or what a name stands for."""
+        """Whether it is a struct in place: an element, or what a name refers to."""
         if isinstance(node, ast.Subscript):
             return self.kind(node.value) == "structs"
         return isinstance(node, ast.Name) and (self.kind(node) == "struct" or node.id in self.references)

@@ -23,7 +23,7 @@ def line(text: str, *args: Expr) -> Stmt:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a statement stands."""
+    """The context of a statement."""
 
     depth: int
     loops: int = 0

@@ -1,4 +1,4 @@
-"""The processes that run programs, from the outside: batches in, failures out, hangs and crashes told apart."""
+"""The parent's side of the worker processes: sends batches, collects failures, and distinguishes hangs from crashes."""
 
 from __future__ import annotations
 

@@ -593,7 +593,7 @@ def _signature(x: Any) -> Any:
 
 
 def _joined(parts: tuple[Callable[[], Any], ...], stop: bool) -> Any:
-    """The operand that decides; a literal takes the type of what it stands beside."""
+    """The operand that decides; a literal takes the type of the other operand."""
     seen: Any = None
     for part in parts:
         value = part()

@@ -25,7 +25,7 @@ __all__ = ["Memory", "Record", "at_place", "read", "set_place", "value_at", "wri
 
 
 def value_at(cell: Any, place: Any = None) -> Any:
-    """What lies in an array of no dimensions: a number, a vector, a struct, or an array in a struct."""
+    """The content of an array without dimensions: a number, a vector, a struct, or an array in a struct."""
     dtype = cell.dtype
     if cell.ndim:
         return Memory(cell)

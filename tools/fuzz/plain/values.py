@@ -529,7 +529,7 @@ class Idx:
         return Num("int32", wrap("int32", math.prod(self.items)))
 
     def contains(self, index: Any) -> Num:
-        """Whether an index lies in this extent."""
+        """Whether an index is inside this extent."""
         where = as_items(index)
         return truth(all(0 <= i < n for i, n in zip(where, self.items, strict=True)))
 
