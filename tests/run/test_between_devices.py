@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 
 import numpy as np
@@ -143,6 +144,29 @@ def test_a_copy_that_ends_in_the_middle(pair, monkeypatch, error):
         target.take_from(0, source, 0, SIZE)
     assert target.take_from(0, source, 0, SIZE)
     np.testing.assert_array_equal(target.download(0, SIZE), values)
+
+
+@pytest.mark.parametrize("staged", [True, False])
+@pytest.mark.parametrize("uuid", ["the same", "a twin"])
+def test_two_queues_of_one_driver(driver, small_pieces, staged, uuid):
+    """On one device, and on two."""
+    engine = VulkanEngine(staged=staged)
+    info = device(driver, engine)
+    infos = [info, info if uuid == "the same" else dataclasses.replace(info, uuid=uuid)]
+    one, other = (Runner(engine.open(each)) for each in infos)
+    source, target = one.buffer(np.arange(SIZE)), other.buffer(np.zeros(SIZE))
+    for number in range(1, 4):
+        one.launch("add", [source], [1])
+        other.launch("add", [target], [7])
+        assert target.take_from(4, source, 0, 4 * (SIZE - 1))
+        one.launch("add", [source], [1])
+        other.launch("add", [target], [10])
+        found = other.read(target)
+        np.testing.assert_array_equal(found[1:], np.arange(SIZE - 1) + 2 * number + 9)
+        assert found[0] == 17 * number
+    for runner in (one, other):
+        runner.queue.device._relays.clear()
+        runner.queue.close()
 
 
 # -- containers -----------------------------------------------------------------------------------

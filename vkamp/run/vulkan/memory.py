@@ -150,6 +150,8 @@ class Memory:
         before = address % pages
         if before % places or before % 4 or memory.size % 4:
             return None
+        if self._info.kind != "cpu" and (before or memory.size % pages):
+            return None  # nothing checks bounds there: what is beside would be within a kernel's reach
         size = -(-(before + memory.size) // pages) * pages
         block = self._import(address - before, size)
         if block is None:

@@ -338,9 +338,15 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
             return False
         other: VulkanQueue = source.queue
         other._check()
+        regions = staging.regions_of(ByteSet.interval(0, nbytes), source_offset, target_offset)
         if other is self:
-            regions = staging.regions_of(ByteSet.interval(0, nbytes), source_offset, target_offset)
             self.append_copy(self.copy_work(source, target, regions), now=False)
+        elif other.device is self.device and self.device.staged:
+            # Neither queue knows what the other does: the host waits for both.
+            other.settle(source, writes_only=True)
+            submission = self.append_copy(self.copy_work(source, target, regions), now=True)
+            assert submission is not None
+            self.wait_for(submission)
         elif not other.device.staged:
             other.settle(source, writes_only=True)
             with other.device.visit():
