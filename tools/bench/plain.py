@@ -33,6 +33,8 @@ TYPES = ("float32", "int32", "float16", "uint8")
 WORKS = ("saxpy", "scaling", "a*b+c")
 #: Seconds of the many launches of a slope.
 _SECONDS = 0.06
+#: Seconds of work before anything is timed.
+_HEAT = 0.5
 #: Elements at both ends whose values are compared with numpy's.
 _CHECKED = 100_003
 
@@ -231,6 +233,10 @@ def _rows(device: _Device, name: str, form: _Form, runs: int) -> list[dict[str, 
 
 def _pair(title: str, sides: list[Callable[[], float]], runs: int, moved: int) -> list[dict[str, Any]]:
     """The rows of vkamp and of PyTorch, measured in turn."""
+    # GPUs lower their clocks while the host prepares.
+    started = time.perf_counter()
+    while time.perf_counter() - started < _HEAT:
+        sides[0]()
     values = alternately(runs, *sides)
     peer = statistics.median(values[1]) if len(values) > 1 else None
     rows = []
