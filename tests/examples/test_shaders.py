@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SHADERS = Store(ROOT / "shaders").kept
 #: Programs whose kernels capture: what they become is known when they run.
 CAPTURING = ("averages", "sampling", "tiling_description")
+#: Files without kernels of their own.
+WITHOUT = {"gallery", "two_devices"}
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +33,7 @@ def _examples_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_every_example_has_its_shaders() -> None:
     there = {Path(kept.record.file).stem for kept in SHADERS}
-    assert there == {path.stem for path in (ROOT / "examples").glob("*.py")} - {"gallery"}
+    assert there == {path.stem for path in (ROOT / "examples").glob("*.py")} - WITHOUT
 
 
 @pytest.mark.parametrize("kept", SHADERS, ids=lambda kept: kept.name)
