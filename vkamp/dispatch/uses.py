@@ -60,7 +60,5 @@ def tell_written(view: accelerator_view, uses: Sequence[tuple[Use, Container]]) 
 def _tell_home(view: accelerator_view, uses: Sequence[tuple[Use, Container]]) -> list[tuple[Use, Home, int]]:
     # One lock over all of a home, so that nobody's change comes between and is taken for the launches'.
     with uses[0][1]._lease as home:
-        for use, container in uses:
-            if use.writes:
-                container._written(view)
-        return [(use, home, home.version) for use, _ in uses]
+        stayed = [container._written(view) for use, container in uses if use.writes]
+        return [(use, home, home.version if all(stayed) else -1) for use, _ in uses]

@@ -336,16 +336,16 @@ class Container:
             return False
         return self._layout.region.overlaps(other._layout.region)
 
-    def _written(self, location: Location) -> None:
+    def _written(self, location: Location) -> bool:
         """A launch that writes this container, acquired for it before, is enqueued at
-        ``location``."""
+        ``location``; whether the next launch finds it where this one did."""
         used = self._open.pop(location, None)
         region = self._layout.region
         with self._lease as home:
             packed = self._packed.get(location)
             if packed is not None and not self._addressable(home, location):
                 self._unpack(home, packed)
-                return
+                return False
             copy = home.copies.get(location)
             if used is None and home.once_lent is not None:
                 # A launch that repeats was on its way when another location came to use the memory.
@@ -358,6 +358,8 @@ class Container:
                 # The home was joined with another since, or lends its memory no more: what the launch writes
                 # comes home from the old storage.
                 home.adopt(used, region)
+                return False
+        return True
 
     def _discard(self) -> None:
         """No one needs the present contents."""
