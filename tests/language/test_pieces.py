@@ -388,3 +388,26 @@ def test_captures_repeat_them(accelerator_view: amp.accelerator_view) -> None:
     for _ in range(3):
         graph.replay()
     np.testing.assert_array_equal(np.asarray(y), (np.arange(37) * 9).astype(np.uint8))
+
+
+@amp.kernel
+def of_halves(idx, a, n, x, y):
+    factor = amp.float16(a)
+    y[idx] = (factor * x[idx] if x[idx] < amp.float16(a) else x[idx]) + amp.float16(n)
+
+
+@pytest.mark.parametrize("size", [1, 4, 17, 100, 1003])
+def test_launch_values_become_float16_once(accelerator_view: amp.accelerator_view, size: int) -> None:
+    x = np.linspace(-5, 5, size).astype(np.float16)
+    y = amp.array_view(np.zeros(size, np.float16))
+    amp.parallel_for_each(accelerator_view, y.extent, of_halves, 0.1, 3, amp.array_view(x), y)
+    a = np.float16(0.1)
+    np.testing.assert_array_equal(np.asarray(y), np.where(x < a, a * x, x) + np.float16(3))
+
+
+@pytest.mark.accelerators("llvmpipe")
+def test_launch_values_become_float16_before_the_elements(accelerator_view: amp.accelerator_view) -> None:
+    x, y = (amp.array_view(np.zeros(100, np.float16)) for _ in range(2))
+    text = of_halves.inspect(accelerator_view, x.extent, 0.1, 3, x, y).glsl
+    assert text.count("to_half(a)") == text.count("to_half(float(n))") == 1
+    assert "element(a_half, n_half, " in text

@@ -55,6 +55,7 @@ from vkamp.ir.nodes import (
     Reinterpreted,
     Remark,
     Return,
+    ScalarValue,
     Stmt,
     ThreadIndex,
     Unary,
@@ -409,6 +410,10 @@ def _sum(a: Expr, b: int) -> Expr:
     return Binary(a.span, INT32, "add", a, _int(a.span, b))
 
 
+#: What a parameter of the function of an element is: an index, a launch value as float16, the element of a container.
+_Given = ThreadIndex | Variable | str
+
+
 class _Making:
     def __init__(self, kernel: Kernel, body: _Body, chosen: _Chosen, target: Target) -> None:
         self.body = body
@@ -424,6 +429,8 @@ class _Making:
         # What lies there is of the pass alone, and of no line of the program's.
         self.span = nowhere(kernel.span)
         self.first = Variable("first", INT32, "local", self.span, temporary=True)
+        #: Launch values as float16, each a conversion that is done once for all elements of a piece.
+        self.halves: dict[str, Variable] = {}
         names = {f.name for f in kernel.functions}
         self.name = "element"
         while self.name in names:
@@ -456,9 +463,9 @@ class _Making:
 
     # -- one element ---------------------------------------------------------------------------------------------
 
-    def element(self) -> tuple[Function, list[ThreadIndex | str], list[str]] | None:
-        """The body as a function of the thread's index, as far as it is used, and of elements; what each parameter is;
-        the containers whose elements it needs.
+    def element(self) -> tuple[Function, list[_Given], list[str]] | None:
+        """The body as a function of the thread's index, as far as it is used, of launch values that become float16, and
+        of elements; what each parameter is; the containers whose elements it needs.
         """
         elements = _Elements(self.body, self.own, self.original.rank)
         block = elements.block()
@@ -483,14 +490,25 @@ class _Making:
                     index = elements.new(f"{self.original.index_name}_{node.dim}", INT32, node.span)
                     indices[node.dim] = dataclasses.replace(index, storage="parameter")
                 return Load(node.span, INT32, Local(node.span, INT32, indices[node.dim]))
+            if isinstance(node, Cast) and node.type == FLOAT16 and isinstance(node.operand, ScalarValue):
+                name = node.operand.name
+                if name not in self.halves:
+                    self.halves[name] = elements.new(f"{name}_half", FLOAT16, node.span)
+                half = dataclasses.replace(self.halves[name], storage="parameter")
+                return Load(node.span, FLOAT16, Local(node.span, FLOAT16, half))
             if isinstance(node, Local) and node.variable.name in given:
                 return dataclasses.replace(node, variable=given[node.variable.name])
             return node
 
         block = map_block(block, change)
         dims = sorted(indices)
-        params = (*(indices[d] for d in dims), *(given[values[n].name] for n in loaded))
-        passed: list[ThreadIndex | str] = [*(ThreadIndex(self.span, INT32, "global", d) for d in dims), *loaded]
+        halves = tuple(self.halves.values())
+        params = (
+            *(indices[d] for d in dims),
+            *(dataclasses.replace(half, storage="parameter") for half in halves),
+            *(given[values[n].name] for n in loaded),
+        )
+        passed: list[_Given] = [*(ThreadIndex(self.span, INT32, "global", d) for d in dims), *halves, *loaded]
         kinds = tuple(v.type for v in results)
         body = self.original.body
         function = Function(self.name, "element", params, kinds, body.variables, block, body.span)
@@ -566,7 +584,7 @@ class _Making:
             value = WithPart(self.span, UINT32, Load(self.span, UINT32, place), number, value)
         return Assign(self.span, place, value)
 
-    def main(self, function: Function, params: list[ThreadIndex | str], loaded: list[str]) -> Block:
+    def main(self, function: Function, params: list[_Given], loaded: list[str]) -> Block:
         count, span = self.chosen.count, self.span
         last = self.rank - 1
         piece = ThreadIndex(span, INT32, "global", last)
@@ -586,8 +604,14 @@ class _Making:
             Remark(span, self.remark()),
             Assign(span, Local(span, INT32, self.first), start),
             If(span, Compare(span, BOOL, "ge", first, domain), (Return(span),), ()),
+            *(self.as_half(name, half) for name, half in self.halves.items()),
             If(span, self.fits(first, domain), whole, self.one_by_one(function, params, first, domain)),
         )
+
+    def as_half(self, name: str, half: Variable) -> Stmt:
+        (kind,) = (scalar.type for scalar in self.original.scalars if scalar.name == name)
+        value = Cast(self.span, FLOAT16, ScalarValue(self.span, kind, name))
+        return Assign(self.span, Local(self.span, FLOAT16, half), value)
 
     def remark(self) -> str:
         where = f", as they lie in {self.first_written}" if self.is_shifted else ""
@@ -643,7 +667,7 @@ class _Making:
     def stored(self, name: str) -> Stmt:
         return Assign(self.span, self.view(name), self.load(self.values(name)))
 
-    def calls(self, function: Function, params: list[ThreadIndex | str]) -> Block:
+    def calls(self, function: Function, params: list[_Given]) -> Block:
         """The calls for the elements of a piece; containers that lie otherwise are accessed element by element."""
 
         def one(number: Expr) -> Block:
@@ -660,10 +684,12 @@ class _Making:
         start, stop, step = (_int(self.span, n) for n in (0, self.chosen.count, 1))
         return (*blank, For(self.span, number, start, stop, step, one(self.load(number)), unroll=True))
 
-    def argument(self, param: ThreadIndex | str, number: Expr, last: Expr) -> Expr:
+    def argument(self, param: _Given, number: Expr, last: Expr) -> Expr:
         """What the function of an element is given for a parameter."""
         if isinstance(param, ThreadIndex):
             return self.at(param, last)
+        if isinstance(param, Variable):
+            return self.load(param)
         if param in self.together:
             return self.value(param, number)
         return self.element_at(param, last)
@@ -696,7 +722,7 @@ class _Making:
         stored = (store(n, self.load(v)) for n, v in zip(self.chosen.written, results, strict=True))
         return (Call(self.span, function.name, tuple(args), results), *stored)
 
-    def one_by_one(self, function: Function, params: list[ThreadIndex | str], first: Expr, domain: Expr) -> Block:
+    def one_by_one(self, function: Function, params: list[_Given], first: Expr, domain: Expr) -> Block:
         """The elements of a piece that is not whole."""
         span = self.span
         index = Variable(f"{self.original.index_name}_{self.rank - 1}", INT32, "local", span)
@@ -705,6 +731,8 @@ class _Making:
         for param in params:
             if isinstance(param, ThreadIndex):
                 args.append(self.at(param, at))
+            elif isinstance(param, Variable):
+                args.append(self.load(param))
             else:
                 args.append(self.element_at(param, at))
         block = self.called(function, args, "", lambda name, value: Assign(span, self.place(name, at), value))
