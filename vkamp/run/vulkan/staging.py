@@ -76,7 +76,8 @@ class _Copies:
         interrupt: KeyboardInterrupt | None = None
         while self._running:
             try:
-                self._running.popleft()[0]()
+                each = self._running.popleft()  # which keeps the memory until the copy is over
+                each[0]()
             except KeyboardInterrupt as raised:
                 interrupt = raised
         if interrupt is not None:
