@@ -267,7 +267,7 @@ class Sequence:
         np.testing.assert_array_equal(got, shown)
 
     def together(self, view: amp.array_view, shown: Values) -> None:
-        """Several threads at once, each on elements of its own, on any device."""
+        """Several threads at once, on disjoint elements and any device."""
         chosen = [(view, shown)]
         for other, also in self.views:
             if len(chosen) < 3 and not any(np.shares_memory(also, one) for _, one in chosen):

@@ -94,7 +94,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Pieces:
-    """How the threads of an untiled shader lie where each has ``count`` neighbouring elements of the last dimension.
+    """Which elements the threads of an untiled shader have: each ``count`` neighbours in the last dimension.
 
     ``flat``: the domain counts as one row of all its elements.  ``shifted``: a row's first piece may begin before it.
     """

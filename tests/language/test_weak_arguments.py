@@ -147,7 +147,7 @@ def test_floats_meet_float16_as_in_the_expression(accelerator_view):
 
 
 def test_functions_of_float32_are_shared():
-    """Where no other float type is met, a literal makes no function of its own."""
+    """A literal argument needs no further copy of the function where all floats are float32."""
 
     @amp.kernel
     def plain(idx, f, out):

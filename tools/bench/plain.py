@@ -1,7 +1,7 @@
 """Plain kernels that only move memory, beside PyTorch's functions and beside the same kernels written in float4s; and a
 loop that only computes, beside hand-written forms of its shader.
 
-Where PyTorch is installed and the device is NVIDIA's, its time stands beside each row and gives the target.  The rows
+Where PyTorch is installed and the device is NVIDIA's, each row has its time beside it, and a target from it.  The rows
 "one element per thread" are vkamp's without its pass `pieces`.  A time is the slope between few and many launches.
 """
 
@@ -109,7 +109,7 @@ def measure(options: Options) -> Iterator[Measurement]:
                 yield Measurement(GROUP, row["name"] + suffix, tuple(row["values"]), path, target, row["notes"])
 
 
-#: How the elements of a form lie in the memory of 2^bits elements: from which element on, and their extent.
+#: A form's name, the first element that each container uses of its 2^bits elements, and the extent.
 _Form = tuple[str, tuple[int, ...], tuple[int, ...]]
 
 
@@ -232,7 +232,7 @@ def _rows(device: _Device, name: str, form: _Form, runs: int) -> list[dict[str, 
 
 
 def _pair(title: str, sides: list[Callable[[], float]], runs: int, moved: int) -> list[dict[str, Any]]:
-    """The rows of vkamp and of PyTorch, measured in turn."""
+    """The rows of vkamp and of PyTorch, which are measured alternately."""
     # GPUs lower their clocks while the host prepares.
     started = time.perf_counter()
     while time.perf_counter() - started < _HEAT:

@@ -1,6 +1,6 @@
 """Random plain kernels, whose threads have several elements each where vkamp sees that they may.
 
-Containers of every small type that lie everywhere, tests around the body, early returns, stores that are not certain,
+Containers of every small type with any offset, tests around the body, early returns, stores that are not certain,
 neighbours, functions. The reference accelerator says what is right.
 """
 
@@ -48,7 +48,7 @@ class _Maker:
         self.most = r.choice([2, 4, 8, 16])
         self.own = r.choice(["idx", ", ".join(f"i{d}" for d in range(rank)), "idx"])
         self.last = f"i{rank - 1}"
-        #: What may stand behind: a value that depends on the index keeps domains of more dimensions in rows.
+        #: The last term: one that depends on the index keeps domains of more dimensions in rows.
         self.indices = r.random() < 0.5
 
     def value(self) -> str:

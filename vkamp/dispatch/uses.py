@@ -36,8 +36,8 @@ class Use:
 
 
 def acquire(view: accelerator_view, uses: Sequence[tuple[Use, Container]], why: str, *, apart: bool) -> bool:
-    """Makes the containers current on ``view``, as ``Container._acquire`` does; whether all of them lie where they
-    were."""
+    """Makes the containers current on ``view``, as ``Container._acquire`` does; whether all are still in the same
+    memory."""
     stayed = True
     for use, container in uses:
         found = container._acquire(view, read=use.reads, write=use.writes, why=why, apart=apart)

@@ -85,7 +85,7 @@ def _inside(block: Block, counted: set[str]) -> Block:
             span = each.condition.span
             out.append(Remark(nowhere(span), _UNKNOWN))
             each = dataclasses.replace(each, condition=Compare(span, BOOL, "ne", each.condition, no_tile(span)))
-        # An exit of a loop inside has been looked at, with what that one counts.
+        # The exits of inner loops were checked before, with the inner loops' counters.
         out.append(each if isinstance(each, (For, While)) else map_blocks(each, lambda b: _inside(b, counted)))
     return tuple(out)
 

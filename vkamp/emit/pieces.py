@@ -8,7 +8,7 @@ stores by a compare-exchange, become whole words so.
 What makes it right: a container is accessed in pieces only where each thread reads and writes its own element alone,
 ``a[idx]``, and where no other container that the kernel writes is on the same memory.  So all loads of a piece may come
 first and all its stores last.  Pieces begin where the memory of the first stored container has whole ones; the elements
-before and behind them are accessed one by one, as are containers that lie otherwise.
+before and behind them are accessed one by one, as are containers whose pieces would begin elsewhere.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ _SMALL_STEP = 1 << 16
 
 
 def in_pieces(kernel: Kernel, target: Target) -> tuple[Kernel, Pieces | None]:
-    """The kernel with a piece for each thread, and how they lie; itself where that is impossible, or gains nothing.
+    """The kernel with a piece for each thread, and where the pieces begin; the same kernel and ``None`` where that is
+    impossible, or gains nothing.
 
     ``target.pieces``: the most elements of a piece; ``target.whole`` and ``target.flat``: what the launch knows of the
     containers.
@@ -356,7 +357,7 @@ class _Elements:
         self.variables: dict[str, Variable] = {}
 
     def new(self, name: str, kind: Type, span: Span) -> Variable:
-        """A variable that the block has not."""
+        """A variable whose name the block does not use."""
         while name in self.taken:
             name += "_"
         self.taken.add(name)
@@ -426,7 +427,7 @@ class _Making:
         self.original = kernel
         self.rank = 1 if chosen.flat else kernel.rank
         self.buffers = {b.name: self.buffer(b) for b in kernel.buffers}
-        # What lies there is of the pass alone, and of no line of the program's.
+        # The source location of nodes that belong to no line of the program.
         self.span = nowhere(kernel.span)
         self.first = Variable("first", INT32, "local", self.span, temporary=True)
         #: Launch values as float16, each a conversion that is done once for all elements of a piece.
@@ -576,7 +577,7 @@ class _Making:
         return loaded if element.size >= _WORD else Part(self.span, element, loaded, number)
 
     def put(self, name: str, number: Expr, last: Expr, value: Expr) -> Stmt:
-        """Sets an element of a piece; of a container that lies otherwise its element."""
+        """Stores an element: into the piece, or into memory where the container has no pieces."""
         if name not in self.together:
             return Assign(self.span, self.place(name, last), value)
         place = self.in_values(name, number)
@@ -668,7 +669,7 @@ class _Making:
         return Assign(self.span, self.view(name), self.load(self.values(name)))
 
     def calls(self, function: Function, params: list[_Given]) -> Block:
-        """The calls for the elements of a piece; containers that lie otherwise are accessed element by element."""
+        """The calls for the elements of a piece; containers without pieces are accessed element by element."""
 
         def one(number: Expr) -> Block:
             last = self.plus(self.load(self.first), number)

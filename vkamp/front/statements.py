@@ -419,7 +419,7 @@ def _static_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) -
 
 
 def _is_number(slot: Slot) -> bool:
-    """Whether a name stands for a variable that holds a number."""
+    """Whether a name is a variable that holds a number."""
     return slot.kind == "variable" and isinstance(slot.value, Element) and isinstance(slot.value.place.type, Scalar)
 
 

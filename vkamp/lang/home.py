@@ -268,8 +268,8 @@ class Home:
         self.lends, self.lent, self.once_lent = False, None, self.lent
 
     def acquire(self, location: Location, region: ByteSet, why: str, *, apart: bool = False) -> DeviceCopy:
-        """The copy at ``location``, with ``region`` current in it; ``why`` is for the record. With ``apart`` it is not
-        the host image itself. OutOfMemoryError, and then nothing has changed."""
+        """The copy at ``location``, with ``region`` current in it; ``why`` is recorded. With ``apart`` the copy is not
+        the host image itself. Raises OutOfMemoryError; nothing has changed then."""
         copy = self.copies.get(location)
         if self.lent is not None and (apart or copy is not self.lent):
             self._take_back()

@@ -84,7 +84,7 @@ def choose_target(
 
 
 class Placed(NamedTuple):
-    """Where a container lies for a launch: its extent, and in elements its first one and the strides."""
+    """A container's layout in a launch: extent, offset of the first element, strides; the last two in elements."""
 
     shape: tuple[int, ...]
     offset: int

@@ -142,10 +142,10 @@ class _Trip:
 
 def _through_staging(source: Buffer, source_offset: int, target: Buffer, target_offset: int, nbytes: int) -> None:
     """The same by memory that each device has: pieces come into that of the one, and are sent from there."""
+    one: VulkanQueue = source.queue  # type: ignore[assignment]
+    other: VulkanQueue = target.queue  # type: ignore[assignment]
     for start in range(0, nbytes, _PIECE):
         size = min(_PIECE, nbytes - start)
-        one: VulkanQueue = source.queue  # type: ignore[assignment]
-        other: VulkanQueue = target.queue  # type: ignore[assignment]
         with one.device.visit():
             held = one.take_staging(size, "readback")
             regions = staging.regions_of(ByteSet.interval(0, size), source_offset + start, 0)

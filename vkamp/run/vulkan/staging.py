@@ -126,7 +126,7 @@ def has_many(where: ByteSet | None) -> bool:
 def fetch(
     queue: VulkanQueue, buffer: Buffer, offset: int, nbytes: int, where: ByteSet | None, out: _Bytes | None
 ) -> _Bytes:
-    """The bytes of a buffer (those ``where``) in a fresh array, or written to ``out`` and none but them."""
+    """The bytes of a buffer (those ``where``) in a fresh array, or written to ``out``, whose other bytes stay."""
     wanted = None if out is None else where
     out = np.empty(nbytes, np.uint8) if out is None else out
     first, last = 0, nbytes
@@ -164,7 +164,7 @@ class _Fetched:
         self.part = part
 
     def finish(self, out: _Bytes, wanted: ByteSet | None, copies: _Copies) -> None:
-        """Puts what was copied into ``out``; no other bytes than those ``wanted``, if it says which."""
+        """Puts what was copied into ``out``; only the bytes ``wanted``, unless that is ``None``."""
         self.queue.wait_for(self.submission)
         start, stop = self.start, self.stop
         assert self.staging.slot.mapped is not None
