@@ -49,7 +49,7 @@ from vkamp.ir.types import BOOL
 __all__ = ["plain_exits"]
 
 _STEPS = ("add", "sub", "mul", "shl", "shr")
-_UNKNOWN = "Compared with what is never true, which this driver does not know: it would leave the loop too early"
+_UNKNOWN = "Compared with a value that is never true: this driver would leave the loop too early if it knew the result"
 #: What a compiler computes with numbers that it knows.
 _PLAIN = (
     *(Binary, Cast, Compare, ComponentsOf, Const, Construct, FieldOf),

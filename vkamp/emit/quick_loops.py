@@ -45,7 +45,7 @@ _MOST, _GROUP = 12, 5
 #: Expressions that a loop taken apart may come to.
 _MOST_APART = 2500
 _ONCE = "A loop that runs once: this driver takes long to compile many loops one after the other"
-_WHOLE = "A sum that the driver does not know: it would take this long loop apart, and compile that for long"
+_WHOLE = "The sum hides the end from this driver, which would unroll this long loop and take long to compile it"
 
 
 def quick_loops(kernel: Kernel) -> Kernel:
