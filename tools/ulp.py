@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import vkamp as amp
-from vkamp.ir.builtins import BUILTINS, TUPLES, BuiltinRow
+from vkamp.ir.builtins import BUILTINS, TUPLES
+from vkamp.ir.rows import BuiltinRow
 
 __all__ = ["Measured", "arguments", "functions", "kernel_of", "measure", "table"]
 

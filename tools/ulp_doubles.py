@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 import vkamp as amp
 from tools import ulp
-from vkamp.ir.builtins import TUPLES, BuiltinRow, TupleRow
+from vkamp.ir.builtins import TUPLES
+from vkamp.ir.rows import BuiltinRow, TupleRow
 
 __all__ = ["REFERENCE_ERRORS", "arguments", "functions", "measure", "part_of"]
 

@@ -11,18 +11,6 @@ from typing import Literal
 
 from vkamp.errors import Span
 
-__all__ = [
-    "Binding",
-    "Executable",
-    "Lowering",
-    "Pieces",
-    "PushWord",
-    "Quirk",
-    "Shader",
-    "Target",
-]
-
-
 Lowering = Literal["threads", "auto", "loops"]
 #: Names of the faults of drivers that shaders are printed around (``vkamp.run.workarounds``).
 Quirk = Literal[

@@ -18,8 +18,6 @@ from typing import ClassVar
 
 from vkamp.errors import AmpError
 
-__all__ = ["DiskCache", "default_cache"]
-
 _DEFAULT_MIB = 256.0
 _MAGIC = b"vkampspv"
 _HEADER = struct.Struct("<8sQ32s")

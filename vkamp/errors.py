@@ -13,36 +13,6 @@ from html import escape
 from keyword import iskeyword
 from typing import Any
 
-__all__ = [
-    "FIXED_WIDTH",
-    "MESSAGES",
-    "AcceleratorRemovedError",
-    "AmpError",
-    "BarrierWarning",
-    "CheckError",
-    "CheckWarning",
-    "CompileError",
-    "CompileTimeWarning",
-    "Copy",
-    "EngineWarning",
-    "InternalCompilerError",
-    "InternalCompilerWarning",
-    "InvalidComputeDomainError",
-    "Message",
-    "Note",
-    "OutOfMemoryError",
-    "RaceError",
-    "RaceWarning",
-    "ShaderEditError",
-    "ShaderEditWarning",
-    "Span",
-    "UnsupportedFeatureError",
-    "diagnostic",
-    "edit_diagnostic",
-    "name_at",
-    "render",
-]
-
 
 @dataclass(frozen=True)
 class Span:

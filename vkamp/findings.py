@@ -15,34 +15,6 @@ from typing import Literal
 from vkamp.errors import CheckError, Note, RaceError, Span, render
 from vkamp.ir.types import Array, Struct, Type, Vector
 
-__all__ = [
-    "AccessKind",
-    "Finding",
-    "Kind",
-    "Report",
-    "ThreadAt",
-    "bounds",
-    "claim",
-    "conversion",
-    "different_barriers",
-    "division",
-    "element_text",
-    "ended_without_result",
-    "error_of",
-    "failed_assert",
-    "in_order",
-    "locate",
-    "member_text",
-    "missed_barrier",
-    "race",
-    "shift",
-    "stale",
-    "unassigned",
-    "uninitialised",
-    "unravel",
-    "view_bounds",
-]
-
 Kind = Literal[
     "race",
     "bounds",

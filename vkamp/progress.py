@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Protocol
 
-__all__ = ["NOTHING", "Activity", "Reporter", "activity", "current", "hide", "set_reporter"]
-
 #: Seconds after which something lasts.
 DELAY = 1.0
 

@@ -17,8 +17,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from vkamp.errors import AmpError
 
-__all__ = ["contextmanager", "entry_point", "forwards", "user_frame"]
-
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
 _F = TypeVar("_F", bound=Callable[..., Any])

@@ -21,11 +21,8 @@ from vkamp.check.lockstep import Lockstep
 from vkamp.check.races import RaceFinding
 from vkamp.check.uniformity import Uniformity
 from vkamp.errors import MESSAGES, CompileError, Note, Span, UnsupportedFeatureError, diagnostic, render
-from vkamp.ir import nodes
+from vkamp.ir import nodes as ir
 from vkamp.ir.access import access
-
-__all__ = ["RaceVerdicts", "judge_races"]
-
 
 #: Threads of a tile beyond which nothing is looked at; no device takes that many.
 _THREADS = 1 << 14
@@ -44,7 +41,7 @@ class RaceVerdicts:
     advice: tuple[RaceFinding, ...] = ()
 
 
-def judge_races(kernel: nodes.Kernel, uniformity: Uniformity) -> RaceVerdicts:
+def judge_races(kernel: ir.Kernel, uniformity: Uniformity) -> RaceVerdicts:
     """Prove the tile_static variables and changed containers free of races, or find one.
 
     Raises:
@@ -52,7 +49,7 @@ def judge_races(kernel: nodes.Kernel, uniformity: Uniformity) -> RaceVerdicts:
     """
     changed = [name for name, what in access(kernel).items() if what.changes]
     names = frozenset([*(v.name for v in kernel.tile_statics), *changed])
-    waits = any(isinstance(s, nodes.Barrier) for s in statements_of(kernel))
+    waits = any(isinstance(s, ir.Barrier) for s in statements_of(kernel))
     if not names and not waits:
         return RaceVerdicts()
     if math.prod(kernel.tile or ()) > _THREADS:
@@ -70,7 +67,7 @@ def judge_races(kernel: nodes.Kernel, uniformity: Uniformity) -> RaceVerdicts:
     return RaceVerdicts(names - lost, names & lost, tuple(_advice(kernel, run)))
 
 
-def _apart(kernel: nodes.Kernel, run: Lockstep, name: str) -> bool:
+def _apart(kernel: ir.Kernel, run: Lockstep, name: str) -> bool:
     """Whether no two tiles, and no other parameter, get to one element of a container."""
     buffer, kinds = kernel.buffer(name), access(kernel)
     sharing = [b.name for b in kernel.buffers if b.storage == buffer.storage]
@@ -85,7 +82,7 @@ _DONE = {"read": "read", "write": "written", "atomic": "updated atomically"}
 
 
 def _error(
-    kernel: nodes.Kernel, uniformity: Uniformity, found: Conflict, apart: bool
+    kernel: ir.Kernel, uniformity: Uniformity, found: Conflict, apart: bool
 ) -> CompileError | UnsupportedFeatureError:
     """The error that shows both accesses, and how to order them."""
     later, earlier = found.later, found.earlier
@@ -124,7 +121,7 @@ def _element(made: Access, thread: int) -> str:
     return f"`{name}[{', '.join(numbers)}]`" if numbers else f"`{name}`"
 
 
-def _thread(kernel: nodes.Kernel, number: int) -> str:
+def _thread(kernel: ir.Kernel, number: int) -> str:
     """A thread by its index in the tile."""
     assert kernel.tile is not None
     return f"({', '.join(str(int(i)) for i in np.unravel_index(number, kernel.tile))})"
@@ -141,13 +138,13 @@ def _turned(later: Access, earlier: Access) -> bool:
     return parting is not None and parting[0][0] is parting[1][0]
 
 
-def _ordering(kernel: nodes.Kernel, uniformity: Uniformity, later: Access, earlier: Access, apart: bool) -> str:
+def _ordering(kernel: ir.Kernel, uniformity: Uniformity, later: Access, earlier: Access, apart: bool) -> str:
     """Where which barrier belongs."""
     space = later.root[0]
     fence = f"wait_with_{space}_memory_fence()"
     common = itertools.takewhile(lambda steps: steps[0] == steps[1], zip(later.path, earlier.path, strict=False))
     around = [step[0] for step, _ in common]
-    inside = any(isinstance(s, nodes.Call) for s in around)
+    inside = any(isinstance(s, ir.Call) for s in around)
     barrier = f"`{fence}`" if inside else f"`{kernel.index_name}.barrier.{fence}`"
     parting = _parting(later, earlier)
     uneven = next((s for s in around if uniformity.divergence(s) is not None), None)
@@ -162,7 +159,7 @@ def _ordering(kernel: nodes.Kernel, uniformity: Uniformity, later: Access, earli
             f"and write in another"
         )
     mine, other = parting
-    if mine[0] is not other[0] and isinstance(parent, nodes.If) and _side(parent, mine[0]) != _side(parent, other[0]):
+    if mine[0] is not other[0] and isinstance(parent, ir.If) and _side(parent, mine[0]) != _side(parent, other[0]):
         return f"write two `if`s instead of the `else`, and wait between them at {barrier} with all threads"
     if uneven is not None:
         return f"end the {_what(uneven)} between the two, wait at {barrier} with all threads, and go on in another"
@@ -176,18 +173,18 @@ def _ordering(kernel: nodes.Kernel, uniformity: Uniformity, later: Access, earli
     return f"wait before line {line}: {barrier}"
 
 
-def _what(statement: nodes.Stmt) -> str:
-    return f"{'`if`' if isinstance(statement, nodes.If) else 'loop'} of line {statement.span.line}"
+def _what(statement: ir.Stmt) -> str:
+    return f"{'`if`' if isinstance(statement, ir.If) else 'loop'} of line {statement.span.line}"
 
 
-def _side(parent: nodes.If, statement: nodes.Stmt) -> bool:
+def _side(parent: ir.If, statement: ir.Stmt) -> bool:
     return any(s is statement for s in parent.orelse)
 
 
 # -- barriers that order nothing -----------------------------------------------------------------------------------
 
 
-def _advice(kernel: nodes.Kernel, run: Lockstep) -> list[RaceFinding]:
+def _advice(kernel: ir.Kernel, run: Lockstep) -> list[RaceFinding]:
     """The barriers that no access before them and none after them needs, on any way through the kernel."""
     if kernel.tile is None:
         return []

@@ -32,11 +32,9 @@ from vkamp.check.lanes import (
 )
 from vkamp.check.uniformity import Uniformity
 from vkamp.errors import Span
-from vkamp.ir import nodes
+from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, INT32, Array, Scalar, Struct, Type, Vector
 from vkamp.ir.usage import memory_unit
-
-__all__ = ["LIMIT", "TRACKED", "Budget", "Evaluator", "Found", "Frame", "Guards", "State", "Way", "statements_of"]
 
 Guards = frozenset[tuple[int, bool]]
 
@@ -84,7 +82,7 @@ Way = tuple[Mask, Mask, Guards] | None
 class Frame:
     """A function that is run. ``arrays`` says which shared memory its array parameters are."""
 
-    function: nodes.Function
+    function: ir.Function
     arrays: dict[str, Root | None] = field(default_factory=dict)
     call: Span | None = None
     exits: list[tuple[State, tuple[Anything, ...]]] = field(default_factory=list)
@@ -95,7 +93,7 @@ class Frame:
 class Evaluator:
     """Expressions and accesses; the statements are in the subclass."""
 
-    def __init__(self, kernel: nodes.Kernel, uniformity: Uniformity) -> None:
+    def __init__(self, kernel: ir.Kernel, uniformity: Uniformity) -> None:
         self.kernel = kernel
         self.unit = memory_unit(kernel)
         self.uniformity = uniformity
@@ -118,7 +116,7 @@ class Evaluator:
         self.found: list[Conflict] = []
         self.trials = 0
         self.useful: set[int] = set()
-        fences = [s.fence for s in statements_of(kernel) if isinstance(s, nodes.Barrier)]
+        fences = [s.fence for s in statements_of(kernel) if isinstance(s, ir.Barrier)]
         #: Whether fences stand apart from the waits: then every wait may be one half of another.
         self.split_waits = any(not fence.waits for fence in fences)
         #: Memory that only waits order, not a fence and a wait together: races on it can be certain.
@@ -145,19 +143,19 @@ class Evaluator:
 
     # -- values --------------------------------------------------------------------------------------------------
 
-    def value(self, expr: nodes.Expr) -> Anything:
+    def value(self, expr: ir.Expr) -> Anything:
         """The value; its accesses are noted."""
-        if expr.type not in TRACKED and self.facts.dull(expr) and not isinstance(expr, nodes.Load):
+        if expr.type not in TRACKED and self.facts.dull(expr) and not isinstance(expr, ir.Load):
             return None
         handler = _EXPRESSIONS.get(type(expr))
         if handler is not None:
             return handler(self, expr)
-        for child in nodes.children(expr):
-            if isinstance(child, nodes.Expr):
+        for child in ir.children(expr):
+            if isinstance(child, ir.Expr):
                 self.value(child)
         return None
 
-    def number(self, expr: nodes.Expr) -> Number | None:
+    def number(self, expr: ir.Expr) -> Number | None:
         """The value of an integer expression."""
         value = self.value(expr)
         if isinstance(value, Truth):
@@ -167,22 +165,22 @@ class Evaluator:
             return constant(int(lane)) if lane.ndim == 0 else Number(lane, 0, 1)
         return value if isinstance(value, Number) else None
 
-    def truth(self, expr: nodes.Expr) -> Truth:
+    def truth(self, expr: ir.Expr) -> Truth:
         """The value of a condition."""
         value = self.value(expr)
         return value if isinstance(value, Truth) else Truth(True, False)
 
-    def _const(self, expr: nodes.Const) -> Anything:
+    def _const(self, expr: ir.Const) -> Anything:
         if expr.type == BOOL:
             return TRUE if expr.value else FALSE
         return constant(int(expr.value)) if expr.type in TRACKED else None
 
-    def _scalar(self, expr: nodes.ScalarValue) -> Anything:
+    def _scalar(self, expr: ir.ScalarValue) -> Anything:
         if expr.type == BOOL:
             return Truth(True, False, (self.symbols.named(("scalar", expr.name), constant=True), True))
         return self.symbols.given(("scalar", expr.name)) if expr.type in TRACKED else None
 
-    def _thread_index(self, expr: nodes.ThreadIndex) -> Number:
+    def _thread_index(self, expr: ir.ThreadIndex) -> Number:
         size = self.tile[expr.dim]
         local = Number(self.locals[expr.dim], 0, size - 1) if size > 1 else constant(0)
         if expr.kind == "local":
@@ -195,10 +193,10 @@ class Evaluator:
             return Number(0, 0, 0, ((symbol, size),))
         return Number(local.lane, local.low, local.high, ((symbol, size),))
 
-    def _extent(self, expr: nodes.BufferExtent) -> Number:
+    def _extent(self, expr: ir.BufferExtent) -> Number:
         return self.symbols.given(("extent", expr.buffer, expr.dim))
 
-    def _unary(self, expr: nodes.Unary) -> Anything:
+    def _unary(self, expr: ir.Unary) -> Anything:
         if expr.op == "not" or expr.type == BOOL:
             return negation(self.truth(expr.operand))
         operand = self.number(expr.operand)
@@ -208,7 +206,7 @@ class Evaluator:
             return arithmetic("sub", constant(0), operand, expr.type, self.symbols)
         return arithmetic("sub", constant(-1), operand, expr.type, self.symbols)
 
-    def _binary(self, expr: nodes.Binary) -> Anything:
+    def _binary(self, expr: ir.Binary) -> Anything:
         if expr.type == BOOL:
             left, right = self.truth(expr.left), self.truth(expr.right)
             if expr.op in ("bitand", "bitor"):
@@ -221,14 +219,14 @@ class Evaluator:
         assert isinstance(expr.type, Scalar)
         return arithmetic(expr.op, first, second, expr.type, self.symbols)
 
-    def _compare(self, expr: nodes.Compare) -> Anything:
+    def _compare(self, expr: ir.Compare) -> Anything:
         left, right = self.value(expr.left), self.value(expr.right)
         if isinstance(left, Number) and isinstance(right, Number):
             assert isinstance(expr.left.type, Scalar)
             return comparison(expr.op, left, right, expr.left.type, self.symbols)
         return None
 
-    def _logical(self, expr: nodes.Logical) -> Truth:
+    def _logical(self, expr: ir.Logical) -> Truth:
         left = self.truth(expr.left)
         if self.facts.dull(expr.right):
             right = self.truth(expr.right)
@@ -242,7 +240,7 @@ class Evaluator:
                 right = self.truth(expr.right)
         return both(left, right) if expr.op == "and" else either(left, right)
 
-    def _select(self, expr: nodes.Select) -> Anything:
+    def _select(self, expr: ir.Select) -> Anything:
         truth = self.truth(expr.condition)
         then, orelse = self.split(truth, uniform=False)
         first = second = None
@@ -256,7 +254,7 @@ class Evaluator:
             return second if then is None else first
         return self.blend(first, then[0], second, orelse[0], together=truth.guard is not None)
 
-    def _cast(self, expr: nodes.Cast) -> Anything:
+    def _cast(self, expr: ir.Cast) -> Anything:
         source, target = expr.operand.type, expr.type
         if target == BOOL and source == BOOL:
             return self.truth(expr.operand)
@@ -270,7 +268,7 @@ class Evaluator:
         made = wrapped(value.lane, value.low, value.high, target)
         return Number(made.lane, made.low, made.high, value.terms)
 
-    def _builtin(self, expr: nodes.Builtin) -> Anything:
+    def _builtin(self, expr: ir.Builtin) -> Anything:
         args = [self.number(a) for a in expr.args]
         integers = isinstance(expr.type, Scalar) and expr.type.is_integer
         if not integers or any(a is None for a in args):
@@ -284,9 +282,9 @@ class Evaluator:
             return Number(0, 0, 0, ((self.symbols.named(key, tuple(numbers)), 1),))
         return None
 
-    def _load(self, expr: nodes.Load) -> Anything:
+    def _load(self, expr: ir.Load) -> Anything:
         place = expr.place
-        if isinstance(place, nodes.Local) and not isinstance(place.type, Array):
+        if isinstance(place, ir.Local) and not isinstance(place.type, Array):
             name = place.variable.name
             value = self.state.env.get(name)
             if not isinstance(value, (Number, Truth)) and place.type in TRACKED and self.is_uniform(name):
@@ -295,19 +293,19 @@ class Evaluator:
         self.access("read", place)
         return DATA if self.facts.in_tile_static(place) else None
 
-    def is_data(self, expr: nodes.Expr) -> bool:
+    def is_data(self, expr: ir.Expr) -> bool:
         """Whether what lies in tile_static memory decides the value, and otherwise only what is known."""
         return self._source(expr) == "data"
 
-    def _source(self, expr: nodes.Expr) -> Literal["data", "known"] | None:
+    def _source(self, expr: ir.Expr) -> Literal["data", "known"] | None:
         """Where a value comes from; ``None``: from elsewhere, too."""
-        if isinstance(expr, nodes.Const):
+        if isinstance(expr, ir.Const):
             return "known"
-        if isinstance(expr, nodes.Load):
-            if not isinstance(expr.place, nodes.Local):
+        if isinstance(expr, ir.Load):
+            if not isinstance(expr.place, ir.Local):
                 return "data" if self.facts.in_tile_static(expr.place) else None
             return _source_of(self.state.env.get(expr.place.variable.name))
-        parts = {self._source(child) for child in nodes.children(expr) if isinstance(child, nodes.Expr)}
+        parts = {self._source(child) for child in ir.children(expr) if isinstance(child, ir.Expr)}
         if None not in parts and "data" in parts:
             return "data"
         return _source_of(self.value(expr)) if self.facts.dull(expr) else None
@@ -377,7 +375,7 @@ class Evaluator:
 
     # -- accesses ------------------------------------------------------------------------------------------------
 
-    def access(self, kind: Literal["read", "write", "atomic"], place: nodes.Place, statement: int = 0) -> None:
+    def access(self, kind: Literal["read", "write", "atomic"], place: ir.Place, statement: int = 0) -> None:
         """Note an access to a place; the indices are evaluated."""
         located = self._locate(place)
         if located is None:
@@ -435,25 +433,23 @@ class Evaluator:
         if self.found and not self.trials:
             raise Found(self.found[0])
 
-    def _locate(self, place: nodes.Place) -> tuple[Root, tuple[Number | None, ...], frozenset[int], bool] | None:
+    def _locate(self, place: ir.Place) -> tuple[Root, tuple[Number | None, ...], frozenset[int], bool] | None:
         """Shared memory at a place: where, the index, the element's words, and whether those are certain."""
-        chain: list[nodes.Place] = []
+        chain: list[ir.Place] = []
         step = place
-        while isinstance(
-            step, (nodes.ArrayElement, nodes.ComponentsOf, nodes.FieldOf, nodes.Reinterpreted, nodes.ViewElement)
-        ):
+        while isinstance(step, (ir.ArrayElement, ir.ComponentsOf, ir.FieldOf, ir.Reinterpreted, ir.ViewElement)):
             chain.append(step)
             step = step.base
         chain.reverse()
-        if isinstance(step, nodes.BufferElement):
+        if isinstance(step, ir.BufferElement):
             root: Root | None = ("global", step.buffer)
             index = tuple(map(self.number, step.indices))
             element: Type = step.type
         else:
-            assert isinstance(step, nodes.Local)
+            assert isinstance(step, ir.Local)
             root = self.root_of(step.variable)
             first = chain[0] if chain else None
-            if not isinstance(first, nodes.ArrayElement):
+            if not isinstance(first, ir.ArrayElement):
                 self._evaluate(chain)
                 return None
             index = tuple(map(self.number, first.indices))
@@ -469,20 +465,20 @@ class Evaluator:
             return root, (None,) * len(index), _Members(element, self.unit).words, False
         return root, index, members.words, members.exact
 
-    def _evaluate(self, chain: list[nodes.Place]) -> list[Number | None]:
+    def _evaluate(self, chain: list[ir.Place]) -> list[Number | None]:
         """The numbers that a path of steps is indexed with."""
         numbers: list[Number | None] = []
         for link in chain:
-            if isinstance(link, (nodes.ArrayElement, nodes.ViewElement)):
+            if isinstance(link, (ir.ArrayElement, ir.ViewElement)):
                 numbers += map(self.number, link.indices)
-            if isinstance(link, nodes.ViewElement):
+            if isinstance(link, ir.ViewElement):
                 for extent in link.extent:
                     self.number(extent)
-            if isinstance(link, nodes.Reinterpreted):
+            if isinstance(link, ir.Reinterpreted):
                 numbers.append(self.number(link.index))
         return numbers
 
-    def root_of(self, variable: nodes.Variable) -> Root | None:
+    def root_of(self, variable: ir.Variable) -> Root | None:
         """The shared memory that an array is, if it is any."""
         if variable.storage == "tile_static":
             return "tile_static", variable.name
@@ -506,23 +502,23 @@ class _Members:
     def words(self) -> frozenset[int]:
         return frozenset(start + word for start in self.starts for word in self.own)
 
-    def enter(self, link: nodes.Place, numbers: list[Number | None]) -> None:
+    def enter(self, link: ir.Place, numbers: list[Number | None]) -> None:
         """One step further."""
-        if isinstance(link, nodes.Reinterpreted):
+        if isinstance(link, ir.Reinterpreted):
             self.anywhere = True
         if self.anywhere:
             return
-        if isinstance(link, nodes.FieldOf):
+        if isinstance(link, ir.FieldOf):
             assert isinstance(self.type, Struct)
             member = self.type.field(link.name)
             assert member is not None
             self._narrow([member.offset], member.type)
-        elif isinstance(link, nodes.ComponentsOf):
+        elif isinstance(link, ir.ComponentsOf):
             assert isinstance(self.type, Vector)
             step = self.type.element.size // self.unit
             places = [self.type.letters.index(letter) * step for letter in link.letters]
             self.own = [place + more for place in places for more in range(step)]
-        elif isinstance(link, nodes.ArrayElement):
+        elif isinstance(link, ir.ArrayElement):
             assert isinstance(self.type, Array)
             items = [0]
             for index, extent in zip(numbers, self.type.shape, strict=True):
@@ -578,10 +574,10 @@ class Spread:
         return len(good) == self.rank
 
 
-def statements_of(kernel: nodes.Kernel) -> Iterator[nodes.Stmt]:
+def statements_of(kernel: ir.Kernel) -> Iterator[ir.Stmt]:
     """Every statement of the kernel and its functions."""
     for function in (*kernel.functions, kernel.body):
-        yield from nodes.walk_statements(function.body)
+        yield from ir.walk_statements(function.body)
 
 
 #: Steps of work before the analysis gives up.
@@ -613,17 +609,17 @@ def _all_alike(truth: Truth) -> bool:
 
 _E = Evaluator
 
-_EXPRESSIONS: dict[type[nodes.Expr], Callable[[Evaluator, Any], Anything]] = {
-    nodes.Const: _E._const,
-    nodes.ScalarValue: _E._scalar,
-    nodes.ThreadIndex: _E._thread_index,
-    nodes.BufferExtent: _E._extent,
-    nodes.Unary: _E._unary,
-    nodes.Binary: _E._binary,
-    nodes.Compare: _E._compare,
-    nodes.Logical: _E._logical,
-    nodes.Select: _E._select,
-    nodes.Cast: _E._cast,
-    nodes.Builtin: _E._builtin,
-    nodes.Load: _E._load,
+_EXPRESSIONS: dict[type[ir.Expr], Callable[[Evaluator, Any], Anything]] = {
+    ir.Const: _E._const,
+    ir.ScalarValue: _E._scalar,
+    ir.ThreadIndex: _E._thread_index,
+    ir.BufferExtent: _E._extent,
+    ir.Unary: _E._unary,
+    ir.Binary: _E._binary,
+    ir.Compare: _E._compare,
+    ir.Logical: _E._logical,
+    ir.Select: _E._select,
+    ir.Cast: _E._cast,
+    ir.Builtin: _E._builtin,
+    ir.Load: _E._load,
 }

@@ -4,39 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vkamp.ir import nodes
+from vkamp.ir import nodes as ir
 from vkamp.ir.access import access, own_nodes
 from vkamp.ir.flow import targets
 from vkamp.ir.types import Array
-
-__all__ = ["Facts"]
 
 
 class Facts:
     """Facts of the statements and expressions of one kernel, each found once."""
 
-    def __init__(self, kernel: nodes.Kernel) -> None:
+    def __init__(self, kernel: ir.Kernel) -> None:
         self.kernel = kernel
         self.functions = {f.name: f for f in kernel.functions}
         #: Containers that the kernel changes.
         self.changed = frozenset(name for name, what in access(kernel).items() if what.changes)
-        self._arbitrary: frozenset[nodes.Variable] | None = None
+        self._arbitrary: frozenset[ir.Variable] | None = None
         self._dull: dict[int, bool] = {}
         self._assigned: dict[int, frozenset[str]] = {}
         self._costs: dict[int, int] = {}
         self._plain: dict[int, bool] = {}
 
-    def in_tile_static(self, place: nodes.Place) -> bool:
+    def in_tile_static(self, place: ir.Place) -> bool:
         """Whether a place lies in tile_static memory that is filled with what comes from containers."""
-        root = nodes.root_of(place)
-        return isinstance(root, nodes.Local) and root.variable in self._filled()
+        root = ir.root_of(place)
+        return isinstance(root, ir.Local) and root.variable in self._filled()
 
-    def _filled(self) -> frozenset[nodes.Variable]:
+    def _filled(self) -> frozenset[ir.Variable]:
         """The tile_static variables to which nothing is stored but what comes from containers, changed or not."""
         if self._arbitrary is None:
-            stores: dict[nodes.Variable, list[nodes.Expr | None]] = {}
+            stores: dict[ir.Variable, list[ir.Expr | None]] = {}
             for function in (*self.kernel.functions, self.kernel.body):
-                for statement in nodes.walk_statements(function.body):
+                for statement in ir.walk_statements(function.body):
                     for variable, value in _stores(statement):
                         stores.setdefault(variable, []).append(value)
             found = set(stores)
@@ -48,104 +46,104 @@ class Facts:
             self._arbitrary = frozenset(v for v in found if v.storage == "tile_static")
         return self._arbitrary
 
-    def dull(self, node: nodes.Node) -> bool:
+    def dull(self, node: ir.Node) -> bool:
         """Whether evaluating the expression or place touches no shared memory."""
         key = id(node)
         if key not in self._dull:
-            self._dull[key] = all(map(self.dull, nodes.children(node))) and not (
-                isinstance(node, nodes.Load) and _shared(node.place)
+            self._dull[key] = all(map(self.dull, ir.children(node))) and not (
+                isinstance(node, ir.Load) and _shared(node.place)
             )
         return self._dull[key]
 
-    def plain(self, statement: nodes.Stmt) -> bool:
+    def plain(self, statement: ir.Stmt) -> bool:
         """Whether the statement changes local variables and private arrays only, and leaves nothing but itself."""
         key = id(statement)
         if key not in self._plain:
             self._plain[key] = self._is_plain(statement)
         return self._plain[key]
 
-    def _is_plain(self, statement: nodes.Stmt) -> bool:
-        for inner in nodes.walk_statements((statement,)):
-            if isinstance(inner, (nodes.Barrier, nodes.Atomic, nodes.Return, nodes.Claim)):
+    def _is_plain(self, statement: ir.Stmt) -> bool:
+        for inner in ir.walk_statements((statement,)):
+            if isinstance(inner, (ir.Barrier, ir.Atomic, ir.Return, ir.Claim)):
                 return False
-            if isinstance(inner, nodes.Assign) and _shared(inner.place):
+            if isinstance(inner, ir.Assign) and _shared(inner.place):
                 return False
-            if isinstance(inner, nodes.Call):
+            if isinstance(inner, ir.Call):
                 if not all(map(self.plain, self._body(inner))):
                     return False
-                if any(isinstance(a, nodes.Place) for a in inner.args):
+                if any(isinstance(a, ir.Place) for a in inner.args):
                     return False
-            if any(isinstance(node, nodes.Load) and _shared(node.place) for node in own_nodes(inner)):
+            if any(isinstance(node, ir.Load) and _shared(node.place) for node in own_nodes(inner)):
                 return False
         return True
 
-    def _body(self, call: nodes.Call) -> Iterator[nodes.Stmt]:
+    def _body(self, call: ir.Call) -> Iterator[ir.Stmt]:
         """The callee's statements but its results, which leave nothing else."""
         for statement in self.functions[call.function].body:
-            if not (isinstance(statement, nodes.Return) and all(map(self.dull, statement.values))):
+            if not (isinstance(statement, ir.Return) and all(map(self.dull, statement.values))):
                 yield statement
 
-    def waits(self, statement: nodes.Stmt) -> bool:
+    def waits(self, statement: ir.Stmt) -> bool:
         """Whether a barrier may stand in it."""
-        for inner in nodes.walk_statements((statement,)):
-            if isinstance(inner, nodes.Barrier):
+        for inner in ir.walk_statements((statement,)):
+            if isinstance(inner, ir.Barrier):
                 return True
-            if isinstance(inner, nodes.Call) and any(map(self.waits, self.functions[inner.function].body)):
+            if isinstance(inner, ir.Call) and any(map(self.waits, self.functions[inner.function].body)):
                 return True
         return False
 
-    def assigned(self, statement: nodes.Stmt) -> frozenset[str]:
+    def assigned(self, statement: ir.Stmt) -> frozenset[str]:
         """The local variables, by name, that it may change."""
         key = id(statement)
         if key not in self._assigned:
             self._assigned[key] = frozenset(
                 variable.name
-                for inner in nodes.walk_statements((statement,))
+                for inner in ir.walk_statements((statement,))
                 for variable in targets(inner)
                 if not isinstance(variable.type, Array)
             )
         return self._assigned[key]
 
-    def cost(self, block: nodes.Block) -> int:
+    def cost(self, block: ir.Block) -> int:
         """Statements run once through, those of callees too."""
         key = id(block)
         if key not in self._costs:
             total = 0
-            for statement in nodes.walk_statements(block):
+            for statement in ir.walk_statements(block):
                 total += 1
-                if isinstance(statement, nodes.Call):
+                if isinstance(statement, ir.Call):
                     total += self.cost(self.functions[statement.function].body)
             self._costs[key] = total
         return self._costs[key]
 
 
-def _shared(place: nodes.Place) -> bool:
+def _shared(place: ir.Place) -> bool:
     """Whether a place may lie in memory that other threads see."""
-    root = nodes.root_of(place)
-    if isinstance(root, nodes.BufferElement):
+    root = ir.root_of(place)
+    if isinstance(root, ir.BufferElement):
         return True
     variable = root.variable
     return variable.storage == "tile_static" or (variable.storage == "parameter" and isinstance(variable.type, Array))
 
 
-def _stores(statement: nodes.Stmt) -> Iterator[tuple[nodes.Variable, nodes.Expr | None]]:
+def _stores(statement: ir.Stmt) -> Iterator[tuple[ir.Variable, ir.Expr | None]]:
     """The variables that a statement changes, and what it stores if that is an expression."""
-    if isinstance(statement, nodes.Declare):
+    if isinstance(statement, ir.Declare):
         return
-    value = statement.value if isinstance(statement, nodes.Assign) else None
-    for variable in nodes.results(statement):
+    value = statement.value if isinstance(statement, ir.Assign) else None
+    for variable in ir.results(statement):
         yield variable, value
-    for place in nodes.changed_places(statement):
-        root = nodes.root_of(place)
-        if isinstance(root, nodes.Local):
+    for place in ir.changed_places(statement):
+        root = ir.root_of(place)
+        if isinstance(root, ir.Local):
             yield root.variable, value
 
 
-def _from(value: nodes.Expr | None, variables: set[nodes.Variable]) -> bool:
+def _from(value: ir.Expr | None, variables: set[ir.Variable]) -> bool:
     """Whether a value depends on a container, or on one of the variables."""
-    for node in nodes.walk(value) if value is not None else ():
-        if isinstance(node, nodes.Load):
-            root = nodes.root_of(node.place)
-            if isinstance(root, nodes.BufferElement) or root.variable in variables:
+    for node in ir.walk(value) if value is not None else ():
+        if isinstance(node, ir.Load):
+            root = ir.root_of(node.place)
+            if isinstance(root, ir.BufferElement) or root.variable in variables:
                 return True
     return False

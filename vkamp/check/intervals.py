@@ -16,15 +16,13 @@ from numpy.typing import NDArray
 
 from vkamp.check.lanes import Lanes, Mask, Number, difference
 from vkamp.errors import Span
-from vkamp.ir import nodes
-
-__all__ = ["Access", "Conflict", "Pending", "Root", "Space", "Step", "conflict", "excluded", "joined"]
+from vkamp.ir import nodes as ir
 
 Space = Literal["tile_static", "global"]
 #: Shared memory: its space, and the name of the tile_static variable or container.
 Root = tuple[Space, str]
 #: A statement on the way to an access, and which round of it, of a loop.
-Step = tuple[nodes.Stmt, int]
+Step = tuple[ir.Stmt, int]
 
 _serials = itertools.count(1)
 _TABLE = 1 << 15
@@ -43,7 +41,7 @@ class Access:
     root: Root
     extents: tuple[int, ...] | None
     kind: Literal["read", "write", "atomic"]
-    place: nodes.Place
+    place: ir.Place
     index: tuple[Number | None, ...]
     words: frozenset[int]
     exact: bool

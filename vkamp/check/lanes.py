@@ -16,28 +16,6 @@ from numpy.typing import NDArray
 
 from vkamp.ir.types import INT32, Scalar, int_range
 
-__all__ = [
-    "DATA",
-    "FALSE",
-    "TRUE",
-    "Anything",
-    "Data",
-    "Lanes",
-    "Mask",
-    "Number",
-    "Symbols",
-    "Truth",
-    "arithmetic",
-    "both",
-    "comparison",
-    "constant",
-    "difference",
-    "either",
-    "negation",
-    "same",
-    "wrapped",
-]
-
 Lanes = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 _WORD = 1 << 32

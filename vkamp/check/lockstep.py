@@ -17,10 +17,8 @@ from vkamp.check.evaluation import LIMIT, TRACKED, Evaluator, Frame, Guards, Sta
 from vkamp.check.intervals import Pending, Root, Space, joined
 from vkamp.check.lanes import TRUE, Anything, Lanes, Mask, Number, Truth, arithmetic
 from vkamp.check.uniformity import Uniformity
-from vkamp.ir import nodes
+from vkamp.ir import nodes as ir
 from vkamp.ir.types import INT32, Array, Scalar
-
-__all__ = ["Lockstep"]
 
 #: Statements that one loop may cost before its body stands for all iterations; less where it touches no shared memory.
 _LOOP = LIMIT // 3
@@ -44,25 +42,25 @@ class _Mark:
 class Lockstep(Evaluator):
     """One run over a kernel; ``unknown``, ``found``, ``useful``, ``opened``, ``visited``, ``spreads`` are results."""
 
-    def __init__(self, kernel: nodes.Kernel, uniformity: Uniformity) -> None:
+    def __init__(self, kernel: ir.Kernel, uniformity: Uniformity) -> None:
         super().__init__(kernel, uniformity)
         self.returned: Mask = self.nobody
         #: Barriers that some access comes before.
         self.opened: set[int] = set()
-        self.visited: dict[int, tuple[nodes.Barrier, Frame]] = {}
+        self.visited: dict[int, tuple[ir.Barrier, Frame]] = {}
 
     def run(self) -> None:
         """Run it; raises :class:`Budget` for a kernel that is too large, :class:`Found` for a race."""
         self._block(self.kernel.body.body)
 
-    def _block(self, block: nodes.Block) -> None:
+    def _block(self, block: ir.Block) -> None:
         for statement in block:
             if not self.state.live:
                 return
             self.spend()
             _STATEMENTS[type(statement)](self, statement)
 
-    def _at(self, statement: nodes.Stmt, turn: int, block: nodes.Block) -> None:
+    def _at(self, statement: ir.Stmt, turn: int, block: ir.Block) -> None:
         """A nested block."""
         outer = self.path
         self.path = (*outer, (statement, turn))
@@ -71,24 +69,24 @@ class Lockstep(Evaluator):
 
     # -- plain statements ----------------------------------------------------------------------------------------
 
-    def _declare(self, statement: nodes.Declare) -> None:
+    def _declare(self, statement: ir.Declare) -> None:
         pass
 
-    def _assign(self, statement: nodes.Assign) -> None:
+    def _assign(self, statement: ir.Assign) -> None:
         outer = self.path
         self.path = (*outer, (statement, 0))
         place = statement.place
         value = self.value(statement.value)
-        if isinstance(place, nodes.Local):
+        if isinstance(place, ir.Local):
             self.state.env[place.variable.name] = value
         else:
             self.access("write", place, id(statement))
-            root = nodes.root_of(place)
-            if isinstance(root, nodes.Local) and not isinstance(root.type, Array):
+            root = ir.root_of(place)
+            if isinstance(root, ir.Local) and not isinstance(root.type, Array):
                 self.state.env[root.variable.name] = None
         self.path = outer
 
-    def _claim(self, statement: nodes.Claim) -> None:
+    def _claim(self, statement: ir.Claim) -> None:
         outer = self.path
         self.path = (*outer, (statement, 0))
         value = self.value(statement.value)
@@ -97,7 +95,7 @@ class Lockstep(Evaluator):
         self.state.env[statement.variable.name] = value
         self.path = outer
 
-    def _barrier(self, statement: nodes.Barrier) -> None:
+    def _barrier(self, statement: ir.Barrier) -> None:
         fence, pending = statement.fence, self.state.pending
         if not fence.waits:
             return
@@ -111,17 +109,17 @@ class Lockstep(Evaluator):
             if ordered:
                 pending.clear(space)
 
-    def _atomic(self, statement: nodes.Atomic) -> None:
+    def _atomic(self, statement: ir.Atomic) -> None:
         outer = self.path
         self.path = (*outer, (statement, 0))
         for argument in statement.args:
             self.value(argument)
         self.access("atomic", statement.place)
-        for variable in nodes.definitions(statement):
+        for variable in ir.definitions(statement):
             self.state.env[variable.name] = None
         self.path = outer
 
-    def _subgroup(self, statement: nodes.Subgroup) -> None:
+    def _subgroup(self, statement: ir.Subgroup) -> None:
         # It orders no memory: what its threads give each other is just not known.
         outer = self.path
         self.path = (*outer, (statement, 0))
@@ -130,22 +128,22 @@ class Lockstep(Evaluator):
         self.state.env[statement.result.name] = None
         self.path = outer
 
-    def _aside(self, statement: nodes.Assert | nodes.Print | nodes.Breakpoint) -> None:
+    def _aside(self, statement: ir.Assert | ir.Print | ir.Breakpoint) -> None:
         # A device does not run it: whatever it reads is not certain.
         state = self.state
         with self.narrowed((state.may, self.nobody, state.guards)):
-            for child in nodes.children(statement):
-                assert isinstance(child, nodes.Expr)
+            for child in ir.children(statement):
+                assert isinstance(child, ir.Expr)
                 self.value(child)
 
     # -- branches ------------------------------------------------------------------------------------------------
 
-    def _if(self, statement: nodes.If) -> None:
+    def _if(self, statement: ir.If) -> None:
         uniform = self.kernel.tile is not None and self.uniformity.divergence(statement) is None
         self._branch(statement, statement.condition, uniform)
 
-    def _branch(self, statement: nodes.If, condition: nodes.Expr, uniform: bool) -> None:
-        if isinstance(condition, nodes.Logical) and condition.op == "and" and not statement.orelse:
+    def _branch(self, statement: ir.If, condition: ir.Expr, uniform: bool) -> None:
+        if isinstance(condition, ir.Logical) and condition.op == "and" and not statement.orelse:
             # `if a and b` is `if a: if b`: each part may be known in its own way.
             left, right = condition.left, condition.right
             self._either(left, uniform, lambda: self._branch(statement, right, uniform), None)
@@ -159,7 +157,7 @@ class Lockstep(Evaluator):
         )
 
     def _either(
-        self, condition: nodes.Expr, uniform: bool, then: Callable[[], None], orelse: Callable[[], None] | None
+        self, condition: ir.Expr, uniform: bool, then: Callable[[], None], orelse: Callable[[], None] | None
     ) -> None:
         """Both sides of a condition."""
         truth = self.truth(condition)
@@ -224,29 +222,29 @@ class Lockstep(Evaluator):
         self.exited = self.exited | state.may
         return replace(state, env=dict(state.env), pending=state.pending.copy())
 
-    def _break(self, _: nodes.Break) -> None:
+    def _break(self, _: ir.Break) -> None:
         self.frame.breaks[-1].append(self._snapshot())
 
-    def _continue(self, _: nodes.Continue) -> None:
+    def _continue(self, _: ir.Continue) -> None:
         self.frame.continues[-1].append(self._snapshot())
 
-    def _return(self, statement: nodes.Return) -> None:
+    def _return(self, statement: ir.Return) -> None:
         values = tuple(map(self.value, statement.values))
         self.returned = self.returned | self.state.may
         self.frame.exits.append((self._snapshot(), values))
 
     # -- calls ---------------------------------------------------------------------------------------------------
 
-    def _call(self, statement: nodes.Call) -> None:
+    def _call(self, statement: ir.Call) -> None:
         function = self.facts.functions[statement.function]
         outer, path = self.frame, self.path
         self.path = (*path, (statement, 0))
         frame = Frame(function, call=replace(statement.span, caller=outer.call))
         env: dict[str, Anything] = {}
         for parameter, argument in zip(function.params, statement.args, strict=True):
-            if isinstance(argument, nodes.Expr):
+            if isinstance(argument, ir.Expr):
                 env[parameter.name] = self.value(argument)
-            elif isinstance(argument, nodes.Local):
+            elif isinstance(argument, ir.Local):
                 frame.arrays[parameter.name] = self.root_of(argument.variable)
         before, exited, returned = self.state, self.exited, self.returned
         self.frame, self.exited, self.returned = frame, self.nobody, self.nobody
@@ -277,7 +275,7 @@ class Lockstep(Evaluator):
 
     # -- loops ---------------------------------------------------------------------------------------------------
 
-    def _for(self, statement: nodes.For) -> None:
+    def _for(self, statement: ir.For) -> None:
         start, stop, step = (self.number(e) for e in (statement.start, statement.stop, statement.step))
         trips = self._trips(statement, start, stop, step)
         cost = self.facts.cost(statement.body) + 1
@@ -310,7 +308,7 @@ class Lockstep(Evaluator):
         self._symbolic(statement, enter, uniform=uniform, vague=vague, once=once)
 
     def _trips(
-        self, statement: nodes.For, start: Number | None, stop: Number | None, step: Number | None
+        self, statement: ir.For, start: Number | None, stop: Number | None, step: Number | None
     ) -> int | Lanes | None:
         """How often each thread repeats the loop, if that is known."""
         if start is None or stop is None or step is None or not step.known:
@@ -324,7 +322,7 @@ class Lockstep(Evaluator):
         distance = stop.lane - start.lane
         return np.maximum(-(-distance // step.lane), 0)
 
-    def _count(self, statement: nodes.For, trips: int | Lanes, most: int, start: Number, step: Number) -> None:
+    def _count(self, statement: ir.For, trips: int | Lanes, most: int, start: Number, step: Number) -> None:
         """A loop that is run."""
         kind = statement.variable.type
         assert isinstance(kind, Scalar)
@@ -342,7 +340,7 @@ class Lockstep(Evaluator):
             self._turn(statement, turn)
         self._after(entry, exits)
 
-    def _while(self, statement: nodes.While) -> None:
+    def _while(self, statement: ir.While) -> None:
         plain = self.facts.plain(statement)
         cost = self.facts.cost(statement.body) + 1
         limit = _PLAIN_LOOP if plain else min(_LOOP, (LIMIT - self.steps) // 2)
@@ -366,7 +364,7 @@ class Lockstep(Evaluator):
             turn += 1
         self._after(entry, exits)
 
-    def _unrolled(self, statement: nodes.While, truth: Truth, plain: bool) -> None:
+    def _unrolled(self, statement: ir.While, truth: Truth, plain: bool) -> None:
         """The iterations of a `while` from here on that cannot be followed one by one."""
         if plain:
             self._forget(statement)
@@ -381,7 +379,7 @@ class Lockstep(Evaluator):
             self.state.may, self.state.must, self.state.guards = holds
             return True
 
-        endless = isinstance(statement.condition, nodes.Const)
+        endless = isinstance(statement.condition, ir.Const)
         vague = self.symbols.is_vague(truth) and not endless
         self._symbolic(statement, enter, uniform=uniform, vague=vague, once=truth is TRUE, endless=endless)
 
@@ -403,7 +401,7 @@ class Lockstep(Evaluator):
             state.may, state.must = state.may & stay, state.must & stay
             state.live = bool(state.may.any())
 
-    def _turn(self, statement: nodes.For | nodes.While, turn: int) -> None:
+    def _turn(self, statement: ir.For | ir.While, turn: int) -> None:
         """One iteration, and the threads that `continue` are back."""
         before, exited = self.state, self.exited
         self.exited = self.nobody
@@ -449,14 +447,14 @@ class Lockstep(Evaluator):
 
     # -- loops of which iterations stand for others --------------------------------------------------------------
 
-    def _forget(self, statement: nodes.Stmt) -> None:
+    def _forget(self, statement: ir.Stmt) -> None:
         """A loop that changes nothing but local variables."""
         for name in self.facts.assigned(statement):
             self.state.env[name] = None
 
     def _symbolic(
         self,
-        statement: nodes.For | nodes.While,
+        statement: ir.For | ir.While,
         enter: Callable[[], bool],
         *,
         uniform: bool,
@@ -494,7 +492,7 @@ class Lockstep(Evaluator):
 
     def _iteration(
         self,
-        statement: nodes.For | nodes.While,
+        statement: ir.For | ir.While,
         enter: Callable[[], bool],
         start: dict[str, Anything],
         lost: set[str],
@@ -538,7 +536,7 @@ class Lockstep(Evaluator):
 
     def _behind(
         self,
-        statement: nodes.For | nodes.While,
+        statement: ir.For | ir.While,
         entry: tuple[State, Mask, Mask],
         skipped: Pending,
         token: tuple[int, bool],
@@ -605,21 +603,21 @@ def _parted(end: State, entry: State) -> bool:
 
 _L = Lockstep
 
-_STATEMENTS: dict[type[nodes.Stmt], Callable[[Lockstep, Any], None]] = {
-    nodes.Declare: _L._declare,
-    nodes.Assign: _L._assign,
-    nodes.If: _L._if,
-    nodes.For: _L._for,
-    nodes.While: _L._while,
-    nodes.Break: _L._break,
-    nodes.Continue: _L._continue,
-    nodes.Return: _L._return,
-    nodes.Barrier: _L._barrier,
-    nodes.Atomic: _L._atomic,
-    nodes.Call: _L._call,
-    nodes.Assert: _L._aside,
-    nodes.Breakpoint: _L._aside,
-    nodes.Claim: _L._claim,
-    nodes.Print: _L._aside,
-    nodes.Subgroup: _L._subgroup,
+_STATEMENTS: dict[type[ir.Stmt], Callable[[Lockstep, Any], None]] = {
+    ir.Declare: _L._declare,
+    ir.Assign: _L._assign,
+    ir.If: _L._if,
+    ir.For: _L._for,
+    ir.While: _L._while,
+    ir.Break: _L._break,
+    ir.Continue: _L._continue,
+    ir.Return: _L._return,
+    ir.Barrier: _L._barrier,
+    ir.Atomic: _L._atomic,
+    ir.Call: _L._call,
+    ir.Assert: _L._aside,
+    ir.Breakpoint: _L._aside,
+    ir.Claim: _L._claim,
+    ir.Print: _L._aside,
+    ir.Subgroup: _L._subgroup,
 }

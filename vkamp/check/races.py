@@ -16,12 +16,10 @@ from typing import Any
 from vkamp.check.state import SharedStore
 from vkamp.check.uniformity import Uniformity
 from vkamp.errors import MESSAGES, Span, diagnostic, render
-from vkamp.ir import nodes
+from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS
 from vkamp.ir.text import place_text
 from vkamp.ir.types import Scalar
-
-__all__ = ["RaceFinding", "check_certain_races"]
 
 _ATOMICS = {
     "add": "atomic_fetch_add",
@@ -47,10 +45,10 @@ class RaceFinding:
 
 
 #: Expressions whose value may differ between the threads of a launch.
-_DIFFERENT = (nodes.Load, nodes.ThreadIndex, nodes.SubgroupIndex)
+_DIFFERENT = (ir.Load, ir.ThreadIndex, ir.SubgroupIndex)
 
 
-def check_certain_races(kernel: nodes.Kernel, uniformity: Uniformity) -> list[RaceFinding]:
+def check_certain_races(kernel: ir.Kernel, uniformity: Uniformity) -> list[RaceFinding]:
     """Refuse an element that all threads of a tile update at once; report one that all store to.
 
     ``uniformity`` is the table of this kernel. A tile of one thread has no races; an untiled kernel
@@ -72,14 +70,14 @@ def check_certain_races(kernel: nodes.Kernel, uniformity: Uniformity) -> list[Ra
     return findings
 
 
-def _is_update(statement: nodes.Assign) -> bool:
+def _is_update(statement: ir.Assign) -> bool:
     """Whether the value stored depends on what was there."""
     return statement.update or any(
-        isinstance(node, nodes.Load) and node.place == statement.place for node in nodes.walk(statement.value)
+        isinstance(node, ir.Load) and node.place == statement.place for node in ir.walk(statement.value)
     )
 
 
-def _update_error(kernel: nodes.Kernel, store: SharedStore) -> Exception:
+def _update_error(kernel: ir.Kernel, store: SharedStore) -> Exception:
     atomic = _atomic_for(store.statement)
     fields = _fields(kernel, store)
     if atomic is not None:
@@ -91,15 +89,15 @@ def _update_error(kernel: nodes.Kernel, store: SharedStore) -> Exception:
     return diagnostic("VKA611", _span(store), combine=combine, **fields)
 
 
-def _finding(kernel: nodes.Kernel, store: SharedStore) -> RaceFinding:
+def _finding(kernel: ir.Kernel, store: SharedStore) -> RaceFinding:
     row, fields, span = MESSAGES["VKA620"], _fields(kernel, store), _span(store)
-    same = not any(isinstance(node, _DIFFERENT) for node in nodes.walk(store.statement.value))
+    same = not any(isinstance(node, _DIFFERENT) for node in ir.walk(store.statement.value))
     fields["outcome"] = "the same value, but still a race" if same else "which value remains is undefined"
     headline = f"VKA620: {row.text.format(**fields)}"
     return RaceFinding("VKA620", render(headline, span, (), row.help.format(**fields)), span)
 
 
-def _fields(kernel: nodes.Kernel, store: SharedStore) -> dict[str, Any]:
+def _fields(kernel: ir.Kernel, store: SharedStore) -> dict[str, Any]:
     """What the messages name."""
     index = kernel.index_name
     if kernel.tile is None:
@@ -119,18 +117,18 @@ def _span(store: SharedStore) -> Span:
     return replace(store.statement.place.span, caller=outer)
 
 
-def _atomic_for(statement: nodes.Assign) -> str | None:
+def _atomic_for(statement: ir.Assign) -> str | None:
     """The atomic that does this update, if there is one for elements of this type.
 
     For a float of tile_static memory it is not the advice: a tree of partial sums is quicker than its loop.
     """
     value = statement.value
-    if isinstance(value, nodes.Cast):
+    if isinstance(value, ir.Cast):
         value = value.operand
-    if isinstance(value, nodes.Binary):
+    if isinstance(value, ir.Binary):
         name = _ATOMICS.get(value.op)
-        operands: tuple[nodes.Expr, ...] = (value.left, value.right)
-    elif isinstance(value, nodes.Builtin):
+        operands: tuple[ir.Expr, ...] = (value.left, value.right)
+    elif isinstance(value, ir.Builtin):
         name = _ATOMICS.get(value.name)
         operands = value.args
     else:
@@ -138,14 +136,14 @@ def _atomic_for(statement: nodes.Assign) -> str | None:
     if name is None:
         return None
     kind = statement.place.type
-    shared = isinstance(nodes.root_of(statement.place), nodes.BufferElement)
+    shared = isinstance(ir.root_of(statement.place), ir.BufferElement)
     fits = isinstance(kind, Scalar) and kind.name in ATOMICS[name].types and (kind.is_integer or shared)
-    own = [isinstance(o, nodes.Load) and o.place == statement.place for o in operands]
+    own = [isinstance(o, ir.Load) and o.place == statement.place for o in operands]
     first_only = name == "atomic_fetch_sub"
     return name if fits and (own[0] if first_only else any(own)) else None
 
 
-def _source(place: nodes.Place, kernel: nodes.Kernel) -> str:
+def _source(place: ir.Place, kernel: ir.Kernel) -> str:
     """The element as the author wrote it."""
     span = place.span
     line = linecache.getline(span.file, span.line).encode()

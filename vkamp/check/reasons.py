@@ -12,8 +12,6 @@ from typing import Literal
 
 from vkamp.errors import Note, Span
 
-__all__ = ["Diversion", "Reason", "because", "fix_of", "graft", "notes_of", "shortest"]
-
 #: Longer chains are cut in the middle: a reader needs the condition and the thread index.
 _LONGEST = 8
 

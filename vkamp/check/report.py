@@ -24,8 +24,6 @@ from vkamp.errors import Span
 from vkamp.findings import AccessKind, Finding, ThreadAt, element_text, member_text, unravel
 from vkamp.ir.types import BOOL, FLOAT32, INT32, Array, Scalar, Type
 
-__all__ = ["Placed", "Shadow", "Where", "decode"]
-
 
 @dataclass(frozen=True)
 class Placed:

@@ -8,9 +8,7 @@ from typing import Literal
 
 from vkamp.check.reasons import Diversion, Reason, graft
 from vkamp.errors import Span
-from vkamp.ir import nodes
-
-__all__ = ["Frame", "Group", "Loop", "Parts", "SharedStore", "State", "Summary", "join"]
+from vkamp.ir import nodes as ir
 
 #: The threads that values and control flow are uniform over, or not.
 Group = Literal["tile", "subgroup"]
@@ -27,7 +25,7 @@ class SharedStore:
     the store is reached, innermost first.
     """
 
-    statement: nodes.Assign
+    statement: ir.Assign
     space: Literal["tile_static", "container"]
     root: str
     calls: tuple[Span, ...] = ()
@@ -109,7 +107,7 @@ class Frame:
     private array. ``aparts``: what was assigned apart before each branch and loop around began.
     """
 
-    function: nodes.Function
+    function: ir.Function
     call: Span | None = None
     outer: Frame | None = None
     arguments: Mapping[tuple[int, str], Reason] = field(default_factory=dict)
@@ -140,7 +138,7 @@ class Frame:
             frame = frame.outer
         return reason
 
-    def tile_static(self, variable: nodes.Variable) -> str | None:
+    def tile_static(self, variable: ir.Variable) -> str | None:
         """The tile_static variable that this is, or stands for."""
         if variable.storage == "tile_static":
             return variable.name
@@ -154,7 +152,7 @@ class Frame:
         state.live = False
         return leaving
 
-    def key(self, variable: nodes.Variable) -> str:
+    def key(self, variable: ir.Variable) -> str:
         """The name under which the state keeps a variable that is not tile_static."""
         return self.twins.get(variable.name, variable.name)
 

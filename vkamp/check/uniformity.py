@@ -22,13 +22,11 @@ from vkamp.check.reasons import Diversion, Reason, because, fix_of, graft, notes
 from vkamp.check.state import Frame, Group, Loop, Parts, SharedStore, State, Summary, join
 from vkamp.check.values import Values, part_key, parts_of, place_parts
 from vkamp.errors import CompileError, Note, Span, UnsupportedFeatureError, diagnostic
-from vkamp.ir import nodes
+from vkamp.ir import nodes as ir
 from vkamp.ir.flow import changed_parameters
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.types import Array
 from vkamp.ir.uses import uses_subgroups
-
-__all__ = ["Uniformity", "check_uniformity"]
 
 
 @dataclass(frozen=True)
@@ -40,12 +38,12 @@ class Uniformity:
     not there is uniform everywhere.
     """
 
-    kernel: nodes.Kernel
+    kernel: ir.Kernel
     variables: Mapping[tuple[str, str], Reason]
     stores: tuple[SharedStore, ...]
     conditions: Mapping[int, Reason] = field(repr=False)
 
-    def divergence(self, statement: nodes.Stmt) -> Reason | None:
+    def divergence(self, statement: ir.Stmt) -> Reason | None:
         """Why the condition of this If or While, or the bounds of this For, may differ.
 
         ``statement`` is a node of :attr:`kernel` itself, not an equal copy.
@@ -53,7 +51,7 @@ class Uniformity:
         return self.conditions.get(id(statement))
 
 
-def check_uniformity(kernel: nodes.Kernel) -> Uniformity:
+def check_uniformity(kernel: ir.Kernel) -> Uniformity:
     """Refuse a barrier that some thread of the tile could miss; the facts found on the way.
 
     Raises:
@@ -92,35 +90,35 @@ _ContextKey = tuple[object, ...]
 class _Analysis:
     """One run over a kernel."""
 
-    def __init__(self, kernel: nodes.Kernel, group: Group) -> None:
+    def __init__(self, kernel: ir.Kernel, group: Group) -> None:
         self.kernel = kernel
         self.group = group
         self.functions = {f.name: f for f in kernel.functions}
         self.values = Values(kernel, group)
         self.written = _written_arrays(kernel)
-        self.barriers = _first(kernel, lambda s: isinstance(s, nodes.Barrier) and s.fence.waits)
-        self.claims = _first(kernel, lambda s: isinstance(s, nodes.Claim))
-        self.meetings = _first(kernel, lambda s: isinstance(s, nodes.Subgroup))
+        self.barriers = _first(kernel, lambda s: isinstance(s, ir.Barrier) and s.fence.waits)
+        self.claims = _first(kernel, lambda s: isinstance(s, ir.Claim))
+        self.meetings = _first(kernel, lambda s: isinstance(s, ir.Subgroup))
         self.summaries: dict[_ContextKey, Summary] = {}
         self.conditions: dict[int, Reason] = {}
         self.variables: dict[tuple[str, str], Reason] = {}
-        self.handlers: dict[type[nodes.Stmt], Callable[[Any, State, Frame], State]] = {
-            nodes.Declare: self._declare,
-            nodes.Assign: self._assign,
-            nodes.If: self._if,
-            nodes.For: self._for,
-            nodes.While: self._while,
-            nodes.Break: self._break,
-            nodes.Continue: self._continue,
-            nodes.Return: self._return,
-            nodes.Barrier: self._barrier,
-            nodes.Atomic: self._atomic,
-            nodes.Call: self._call,
-            nodes.Claim: self._claim,
-            nodes.Subgroup: self._subgroup,
-            nodes.Assert: lambda _statement, state, _frame: state,
-            nodes.Print: lambda _statement, state, _frame: state,
-            nodes.Breakpoint: lambda _statement, state, _frame: state,
+        self.handlers: dict[type[ir.Stmt], Callable[[Any, State, Frame], State]] = {
+            ir.Declare: self._declare,
+            ir.Assign: self._assign,
+            ir.If: self._if,
+            ir.For: self._for,
+            ir.While: self._while,
+            ir.Break: self._break,
+            ir.Continue: self._continue,
+            ir.Return: self._return,
+            ir.Barrier: self._barrier,
+            ir.Atomic: self._atomic,
+            ir.Call: self._call,
+            ir.Claim: self._claim,
+            ir.Subgroup: self._subgroup,
+            ir.Assert: lambda _statement, state, _frame: state,
+            ir.Print: lambda _statement, state, _frame: state,
+            ir.Breakpoint: lambda _statement, state, _frame: state,
         }
 
     def run(self) -> Uniformity:
@@ -131,7 +129,7 @@ class _Analysis:
 
     # -- statements --------------------------------------------------------------------------------
 
-    def _block(self, block: nodes.Block, state: State, frame: Frame) -> State:
+    def _block(self, block: ir.Block, state: State, frame: Frame) -> State:
         outer = frame.path
         for position, statement in enumerate(block):
             if not state.live:
@@ -141,7 +139,7 @@ class _Analysis:
         frame.path = outer
         return state
 
-    def _declare(self, statement: nodes.Declare, state: State, frame: Frame) -> State:
+    def _declare(self, statement: ir.Declare, state: State, frame: Frame) -> State:
         name = frame.tile_static(statement.variable)
         if name is not None:
             state.dirty[name] = None
@@ -149,10 +147,10 @@ class _Analysis:
             state.divergent.pop(frame.key(statement.variable), None)
         return state
 
-    def _assign(self, statement: nodes.Assign, state: State, frame: Frame) -> State:
+    def _assign(self, statement: ir.Assign, state: State, frame: Frame) -> State:
         where = self.values.indices(statement.place, state, frame)
-        root = nodes.root_of(statement.place)
-        if isinstance(root, nodes.BufferElement):
+        root = ir.root_of(statement.place)
+        if isinstance(root, ir.BufferElement):
             self._store(statement, "container", root.buffer, where, state, frame)
             return state
         name = frame.tile_static(root.variable)
@@ -174,7 +172,7 @@ class _Analysis:
 
     def _store(
         self,
-        statement: nodes.Assign,
+        statement: ir.Assign,
         space: Literal["tile_static", "container"],
         root: str,
         where: Reason | None,
@@ -185,7 +183,7 @@ class _Analysis:
         if where is None and self._diversion(state, frame) is None:
             frame.stores.append(SharedStore(statement, space, root))
 
-    def _set(self, variable: nodes.Variable, values: Parts, span: Span, state: State, frame: Frame) -> None:
+    def _set(self, variable: ir.Variable, values: Parts, span: Span, state: State, frame: Frame) -> None:
         """Parts of the variable get values."""
         for part, reason in values.items():
             key = part_key(frame.key(variable), part)
@@ -199,7 +197,7 @@ class _Analysis:
 
     def _weaken(
         self,
-        variable: nodes.Variable,
+        variable: ir.Variable,
         parts: Iterable[str],
         reason: Reason | None,
         is_value: bool,
@@ -217,7 +215,7 @@ class _Analysis:
                 state.divergent[key] = because(span, text, reason)
                 self._record(key, state, frame)
 
-    def _apart(self, variable: nodes.Variable, key: str, span: Span, state: State, frame: Frame) -> None:
+    def _apart(self, variable: ir.Variable, key: str, span: Span, state: State, frame: Frame) -> None:
         """Note an assignment that not all threads of the tile make together."""
         if self._diversion(state, frame) is not None:
             state.apart.setdefault(key, None if variable.temporary else span)
@@ -241,8 +239,8 @@ class _Analysis:
         result.apart = {**before.apart, **result.apart} if around is not None else {}
         return result
 
-    def _if(self, statement: nodes.If, state: State, frame: Frame) -> State:
-        if isinstance(statement.condition, nodes.Const):
+    def _if(self, statement: ir.If, state: State, frame: Frame) -> State:
+        if isinstance(statement.condition, ir.Const):
             taken = statement.then if statement.condition.value else statement.orelse
             return self._block(taken, state, frame)
         reason = self._condition(statement, (statement.condition,), state, frame)
@@ -269,8 +267,8 @@ class _Analysis:
 
     def _condition(
         self,
-        statement: nodes.Stmt,
-        operands: Iterable[nodes.Expr],
+        statement: ir.Stmt,
+        operands: Iterable[ir.Expr],
         state: State,
         frame: Frame,
     ) -> Reason | None:
@@ -280,7 +278,7 @@ class _Analysis:
             self.conditions[id(statement)] = frame.resolve(reason)
         return reason
 
-    def _for(self, statement: nodes.For, state: State, frame: Frame) -> State:
+    def _for(self, statement: ir.For, state: State, frame: Frame) -> State:
         bounds = (statement.start, statement.stop, statement.step)
         reason = self._condition(statement, bounds, state, frame)
         diversion = None
@@ -298,7 +296,7 @@ class _Analysis:
         at_least_once = _runs(statement)
         return self._loop(statement, enter, state, frame, at_least_once=at_least_once)
 
-    def _while(self, statement: nodes.While, state: State, frame: Frame) -> State:
+    def _while(self, statement: ir.While, state: State, frame: Frame) -> State:
         condition = statement.condition
 
         def enter(head: State) -> Diversion | None:
@@ -307,14 +305,14 @@ class _Analysis:
                 return None
             return Diversion("loop", condition.span, _CONDITION, reason)
 
-        if isinstance(condition, nodes.Const) and not condition.value:
+        if isinstance(condition, ir.Const) and not condition.value:
             return state
-        endless = isinstance(condition, nodes.Const)
+        endless = isinstance(condition, ir.Const)
         return self._loop(statement, enter, state, frame, endless=endless)
 
     def _loop(
         self,
-        statement: nodes.For | nodes.While,
+        statement: ir.For | ir.While,
         enter: Callable[[State], Diversion | None],
         state: State,
         frame: Frame,
@@ -367,7 +365,7 @@ class _Analysis:
 
     def _body(
         self,
-        statement: nodes.For | nodes.While,
+        statement: ir.For | ir.While,
         diversion: Diversion | None,
         skip: Diversion | None,
         state: State,
@@ -395,7 +393,7 @@ class _Analysis:
             normal = head
         return join(normal, *loop.breaks, replace(back.copy(), live=False))
 
-    def _break(self, statement: nodes.Break, state: State, frame: Frame) -> State:
+    def _break(self, statement: ir.Break, state: State, frame: Frame) -> State:
         via = self._way(state, frame)
         if via is not None and state.left is None:
             text = "some threads of the tile may `break` here while others go on"
@@ -403,7 +401,7 @@ class _Analysis:
         frame.loops[-1].breaks.append(frame.leave(state, frame.loops[-1].layer))
         return state
 
-    def _continue(self, statement: nodes.Continue, state: State, frame: Frame) -> State:
+    def _continue(self, statement: ir.Continue, state: State, frame: Frame) -> State:
         via = self._way(state, frame)
         if via is not None and state.skipped is None:
             text = "some threads of the tile may `continue` here while others go on"
@@ -417,7 +415,7 @@ class _Analysis:
         inner = frame.control[frame.loops[-1].depth :]
         return inner[-1] if inner else state.skipped
 
-    def _return(self, statement: nodes.Return, state: State, frame: Frame) -> State:
+    def _return(self, statement: ir.Return, state: State, frame: Frame) -> State:
         here = self._diversion(state, frame)
         values = [self.values.parts(v, state, frame) for v in statement.values]
         if here is not None:
@@ -431,7 +429,7 @@ class _Analysis:
         frame.exits.append(frame.leave(state, 0))
         return state
 
-    def _barrier(self, statement: nodes.Barrier, state: State, frame: Frame) -> State:
+    def _barrier(self, statement: ir.Barrier, state: State, frame: Frame) -> State:
         if not statement.fence.waits:
             return state
         if self.kernel.tile is None:
@@ -443,9 +441,9 @@ class _Analysis:
             state.dirty.clear()
         return state
 
-    def _atomic(self, statement: nodes.Atomic, state: State, frame: Frame) -> State:
-        root = nodes.root_of(statement.place)
-        if isinstance(root, nodes.Local):
+    def _atomic(self, statement: ir.Atomic, state: State, frame: Frame) -> State:
+        root = ir.root_of(statement.place)
+        if isinstance(root, ir.Local):
             name = frame.tile_static(root.variable)
             if name is not None:
                 state.dirty[name] = statement.span
@@ -458,14 +456,14 @@ class _Analysis:
                 self._set(variable, {"": reason}, statement.span, state, frame)
         return state
 
-    def _claim(self, statement: nodes.Claim, state: State, frame: Frame) -> State:
+    def _claim(self, statement: ir.Claim, state: State, frame: Frame) -> State:
         diversion = self._missing(state, frame)
         if diversion is not None and self.group == "tile":
             raise self._refusal("VKA606", statement.span, diversion, frame, {"what": "it is"})
         self._set(statement.variable, {"": None}, statement.span, state, frame)
         return state
 
-    def _subgroup(self, statement: nodes.Subgroup, state: State, frame: Frame) -> State:
+    def _subgroup(self, statement: ir.Subgroup, state: State, frame: Frame) -> State:
         row = SUBGROUPS[statement.name]
         diversion = self._missing(state, frame)
         if diversion is not None and self.group == "subgroup":
@@ -485,11 +483,11 @@ class _Analysis:
 
     def _subgroup_at(self, span: Span) -> str:
         """The name of the subgroup function that a device function calls at a place."""
-        statements = (s for f in self.kernel.functions for s in nodes.walk_statements(f.body))
-        return next(s.name for s in statements if isinstance(s, nodes.Subgroup) and s.span is span)
+        statements = (s for f in self.kernel.functions for s in ir.walk_statements(f.body))
+        return next(s.name for s in statements if isinstance(s, ir.Subgroup) and s.span is span)
 
     def _uneven(
-        self, name: str, operand: nodes.Expr, reason: Reason, frame: Frame
+        self, name: str, operand: ir.Expr, reason: Reason, frame: Frame
     ) -> CompileError | UnsupportedFeatureError:
         """The error for a distance that differs between the threads of a subgroup."""
         # A condition's notes begin with the condition: here that is the operand itself.
@@ -551,7 +549,7 @@ class _Analysis:
 
     # -- calls -------------------------------------------------------------------------------------
 
-    def _call(self, statement: nodes.Call, state: State, frame: Frame) -> State:
+    def _call(self, statement: ir.Call, state: State, frame: Frame) -> State:
         function = self.functions[statement.function]
         diversion = self._missing(state, frame)
         inside = self.barriers.get(function.name)
@@ -587,7 +585,7 @@ class _Analysis:
         return state
 
     def _arguments(
-        self, function: nodes.Function, call: nodes.Call, state: State, frame: Frame
+        self, function: ir.Function, call: ir.Call, state: State, frame: Frame
     ) -> dict[tuple[int, str], Reason]:
         """Why the parts of the arguments of a call may differ, by position."""
         found: dict[tuple[int, str], Reason] = {}
@@ -599,15 +597,15 @@ class _Analysis:
                     found[position, part] = because(argument.span, text, reason)
         return found
 
-    def _argument(self, argument: nodes.Expr | nodes.Place, state: State, frame: Frame) -> Parts:
-        if isinstance(argument, nodes.Expr):
+    def _argument(self, argument: ir.Expr | ir.Place, state: State, frame: Frame) -> Parts:
+        if isinstance(argument, ir.Expr):
             return self.values.parts(argument, state, frame)
         variable = _variable_of(argument)
         if frame.tile_static(variable) is not None:
             return {}  # the state of tile_static memory is kept apart
         return {"": state.divergent.get(frame.key(variable))}
 
-    def _summary(self, function: nodes.Function, call: nodes.Call, state: State, frame: Frame) -> Summary:
+    def _summary(self, function: ir.Function, call: ir.Call, state: State, frame: Frame) -> Summary:
         """What the call does; one analysis for all calls whose arguments are of the same kinds."""
         arguments = self._arguments(function, call, state, frame)
         shared: dict[str, str] = {}
@@ -670,9 +668,9 @@ class _Analysis:
 # -- what the syntax says --------------------------------------------------------------------------
 
 
-def _variable_of(argument: nodes.Expr | nodes.Place) -> nodes.Variable:
+def _variable_of(argument: ir.Expr | ir.Place) -> ir.Variable:
     """The array that is passed by reference."""
-    assert isinstance(argument, nodes.Local)
+    assert isinstance(argument, ir.Local)
     return argument.variable
 
 
@@ -683,28 +681,28 @@ def _culprit(diversion: Diversion) -> Reason:
     return because(diversion.span, diversion.text, diversion.reason)
 
 
-def _written_arrays(kernel: nodes.Kernel) -> dict[str, tuple[int, ...]]:
+def _written_arrays(kernel: ir.Kernel) -> dict[str, tuple[int, ...]]:
     """Per device function, the positions of the array parameters that it or its callees may write."""
     changed = changed_parameters(kernel)
     return {f.name: tuple(n for n, p in enumerate(f.params) if p.name in changed[f.name]) for f in kernel.functions}
 
 
-def _runs(statement: nodes.For) -> bool:
+def _runs(statement: ir.For) -> bool:
     """Whether the loop certainly has an iteration."""
     bounds = (statement.start, statement.stop, statement.step)
-    values = [int(b.value) for b in bounds if isinstance(b, nodes.Const)]
+    values = [int(b.value) for b in bounds if isinstance(b, ir.Const)]
     return len(values) == 3 and values[2] != 0 and len(range(*values)) > 0
 
 
-def _first(kernel: nodes.Kernel, wanted: Callable[[nodes.Stmt], bool]) -> dict[str, tuple[Span, ...]]:
+def _first(kernel: ir.Kernel, wanted: Callable[[ir.Stmt], bool]) -> dict[str, tuple[Span, ...]]:
     """Per device function that has such a statement: the first one, then the calls that lead to it."""
     found: dict[str, tuple[Span, ...]] = {}
     for function in kernel.functions:
-        for statement in nodes.walk_statements(function.body):
+        for statement in ir.walk_statements(function.body):
             if wanted(statement):
                 found[function.name] = (statement.span,)
                 break
-            if isinstance(statement, nodes.Call) and statement.function in found:
+            if isinstance(statement, ir.Call) and statement.function in found:
                 found[function.name] = (*found[statement.function], statement.span)
                 break
     return found

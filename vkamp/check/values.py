@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from vkamp.check.reasons import Reason, because, shortest
 from vkamp.check.state import Frame, Group, Parts, State
 from vkamp.errors import Span
-from vkamp.ir import nodes
+from vkamp.ir import nodes as ir
 from vkamp.ir.subgroups import INDICES, IndexRow, SubgroupRow
 from vkamp.ir.types import VECTOR_LETTERS, Struct, Type, Vector
-
-__all__ = ["Values", "part_key", "parts_of", "place_parts"]
 
 
 @dataclass(frozen=True)
@@ -40,22 +38,20 @@ def part_key(key: str, part: str) -> str:
     return f"{key}.{part}" if part else key
 
 
-def place_parts(place: nodes.Place) -> tuple[tuple[str, ...], bool]:
+def place_parts(place: ir.Place) -> tuple[tuple[str, ...], bool]:
     """The parts of the variable that a place lies in, and whether it is the whole of them."""
     steps = [place]
-    while not isinstance(place, (nodes.Local, nodes.BufferElement)):
-        assert isinstance(
-            place, (nodes.ArrayElement, nodes.ComponentsOf, nodes.FieldOf, nodes.Reinterpreted, nodes.ViewElement)
-        )
+    while not isinstance(place, (ir.Local, ir.BufferElement)):
+        assert isinstance(place, (ir.ArrayElement, ir.ComponentsOf, ir.FieldOf, ir.Reinterpreted, ir.ViewElement))
         place = place.base
         steps.append(place)
-    assert isinstance(place, nodes.Local)
+    assert isinstance(place, ir.Local)
     if len(steps) == 1:
         return parts_of(place.variable.type), True
     first = steps[-2]
-    if isinstance(first, nodes.FieldOf):
+    if isinstance(first, ir.FieldOf):
         return (first.name,), len(steps) == 2
-    if isinstance(first, nodes.ComponentsOf):
+    if isinstance(first, ir.ComponentsOf):
         return tuple(first.letters), True
     return ("",), False
 
@@ -63,49 +59,49 @@ def place_parts(place: nodes.Place) -> tuple[tuple[str, ...], bool]:
 class Values:
     """The values of one kernel's expressions, for the threads of a tile or of a subgroup."""
 
-    def __init__(self, kernel: nodes.Kernel, group: Group) -> None:
+    def __init__(self, kernel: ir.Kernel, group: Group) -> None:
         self._kernel = kernel
         self._group = group
         self._changed = _changed_memory(kernel)
 
-    def of(self, expr: nodes.Expr, state: State, frame: Frame) -> Reason | None:
+    def of(self, expr: ir.Expr, state: State, frame: Frame) -> Reason | None:
         """Why the value may differ between the threads; ``None``: it is uniform."""
-        if isinstance(expr, nodes.ThreadIndex):
+        if isinstance(expr, ir.ThreadIndex):
             return self._thread_index(expr)
-        if isinstance(expr, nodes.SubgroupIndex):
+        if isinstance(expr, ir.SubgroupIndex):
             return self.of_subgroup(INDICES[expr.kind], expr.span)
-        if isinstance(expr, nodes.Load):
+        if isinstance(expr, ir.Load):
             return self._load(expr, state, frame)
-        if isinstance(expr, nodes.Swizzle):
+        if isinstance(expr, ir.Swizzle):
             parts = self.parts(expr.operand, state, frame)
             return shortest(parts[letter] for letter in expr.letters)
-        return shortest(self.of(child, state, frame) for child in nodes.children(expr) if isinstance(child, nodes.Expr))
+        return shortest(self.of(child, state, frame) for child in ir.children(expr) if isinstance(child, ir.Expr))
 
-    def parts(self, expr: nodes.Expr, state: State, frame: Frame) -> Parts:
+    def parts(self, expr: ir.Expr, state: State, frame: Frame) -> Parts:
         """The same for each part of the value."""
         kind = expr.type
         whole = parts_of(kind)
-        if isinstance(expr, nodes.Load):
-            root = nodes.root_of(expr.place)
-            if isinstance(root, nodes.Local) and isinstance(root.variable.type, (Struct, Vector)):
+        if isinstance(expr, ir.Load):
+            root = ir.root_of(expr.place)
+            if isinstance(root, ir.Local) and isinstance(root.variable.type, (Struct, Vector)):
                 sources, is_all = place_parts(expr.place)
                 if is_all and len(sources) == len(whole):
                     key = frame.key(root.variable)
                     found = (state.divergent.get(part_key(key, source)) for source in sources)
                     return dict(zip(whole, found, strict=True))
         elif isinstance(kind, Vector):
-            if isinstance(expr, nodes.Construct) and len(expr.parts) == len(whole):
+            if isinstance(expr, ir.Construct) and len(expr.parts) == len(whole):
                 return dict(zip(whole, (self.of(part, state, frame) for part in expr.parts), strict=True))
-            if isinstance(expr, nodes.Swizzle):
+            if isinstance(expr, ir.Swizzle):
                 parts = self.parts(expr.operand, state, frame)
                 return dict(zip(whole, (parts[letter] for letter in expr.letters), strict=True))
-            if isinstance(expr, (nodes.Unary, nodes.Binary, nodes.Cast)):
-                operands = [self.parts(o, state, frame) for o in nodes.children(expr) if isinstance(o, nodes.Expr)]
+            if isinstance(expr, (ir.Unary, ir.Binary, ir.Cast)):
+                operands = [self.parts(o, state, frame) for o in ir.children(expr) if isinstance(o, ir.Expr)]
                 return {part: shortest(operand[part] for operand in operands) for part in whole}
         reason = self.of(expr, state, frame)
         return dict.fromkeys(whole, reason)
 
-    def _thread_index(self, expr: nodes.ThreadIndex) -> Reason | None:
+    def _thread_index(self, expr: ir.ThreadIndex) -> Reason | None:
         if expr.kind in ("tile", "tile_origin"):
             return None
         if self._kernel.tile is None:
@@ -125,10 +121,10 @@ class Values:
             return because(span, text, fix="" if isinstance(row, IndexRow) else fix)
         return because(span, f"`amp.subgroup.{row.name}` returns a different value in each thread of the subgroup")
 
-    def _load(self, expr: nodes.Load, state: State, frame: Frame) -> Reason | None:
-        root = nodes.root_of(expr.place)
+    def _load(self, expr: ir.Load, state: State, frame: Frame) -> Reason | None:
+        root = ir.root_of(expr.place)
         where = self.indices(expr.place, state, frame)
-        if isinstance(root, nodes.BufferElement):
+        if isinstance(root, ir.BufferElement):
             return self._container(root.buffer, expr.span, where)
         name = frame.tile_static(root.variable)
         if name is None:
@@ -165,16 +161,16 @@ class Values:
             fix = "take one thread's value for all of the subgroup: `amp.subgroup.broadcast_first(...)`"
         return because(span, text, because(store.span, f"`{store.buffer}` is changed here", fix=fix))
 
-    def indices(self, place: nodes.Place, state: State, frame: Frame) -> Reason | None:
+    def indices(self, place: ir.Place, state: State, frame: Frame) -> Reason | None:
         """Why the place may be another one for each thread."""
         found: list[Reason | None] = []
         step = place
         while True:
-            if isinstance(step, (nodes.ArrayElement, nodes.BufferElement)):
+            if isinstance(step, (ir.ArrayElement, ir.BufferElement)):
                 found += [self.of(index, state, frame) for index in step.indices]
-            if isinstance(step, nodes.Reinterpreted):
+            if isinstance(step, ir.Reinterpreted):
                 found.append(self.of(step.index, state, frame))
-            inner = (nodes.ArrayElement, nodes.ComponentsOf, nodes.FieldOf, nodes.Reinterpreted, nodes.ViewElement)
+            inner = (ir.ArrayElement, ir.ComponentsOf, ir.FieldOf, ir.Reinterpreted, ir.ViewElement)
             if not isinstance(step, inner):
                 return shortest(found)
             step = step.base
@@ -187,7 +183,7 @@ def _elsewhere(span: Span, what: str, where: Reason) -> Reason:
     return because(span, f"{what} may differ between the threads of the tile", where)
 
 
-def _changed_memory(kernel: nodes.Kernel) -> dict[int, _Store]:
+def _changed_memory(kernel: ir.Kernel) -> dict[int, _Store]:
     """The memory that the kernel stores to, by its storage number."""
     found: dict[int, _Store] = {}
     for buffer, span in _stores(kernel):
@@ -195,10 +191,10 @@ def _changed_memory(kernel: nodes.Kernel) -> dict[int, _Store]:
     return found
 
 
-def _stores(kernel: nodes.Kernel) -> Iterator[tuple[str, Span]]:
+def _stores(kernel: ir.Kernel) -> Iterator[tuple[str, Span]]:
     for function in (kernel.body, *kernel.functions):
-        for statement in nodes.walk_statements(function.body):
-            for place in nodes.changed_places(statement):
-                root = nodes.root_of(place)
-                if isinstance(root, nodes.BufferElement):
+        for statement in ir.walk_statements(function.body):
+            for place in ir.changed_places(statement):
+                root = ir.root_of(place)
+                if isinstance(root, ir.BufferElement):
                     yield root.buffer, statement.span

@@ -13,8 +13,6 @@ import vkamp
 from vkamp.cli.console import ERRORS, OUT
 from vkamp.errors import AmpError
 
-__all__ = ["command", "run"]
-
 _SHELLS = ("bash", "zsh", "fish")
 
 

@@ -11,8 +11,6 @@ from vkamp.cache import default_cache
 from vkamp.cli.console import print_json, print_table, say
 from vkamp.errors import AmpError
 
-__all__ = ["KINDS", "cache", "entries"]
-
 #: What is cached: kernels and SPIR-V by the compiler, pipelines by the direct engine.
 KINDS = ("kernels", "spirv", "pipelines")
 

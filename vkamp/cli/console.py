@@ -10,8 +10,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["ERRORS", "MARKS", "OUT", "print_json", "print_table", "say"]
-
 #: Text is data here: brackets in it are no markup, numbers no decoration, and a narrow pipe wraps no line.
 OUT = Console(markup=False, highlight=False, soft_wrap=True)
 ERRORS = Console(stderr=True, markup=False, highlight=False, soft_wrap=True)

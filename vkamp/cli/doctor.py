@@ -26,8 +26,6 @@ from vkamp.cli.probe import MARK
 from vkamp.errors import AmpError
 from vkamp.run import devices
 
-__all__ = ["Finding", "Probe", "diagnose", "doctor"]
-
 _TIME_LIMIT = 120.0
 #: The first version that takes ``--target-env vulkan1.1`` and the subgroup extensions.
 _OLDEST_GLSLANG = (8, 13)

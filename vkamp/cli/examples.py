@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["MESSAGES_FILE", "Example", "Told", "examples", "messages", "messages_text"]
-
 MESSAGES_FILE = Path(__file__).with_name("messages.txt")
 
 

@@ -11,8 +11,6 @@ from vkamp.cli.console import OUT, print_table, say
 from vkamp.cli.examples import examples, messages
 from vkamp.errors import MESSAGES, AmpError
 
-__all__ = ["explain"]
-
 _PAGE = "docs/errors.md has all codes on one page"
 
 

@@ -20,8 +20,6 @@ from vkamp.run import devices
 from vkamp.run.accelerators import choose_engine
 from vkamp.run.engine import DeviceInfo
 
-__all__ = ["collect", "info"]
-
 _ENGINES = ("kompute", "vulkan")
 _VARIABLES = ("VKAMP_", "VK_")
 

@@ -20,8 +20,6 @@ from vkamp.edit.store import OUTSIDE, Record
 from vkamp.errors import AmpError
 from vkamp.lang.kernel import KernelFunction
 
-__all__ = ["Place", "find_kernel", "forget_changed", "kernel_of", "kernels_in", "load_module", "project_root"]
-
 _SKIPPED = {"node_modules", "__pycache__", "build", "dist", "site-packages"}
 
 

@@ -9,8 +9,6 @@ import json
 import sys
 from typing import Any
 
-__all__ = ["MARK", "main"]
-
 MARK = "vkamp-probe: "
 
 

@@ -2,8 +2,6 @@
 
 import vkamp as amp
 
-__all__ = ["reverse"]
-
 
 @amp.kernel
 def reverse(t_idx, numbers):  # type: ignore[no-untyped-def]

@@ -28,8 +28,6 @@ from vkamp.pipeline import compiler, request_of
 from vkamp.progress import activity
 from vkamp.run.engine import Timing, Transfer
 
-__all__ = ["check", "run"]
-
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))

@@ -17,8 +17,6 @@ from vkamp.edit.folder import find_folder
 from vkamp.edit.store import Form, Store
 from vkamp.errors import AmpError
 
-__all__ = ["shaders"]
-
 _STYLES = {
     "edited": "green",
     "stale": "yellow",

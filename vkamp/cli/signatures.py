@@ -16,8 +16,6 @@ from vkamp.front.parameters import parameters_of
 from vkamp.ir.types import SCALARS, SMALL, VECTORS
 from vkamp.lang.kernel import KernelFunction
 
-__all__ = ["Argument", "constants_of", "name_missing_types", "parse_arguments", "parse_sizes", "signature_of"]
-
 _CONTAINER = re.compile(r"(\w+)\[([^\]]*)\](?::(\w+))?")
 _INDEX = re.compile(r"(index|extent)\((\d)\)")
 _HELP = "write float32[:,:] for a container, float32[64,64] for one with its size, int32 or float3 for a value"

@@ -11,8 +11,6 @@ from vkamp.cli.console import OUT, say
 from vkamp.cli.signatures import parse_sizes
 from vkamp.display.tiling import MOST, Tiling, as_svg, shown, tiling_of
 
-__all__ = ["as_text", "tile"]
-
 _STYLES = ("on blue", "on dark_orange3", "on green4", "on magenta")
 
 

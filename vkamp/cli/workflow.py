@@ -19,8 +19,6 @@ from vkamp.errors import AmpError, ShaderEditError
 from vkamp.lang.kernel import KernelFunction
 from vkamp.pipeline import compiler, request_of
 
-__all__ = ["Outcome", "State", "check_one", "export_kernel", "generate", "look", "merge_one", "revert_one"]
-
 #: How much alike two shaders must be for the kernel of one to be the other's under another name.
 _ALIKE = 0.6
 

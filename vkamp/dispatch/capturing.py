@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from vkamp.dispatch.domain import Domain
     from vkamp.dispatch.launch import Prepared
 
-__all__ = ["Graph", "capture"]
-
 
 class _Use(Use):
     """A container that the launches of a graph use, all together. ``discards``: what it holds before is worthless."""

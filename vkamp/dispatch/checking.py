@@ -30,7 +30,6 @@ from vkamp.run.workarounds import quirks_of
 if TYPE_CHECKING:
     from vkamp.dispatch.launch import Prepared
 
-__all__ = ["check", "checked_launch", "run"]
 
 #: The most memory that a check takes for its notes, and the part of the device's memory.
 _MOST_BYTES = 1 << 30

@@ -15,8 +15,6 @@ from vkamp.lang.region import Layout
 from vkamp.lang.views import array_view
 from vkamp.run.accelerators import accelerator_view
 
-__all__ = ["Pair", "copy_elements", "pairs"]
-
 _WORD = np.dtype(np.uint32)
 
 #: The source and the target of one launch of :func:`copy_elements`.

@@ -17,8 +17,6 @@ from vkamp.lang.index_space import extent, tiled_extent
 from vkamp.lang.kernel import BoundKernel, KernelFunction
 from vkamp.run.engine import Limits
 
-__all__ = ["Domain", "as_domain", "check_tile", "domain_of"]
-
 _MAX_THREADS = 2**32 - 1
 
 

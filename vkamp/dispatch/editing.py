@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from vkamp.edit.store import Store
     from vkamp.run.accelerators import accelerator_view
 
-__all__ = ["choose", "export_folder", "generation", "looked_for", "set_export_folder"]
 
 _export: Store | None = None
 

@@ -28,16 +28,6 @@ if TYPE_CHECKING:
     from vkamp.dispatch.launch import Entry
     from vkamp.run.accelerators import accelerator_view
 
-__all__ = [
-    "Chosen",
-    "choose",
-    "export",
-    "export_launches",
-    "exported",
-    "is_gone",
-    "record_of",
-]
-
 
 @dataclass(frozen=True)
 class Chosen:

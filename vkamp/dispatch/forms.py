@@ -13,8 +13,6 @@ from vkamp.lang.kernel import KernelFunction
 from vkamp.run.accelerators import accelerator, accelerator_view
 from vkamp.tracebacks import entry_point
 
-__all__ = ["decorator", "parse"]
-
 T = TypeVar("T")
 
 

@@ -15,8 +15,6 @@ from vkamp.dispatch.launch import prepare
 from vkamp.edit.saving import save
 from vkamp.tracebacks import entry_point
 
-__all__ = ["Inspection", "inspect_kernel"]
-
 
 @entry_point
 @dataclass(frozen=True)

@@ -38,26 +38,6 @@ if TYPE_CHECKING:
     from vkamp.dispatch.edits import Chosen
     from vkamp.pipeline.checked import Instrumented
 
-__all__ = [
-    "Bound",
-    "Prepared",
-    "bind",
-    "changed",
-    "check_bound",
-    "check_limits",
-    "check_subgroups",
-    "dispatch_of",
-    "enqueue",
-    "is_checked",
-    "parallel_for_each",
-    "placed_again",
-    "plain_target",
-    "prepare",
-    "prepare_on",
-    "program_names",
-    "run",
-    "used",
-]
 
 #: Compiled kernels kept; the oldest goes first.
 _KEEP = 1024

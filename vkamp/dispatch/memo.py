@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vkamp import pipeline
-from vkamp.dispatch.editing import generation
 from vkamp.dispatch.targets import default_for
 from vkamp.dispatch.uses import Use, tell_written
+from vkamp.edit.active import generation
 from vkamp.lang.arrays import array
 from vkamp.lang.container import Container
 from vkamp.lang.home import epoch
@@ -32,7 +32,6 @@ from vkamp.run.engine import Dispatch, Ready
 if TYPE_CHECKING:
     from vkamp.dispatch.launch import Bound, Prepared
 
-__all__ = ["key_of", "recall", "remember"]
 
 #: Launches remembered for a kernel; the oldest goes first.
 _KEEP = 4096

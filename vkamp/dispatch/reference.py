@@ -42,8 +42,6 @@ from vkamp.run.engine import (
 )
 from vkamp.run.queue import taken
 
-__all__ = ["ReferenceEngine"]
-
 _LIMITS = Limits(
     tile_threads=1024,
     tile_size=(1024, 1024, 64),

@@ -18,16 +18,6 @@ from vkamp.tracebacks import contextmanager
 if TYPE_CHECKING:
     from vkamp.sim import Follow, Schedule
 
-__all__ = [
-    "collecting",
-    "current_following",
-    "current_schedule",
-    "current_subgroup_size",
-    "follow",
-    "reference_schedule",
-    "reference_subgroups",
-    "reports",
-]
 
 _VARIABLE = "VKAMP_SCHEDULE"
 _SIZE_VARIABLE = "VKAMP_SUBGROUP_SIZE"

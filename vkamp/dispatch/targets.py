@@ -13,8 +13,6 @@ from vkamp.lang.arrays import array
 from vkamp.lang.container import Container
 from vkamp.run.accelerators import accelerator_view, default_view
 
-__all__ = ["default_for", "target_view"]
-
 
 def target_view(view: accelerator_view | None, containers: Mapping[str, Container]) -> accelerator_view:
     """The explicit view, else that of the captured arrays, else the default (AMP's order)."""

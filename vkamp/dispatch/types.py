@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping
 from vkamp.errors import Span, diagnostic, name_at
 from vkamp.run.accelerators import accelerator_view
 
-__all__ = ["check_types", "check_wide_operations", "small_types"]
-
 #: The device features that types need, by vkamp's names and Vulkan's.
 _NEEDS = {
     "float64": ("float64", "shaderFloat64"),

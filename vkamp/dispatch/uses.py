@@ -14,8 +14,6 @@ from vkamp.lang.container import Container, Descriptor
 from vkamp.lang.home import Home
 from vkamp.run.accelerators import accelerator_view
 
-__all__ = ["Use", "acquire", "tell_written"]
-
 
 class Use:
     """A container that is used: how, where it lay, and the state of its home after its last use."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from vkamp.dispatch.launch import Prepared
     from vkamp.run.accelerators import accelerator_view
 
-__all__ = ["look", "look_until_the_end", "refuse_stale", "stale_views", "used_views"]
-
 
 def used_views(prepared: Prepared) -> dict[str, Container]:
     """The containers that a launch uses, by their parameters' names."""

@@ -7,8 +7,6 @@ from html import escape
 
 from vkamp.errors import FIXED_WIDTH
 
-__all__ = ["block", "code", "details", "facts", "heading", "note", "program", "table", "text"]
-
 _PLAIN = f"{FIXED_WIDTH}; overflow-x: auto; line-height: 1.25; text-align: left"
 
 

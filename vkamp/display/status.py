@@ -12,8 +12,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["TerminalStatus"]
-
 _VARIABLE = "VKAMP_PROGRESS"
 #: What a terminal that has gone away answers.
 _GONE = (OSError, ValueError)

@@ -10,8 +10,6 @@ from html import escape
 from vkamp.display.page import block, heading, note
 from vkamp.errors import AmpError
 
-__all__ = ["MOST", "Tiling", "as_svg", "shown", "tiling_html", "tiling_of"]
-
 #: Threads per dimension that are drawn; of more, the first tiles are.
 MOST = 64
 #: In a notebook, and the most of a tile of which there each thread is drawn.

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST", "values_table"]
-
 #: Rows and columns that are shown; of more, the first and the last.
 MOST = 10
 _ENDS = MOST // 2

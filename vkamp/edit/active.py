@@ -21,7 +21,6 @@ from vkamp.errors import AmpError
 if TYPE_CHECKING:
     from vkamp.edit.store import Store
 
-__all__ = ["active_folder", "generation", "look_again", "no_folder", "use_folder"]
 
 #: Seconds between looks at the folder's files, and between looks for a folder.
 _PERIOD = 0.1

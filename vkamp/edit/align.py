@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 
 from vkamp.edit.units import Unit, code_tokens
 
-__all__ = ["correspond"]
-
 #: Larger tables are not filled: the longest equal stretches are taken instead.
 _LARGEST_TABLE = 400_000
 _LARGEST_GAP = 4_000

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["code_of", "conflict_line", "generated_line"]
-
 _COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _MARKERS = tuple(mark * 7 for mark in "<|>")
 

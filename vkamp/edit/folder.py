@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["BASE", "find_folder"]
-
 #: The folder of what was generated, inside of a folder of shaders.
 BASE = ".base"
 _PROJECT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from vkamp.spirv.reflection import BoundBuffer, Interface
 
-__all__ = ["Difference", "differences"]
-
 
 @dataclass(frozen=True)
 class Difference:

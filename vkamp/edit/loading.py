@@ -20,8 +20,6 @@ from vkamp.errors import Note, ShaderEditError, Span, edit_diagnostic
 from vkamp.spirv import GlslError, GlslMessage
 from vkamp.spirv.reflection import Interface, reflect
 
-__all__ = ["Loaded", "check_fresh", "is_stale", "load"]
-
 
 @dataclass(frozen=True)
 class Loaded:

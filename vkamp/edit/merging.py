@@ -15,8 +15,6 @@ from vkamp.edit.align import correspond
 from vkamp.edit.renames import Renames, find_renames
 from vkamp.edit.units import PYTHON_LINE, Unit, code_tokens, declared_names, split, tokens_of
 
-__all__ = ["Merged", "merge"]
-
 _Block = tuple[str, int | None]
 
 

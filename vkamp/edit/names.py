@@ -8,8 +8,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["file_stem", "signature_text"]
-
 #: Longer names are cut, and end with a part of the signature's hash.
 _LONGEST = 120
 

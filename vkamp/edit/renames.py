@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from vkamp.edit.units import Unit, declared_names, tokens_of
 
-__all__ = ["Renames", "find_renames"]
-
 
 @dataclass(frozen=True)
 class Renames:

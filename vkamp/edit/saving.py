@@ -10,8 +10,6 @@ from vkamp.edit.folder import BASE
 from vkamp.edit.store import replace_file
 from vkamp.errors import AmpError
 
-__all__ = ["save"]
-
 #: What is saved under a suffix.
 _KINDS = {".comp": "glsl", ".glsl": "glsl", ".spv": "spirv", ".ir": "ir"}
 #: The files of a folder with everything.

@@ -20,8 +20,6 @@ from vkamp.edit.folder import BASE
 from vkamp.edit.names import file_stem, signature_text
 from vkamp.errors import AmpError
 
-__all__ = ["OUTSIDE", "Form", "Kept", "Record", "Store", "replace_file"]
-
 #: Before the name of a kernel's file that is not in the project.
 OUTSIDE = "?/"
 _SUFFIX = ".comp"

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-__all__ = ["PYTHON_LINE", "Kind", "Unit", "code_tokens", "declared_names", "split", "tokens_of"]
-
 #: ``open`` is a header with its brace, as ``if (x) {``; ``close`` the brace that ends the block; ``end`` what follows
 #: the last unit.
 Kind = Literal["code", "open", "close", "comment", "directive", "end"]

@@ -11,28 +11,17 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from vkamp.ir.nodes import (
-    Block,
-    Call,
-    Function,
-    Kernel,
-    Local,
-    Node,
-    Variable,
-    map_block,
-)
-
-__all__ = ["bind_arrays"]
+from vkamp.ir import nodes as ir
 
 #: For each parameter: the variable that stands in its place, or ``None``.
-_Binding = tuple[Variable | None, ...]
+_Binding = tuple[ir.Variable | None, ...]
 
 
 @dataclass
 class _Binder:
-    kernel: Kernel
+    kernel: ir.Kernel
     done: dict[tuple[str, _Binding], str]
-    functions: list[Function]
+    functions: list[ir.Function]
 
     def function(self, name: str, binding: _Binding) -> str:
         """The name of the function with its parameters bound; it is made at first use, after its callees."""
@@ -52,22 +41,22 @@ class _Binder:
             )
         return self.done[key]
 
-    def block(self, block: Block) -> Block:
+    def block(self, block: ir.Block) -> ir.Block:
         """The block with every call bound."""
 
-        def change(node: Node) -> Node:
-            return self.call(node) if isinstance(node, Call) else node
+        def change(node: ir.Node) -> ir.Node:
+            return self.call(node) if isinstance(node, ir.Call) else node
 
-        return map_block(block, change)
+        return ir.map_block(block, change)
 
-    def call(self, call: Call) -> Call:
+    def call(self, call: ir.Call) -> ir.Call:
         """The call of the bound function, without the arguments that it now knows itself."""
         params = self.kernel.function(call.function).params
-        first: dict[str, Variable] = {}
-        binding: list[Variable | None] = []
+        first: dict[str, ir.Variable] = {}
+        binding: list[ir.Variable | None] = []
         for param, arg in zip(params, call.args, strict=True):
-            bound: Variable | None = None
-            if isinstance(arg, Local):
+            bound: ir.Variable | None = None
+            if isinstance(arg, ir.Local):
                 if arg.variable.storage == "tile_static":
                     bound = arg.variable
                 else:
@@ -79,18 +68,18 @@ class _Binder:
         return dataclasses.replace(call, function=name, args=args)
 
 
-def _substitute(block: Block, bound: dict[str, Variable]) -> Block:
+def _substitute(block: ir.Block, bound: dict[str, ir.Variable]) -> ir.Block:
     """The block with the variables of ``bound`` in place of the parameters of those names."""
 
-    def change(node: Node) -> Node:
-        if isinstance(node, Local) and node.variable.storage == "parameter":
+    def change(node: ir.Node) -> ir.Node:
+        if isinstance(node, ir.Local) and node.variable.storage == "parameter":
             return dataclasses.replace(node, variable=bound.get(node.variable.name, node.variable))
         return node
 
-    return map_block(block, change)
+    return ir.map_block(block, change)
 
 
-def bind_arrays(kernel: Kernel) -> Kernel:
+def bind_arrays(kernel: ir.Kernel) -> ir.Kernel:
     """The kernel with only those functions that it calls, none of which takes a tile_static or an aliased array."""
     binder = _Binder(kernel, {}, [])
     body = dataclasses.replace(kernel.body, body=binder.block(kernel.body.body))

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from vkamp.artifacts import Quirk
 from vkamp.ir.types import VECTORS, Scalar, Vector
 
-__all__ = ["CONVERSION_TEXTS", "conversion"]
-
 _UNSIGNED_TO_FLOAT = """\
 // float(x), which this driver rounds wrongly from 2^31 on. The lowest bit keeps what halving drops, for the rounding.
 float float_from(uint x) {

@@ -12,109 +12,76 @@ import dataclasses
 from collections.abc import Iterator
 
 from vkamp.emit.quick_loops import no_tile, nowhere
-from vkamp.ir.nodes import (
-    Assign,
-    Binary,
-    Block,
-    Break,
-    Cast,
-    Compare,
-    ComponentsOf,
-    Const,
-    Construct,
-    Expr,
-    FieldOf,
-    For,
-    Function,
-    If,
-    Kernel,
-    Load,
-    Local,
-    Logical,
-    Node,
-    Remark,
-    Return,
-    Select,
-    Stmt,
-    Swizzle,
-    Unary,
-    While,
-    blocks,
-    map_blocks,
-    walk,
-    walk_statements,
-)
+from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL
-
-__all__ = ["plain_exits"]
 
 _STEPS = ("add", "sub", "mul", "shl", "shr")
 _UNKNOWN = "Compared with a value that is never true: this driver would leave the loop too early if it knew the result"
 #: What a compiler computes with numbers that it knows.
 _PLAIN = (
-    *(Binary, Cast, Compare, ComponentsOf, Const, Construct, FieldOf),
-    *(Load, Local, Logical, Select, Swizzle, Unary),
+    *(ir.Binary, ir.Cast, ir.Compare, ir.ComponentsOf, ir.Const, ir.Construct, ir.FieldOf),
+    *(ir.Load, ir.Local, ir.Logical, ir.Select, ir.Swizzle, ir.Unary),
 )
 
 
-def plain_exits(kernel: Kernel) -> Kernel:
+def plain_exits(kernel: ir.Kernel) -> ir.Kernel:
     """The kernel with conditions for leaving loops that the driver's compiler leaves to the device."""
 
-    def mended(function: Function) -> Function:
+    def mended(function: ir.Function) -> ir.Function:
         return dataclasses.replace(function, body=_outside(function.body))
 
     return dataclasses.replace(kernel, functions=tuple(map(mended, kernel.functions)), body=mended(kernel.body))
 
 
-def _outside(block: Block) -> Block:
+def _outside(block: ir.Block) -> ir.Block:
     return tuple(map(_loop, block))
 
 
-def _loop(statement: Stmt) -> Stmt:
-    statement = map_blocks(statement, _outside)
-    if not isinstance(statement, (For, While)):
+def _loop(statement: ir.Stmt) -> ir.Stmt:
+    statement = ir.map_blocks(statement, _outside)
+    if not isinstance(statement, (ir.For, ir.While)):
         return statement
     counted = _counted(statement.body)
-    return map_blocks(statement, lambda body: _inside(body, counted)) if counted else statement
+    return ir.map_blocks(statement, lambda body: _inside(body, counted)) if counted else statement
 
 
-def _inside(block: Block, counted: set[str]) -> Block:
-    out: list[Stmt] = []
+def _inside(block: ir.Block, counted: set[str]) -> ir.Block:
+    out: list[ir.Stmt] = []
     for each in block:
-        if isinstance(each, If) and _leaves(each) and _is_worked_out(each.condition, counted):
+        if isinstance(each, ir.If) and _leaves(each) and _is_worked_out(each.condition, counted):
             span = each.condition.span
-            out.append(Remark(nowhere(span), _UNKNOWN))
-            each = dataclasses.replace(each, condition=Compare(span, BOOL, "ne", each.condition, no_tile(span)))
+            out.append(ir.Remark(nowhere(span), _UNKNOWN))
+            each = dataclasses.replace(each, condition=ir.Compare(span, BOOL, "ne", each.condition, no_tile(span)))
         # The exits of inner loops were checked before, with the inner loops' counters.
-        out.append(each if isinstance(each, (For, While)) else map_blocks(each, lambda b: _inside(b, counted)))
+        out.append(each if isinstance(each, (ir.For, ir.While)) else ir.map_blocks(each, lambda b: _inside(b, counted)))
     return tuple(out)
 
 
-def _is_worked_out(condition: Expr, counted: set[str]) -> bool:
+def _is_worked_out(condition: ir.Expr, counted: set[str]) -> bool:
     """Whether a compiler may know when a condition holds: nothing that it compares comes from memory."""
-    compared: list[Node] = [node for node in walk(condition) if isinstance(node, Compare)]
+    compared: list[ir.Node] = [node for node in ir.walk(condition) if isinstance(node, ir.Compare)]
     return any(_is_plain(node) and _reads(node) & counted for node in compared or [condition])
 
 
-def _leaves(statement: Stmt) -> bool:
+def _leaves(statement: ir.Stmt) -> bool:
     """Whether the loop around a statement may end in it."""
-    if isinstance(statement, (Break, Return)):
+    if isinstance(statement, (ir.Break, ir.Return)):
         return True
-    inner = (each for block in blocks(statement) for each in block)
-    if isinstance(statement, (For, While)):
-        return any(isinstance(each, Return) for each in walk_statements(tuple(inner)))
+    inner = (each for block in ir.blocks(statement) for each in block)
+    if isinstance(statement, (ir.For, ir.While)):
+        return any(isinstance(each, ir.Return) for each in ir.walk_statements(tuple(inner)))
     return any(map(_leaves, inner))
 
 
-def _counted(body: Block) -> set[str]:
+def _counted(body: ir.Block) -> set[str]:
     """The variables that a number changes in each iteration, and those that are computed from them."""
-    assignments = [each for each in walk_statements(body) if isinstance(each, Assign)]
+    assignments = [each for each in ir.walk_statements(body) if isinstance(each, ir.Assign)]
     changed = {name for each in assignments for name in _reads(each.place)}
     counted: set[str] = set()
     for each in assignments:
         own = _reads(each.place)
         value = each.value
-        if isinstance(value, Binary) and value.op in _STEPS and _is_plain(value):
+        if isinstance(value, ir.Binary) and value.op in _STEPS and _is_plain(value):
             used = _reads(value)
             if used & own and not (used - own) & changed:
                 counted |= own
@@ -127,13 +94,13 @@ def _counted(body: Block) -> set[str]:
     return counted
 
 
-def _is_plain(value: Node) -> bool:
-    return all(isinstance(node, _PLAIN) for node in walk(value))
+def _is_plain(value: ir.Node) -> bool:
+    return all(isinstance(node, _PLAIN) for node in ir.walk(value))
 
 
-def _reads(value: Node) -> set[str]:
+def _reads(value: ir.Node) -> set[str]:
     return set(_names(value))
 
 
-def _names(value: Node) -> Iterator[str]:
-    return (node.variable.name for node in walk(value) if isinstance(node, Local))
+def _names(value: ir.Node) -> Iterator[str]:
+    return (node.variable.name for node in ir.walk(value) if isinstance(node, ir.Local))

@@ -17,40 +17,9 @@ from vkamp.emit.literals import literal
 from vkamp.emit.places import Bits
 from vkamp.emit.small import Forms, accessor_texts
 from vkamp.emit.tidy import Called
+from vkamp.ir import nodes as ir
 from vkamp.ir.access import access, own_nodes
 from vkamp.ir.builtins import BUILTINS
-from vkamp.ir.nodes import (
-    ArrayElement,
-    Binary,
-    BufferElement,
-    BufferExtent,
-    BufferParam,
-    Builtin,
-    Cast,
-    Compare,
-    ComponentsOf,
-    Const,
-    Construct,
-    Expr,
-    FieldOf,
-    Kernel,
-    Load,
-    Local,
-    Logical,
-    Node,
-    Place,
-    Reinterpreted,
-    ScalarValue,
-    Select,
-    SubgroupIndex,
-    Swizzle,
-    ThreadIndex,
-    Unary,
-    Variable,
-    root_of,
-    walk,
-    walk_statements,
-)
 from vkamp.ir.ranges import Ranges
 from vkamp.ir.subgroups import INDICES
 from vkamp.ir.types import (
@@ -67,18 +36,6 @@ from vkamp.ir.types import (
     int_range,
 )
 from vkamp.ir.uses import uses_subgroups
-
-__all__ = [
-    "Expressions",
-    "Globals",
-    "Part",
-    "Text",
-    "WithPart",
-    "WordValue",
-    "element_number",
-    "has_float_arithmetic",
-    "is_packed",
-]
 
 # Precedences of GLSL, loosest first.
 _COND, _LOR, _LXOR, _LAND, _OR, _XOR, _AND, _EQ, _REL, _SHIFT, _ADD, _MUL, _UNARY, _POSTFIX = range(14)
@@ -107,31 +64,31 @@ class Text:
 
 
 @dataclass(frozen=True)
-class WordValue(Expr):
+class WordValue(ir.Expr):
     """A launch word as an expression: a container's stride or offset, which the IR has no node for."""
 
     word: PushWord
 
 
 @dataclass(frozen=True, repr=False)
-class Part(Expr):
+class Part(ir.Expr):
     """The ``number``-th element of a row of elements of a small type, in a word that it is a part of."""
 
-    word: Expr
-    number: Expr
+    word: ir.Expr
+    number: ir.Expr
 
 
 @dataclass(frozen=True, repr=False)
-class WithPart(Expr):
+class WithPart(ir.Expr):
     """A word in which such an element has another value."""
 
-    word: Expr
-    number: Expr
-    value: Expr
+    word: ir.Expr
+    number: ir.Expr
+    value: ir.Expr
 
 
 #: What the launch or the grid gives.
-_GIVEN = (ThreadIndex, SubgroupIndex, BufferExtent, ScalarValue, WordValue)
+_GIVEN = (ir.ThreadIndex, ir.SubgroupIndex, ir.BufferExtent, ir.ScalarValue, WordValue)
 
 
 #: No subgroup has more lanes.
@@ -148,7 +105,7 @@ int subgroup_count() {{
 class Globals:
     """What all functions of a shader share: names of globals, the words and helpers that are used."""
 
-    kernel: Kernel
+    kernel: ir.Kernel
     #: By parameter and the type that its memory is accessed as.
     buffer_names: dict[tuple[str, Type], str]
     #: Of tile_static arrays and thread variables.
@@ -185,9 +142,9 @@ class Globals:
         spirv-opt, which SwiftShader runs, takes ``-(c / x)`` for ``-c / x``, and ``-(x / c)`` for ``x / -c``.
         """
         functions = (*self.kernel.functions, self.kernel.body)
-        nodes = [n for f in functions for statement in walk_statements(f.body) for n in own_nodes(statement)]
-        return any(isinstance(n, Binary) and n.op in ("tdiv", "floordiv") for n in nodes) and any(
-            isinstance(n, Const) and n.value == _least(n) for n in nodes
+        nodes = [n for f in functions for statement in ir.walk_statements(f.body) for n in own_nodes(statement)]
+        return any(isinstance(n, ir.Binary) and n.op in ("tdiv", "floordiv") for n in nodes) and any(
+            isinstance(n, ir.Const) and n.value == _least(n) for n in nodes
         )
 
     @property
@@ -201,61 +158,61 @@ class Globals:
         return self.word_names[word]
 
 
-def has_float_arithmetic(nodes: Iterable[Node]) -> bool:
+def has_float_arithmetic(nodes: Iterable[ir.Node]) -> bool:
     """Whether a compiler could contract something in these expressions."""
-    return any(isinstance(n, Binary) and _element(n).kind == "float" for node in nodes for n in walk(node))
+    return any(isinstance(n, ir.Binary) and _element(n).kind == "float" for node in nodes for n in ir.walk(node))
 
 
-def _element(expr: Expr) -> Scalar:
+def _element(expr: ir.Expr) -> Scalar:
     """The type of a number, or of a vector's components."""
     kind = expr.type
     assert isinstance(kind, (Scalar, Vector))
     return kind.element if isinstance(kind, Vector) else kind
 
 
-def is_packed(place: Place) -> bool:
+def is_packed(place: ir.Place) -> bool:
     """Whether the vector at a place, or the one whose components it is, is an array of scalars in memory.
 
     It is where std430 would align it otherwise than numpy does: three components in a buffer, and in structs.
     """
-    if isinstance(place, ComponentsOf):
+    if isinstance(place, ir.ComponentsOf):
         return is_packed(place.base)
     kind = place.type
-    if isinstance(place, ArrayElement):
+    if isinstance(place, ir.ArrayElement):
         place = place.base
     return isinstance(kind, Vector) and (
-        isinstance(place, FieldOf) or (isinstance(place, (BufferElement, Reinterpreted)) and kind.count == 3)
+        isinstance(place, ir.FieldOf) or (isinstance(place, (ir.BufferElement, ir.Reinterpreted)) and kind.count == 3)
     )
 
 
-def _int(expr: Expr) -> Expr:
-    return expr if expr.type == INT32 else Cast(expr.span, INT32, expr)
+def _int(expr: ir.Expr) -> ir.Expr:
+    return expr if expr.type == INT32 else ir.Cast(expr.span, INT32, expr)
 
 
-def _sum(a: Expr, b: Expr) -> Expr:
+def _sum(a: ir.Expr, b: ir.Expr) -> ir.Expr:
     """``a + b`` without what does nothing."""
-    if isinstance(a, Const) and a.value == 0:
+    if isinstance(a, ir.Const) and a.value == 0:
         return b
-    if isinstance(b, Const) and b.value == 0:
+    if isinstance(b, ir.Const) and b.value == 0:
         return a
-    return Binary(a.span, INT32, "add", a, b)
+    return ir.Binary(a.span, INT32, "add", a, b)
 
 
-def _product(a: Expr, b: Expr) -> Expr:
+def _product(a: ir.Expr, b: ir.Expr) -> ir.Expr:
     """``a * b`` without what does nothing."""
-    if isinstance(a, Const) and a.value in (0, 1):
+    if isinstance(a, ir.Const) and a.value in (0, 1):
         return a if a.value == 0 else b
-    return Binary(a.span, INT32, "mul", a, b)
+    return ir.Binary(a.span, INT32, "mul", a, b)
 
 
-def word_value(kind: str, name: str, dim: int, like: Expr) -> WordValue:
+def word_value(kind: str, name: str, dim: int, like: ir.Expr) -> WordValue:
     """An int word of the container ``name``."""
     assert kind in ("extent", "stride", "offset")
     word = PushWord(kind, name, dim, "int32")  # type: ignore[arg-type]
     return WordValue(like.span, INT32, word)
 
 
-def element_number(buffer: BufferParam, indices: tuple[Expr, ...]) -> Expr:
+def element_number(buffer: ir.BufferParam, indices: tuple[ir.Expr, ...]) -> ir.Expr:
     """The position of an element in its buffer: row-major where dense, else by offset and strides."""
     if buffer.rank == 1 and buffer.dense:
         return indices[0]
@@ -273,16 +230,16 @@ def element_number(buffer: BufferParam, indices: tuple[Expr, ...]) -> Expr:
     return number
 
 
-def _scaled(number: Expr, old: int, new: int) -> Expr:
+def _scaled(number: ir.Expr, old: int, new: int) -> ir.Expr:
     """``number`` elements of ``old`` bytes, counted in elements of ``new`` bytes; the front end saw that it fits."""
-    if isinstance(number, Const):
-        return Const(number.span, INT32, int(number.value) * old // new)
+    if isinstance(number, ir.Const):
+        return ir.Const(number.span, INT32, int(number.value) * old // new)
     if new > old:
         # Only powers of two, at places that are multiples of them.
-        return Binary(number.span, INT32, "shr", number, Const(number.span, INT32, (new // old).bit_length() - 1))
+        return ir.Binary(number.span, INT32, "shr", number, ir.Const(number.span, INT32, (new // old).bit_length() - 1))
     assert old % new == 0
-    factor = Const(number.span, INT32, old // new)
-    return number if old == new else Binary(number.span, INT32, "mul", number, factor)
+    factor = ir.Const(number.span, INT32, old // new)
+    return number if old == new else ir.Binary(number.span, INT32, "mul", number, factor)
 
 
 def bits_text(text: str, old: Type, new: Type) -> str:
@@ -296,10 +253,10 @@ def bits_text(text: str, old: Type, new: Type) -> str:
     return f"{a}BitsTo{b.capitalize()}({text})" if "float" in (a, b) else f"{b}({text})"
 
 
-def memory_name(place: Place) -> str:
+def memory_name(place: ir.Place) -> str:
     """The container or array that a place lies in."""
-    root = root_of(place)
-    return root.buffer if isinstance(root, BufferElement) else root.variable.name
+    root = ir.root_of(place)
+    return root.buffer if isinstance(root, ir.BufferElement) else root.variable.name
 
 
 class Expressions:
@@ -323,19 +280,19 @@ class Expressions:
         self._ranges = ranges
         self._apart = False
         #: A value that goes to memory which is not read, and nowhere else.
-        self._only_stored: Expr | None = None
+        self._only_stored: ir.Expr | None = None
 
     # -- entry points ------------------------------------------------------------------------------------------
 
-    def value(self, expr: Expr) -> str:
+    def value(self, expr: ir.Expr) -> str:
         """The text of a value that is assigned to a variable."""
         return self._text(expr).glsl
 
-    def plain(self, expr: Expr) -> str:
+    def plain(self, expr: ir.Expr) -> str:
         """The text of a value that decides, indexes or is passed on, where no operator is beside it."""
         return self.operand(expr).glsl
 
-    def operand(self, expr: Expr) -> Text:
+    def operand(self, expr: ir.Expr) -> Text:
         """As :meth:`plain`, for a place beside an operator: :meth:`joined` and :meth:`choice` take it."""
         before, self._apart = self._apart, self._shared.kernel.precise
         text = self._text(expr)
@@ -352,33 +309,33 @@ class Expressions:
         """The conditional operator with its operands, in the parentheses that they need."""
         return Text(f"{_in_parentheses(condition, _LOR)} ? {_in_parentheses(then, _LOR)} : {orelse.glsl}", _COND)
 
-    def place(self, place: Place) -> str:
+    def place(self, place: ir.Place) -> str:
         """The text of a variable, an element, a member or components (of a packed vector: of one)."""
-        if isinstance(place, Local):
+        if isinstance(place, ir.Local):
             return self.variable(place.variable)
-        if isinstance(place, FieldOf):
+        if isinstance(place, ir.FieldOf):
             struct = place.base.type
             assert isinstance(struct, Struct)
             return f"{self.place(place.base)}.{self._shared.field_names[struct][place.name]}"
-        if isinstance(place, ArrayElement):
+        if isinstance(place, ir.ArrayElement):
             indices = "".join(f"[{self.plain(i)}]" for i in place.indices)
             return self.place(place.base) + indices
-        if isinstance(place, ComponentsOf):
+        if isinstance(place, ir.ComponentsOf):
             base = self.place(place.base)
             return f"{base}[{VECTOR_LETTERS.index(place.letters)}]" if is_packed(place) else f"{base}.{place.letters}"
-        assert isinstance(place, (BufferElement, Reinterpreted))
-        root = root_of(place)
-        assert isinstance(root, BufferElement)
+        assert isinstance(place, (ir.BufferElement, ir.Reinterpreted))
+        root = ir.root_of(place)
+        assert isinstance(root, ir.BufferElement)
         return f"{self._shared.buffer_names[root.buffer, place.type]}[{self.plain(self.number(place))}]"
 
-    def is_part(self, place: Place) -> bool:
+    def is_part(self, place: ir.Place) -> bool:
         """Whether a place is a part of a word, which only functions reach."""
-        return isinstance(place, (BufferElement, Reinterpreted)) and self._shared.forms.packs(place.type)
+        return isinstance(place, (ir.BufferElement, ir.Reinterpreted)) and self._shared.forms.packs(place.type)
 
-    def _accessor(self, place: Place, does: str) -> str:
+    def _accessor(self, place: ir.Place, does: str) -> str:
         """The name of the function that loads or stores such a part; the shader has it from now on."""
-        root = root_of(place)
-        assert isinstance(root, BufferElement) and isinstance(place.type, Scalar)
+        root = ir.root_of(place)
+        assert isinstance(root, ir.BufferElement) and isinstance(place.type, Scalar)
         name = self._shared.accessors[root.buffer, place.type, does]
         memory = self._shared.buffer_names[root.buffer, UINT32]
         owner = (
@@ -392,58 +349,58 @@ class Expressions:
             self._shared.helpers.use("half_value" if does == "load" else "half_bits")
         return name
 
-    def store(self, place: Place, value: str) -> str:
+    def store(self, place: ir.Place, value: str) -> str:
         """The call that stores a part of a word."""
-        assert isinstance(place, (BufferElement, Reinterpreted))
+        assert isinstance(place, (ir.BufferElement, ir.Reinterpreted))
         return f"{self._accessor(place, 'store')}({self._index(place)}, {value})"
 
-    def _index(self, place: BufferElement | Reinterpreted) -> str:
+    def _index(self, place: ir.BufferElement | ir.Reinterpreted) -> str:
         """The number of a part of a word, as an int."""
         return self.plain(_int(self.number(place)))
 
-    def for_memory(self, place: Place, value: Expr) -> Expr:
+    def for_memory(self, place: ir.Place, value: ir.Expr) -> ir.Expr:
         """A value without a conversion to a small integer that storing it makes anyway."""
-        root = root_of(place)
-        if value.type == FLOAT16 and isinstance(root, BufferElement) and not self.is_part(place):
+        root = ir.root_of(place)
+        if value.type == FLOAT16 and isinstance(root, ir.BufferElement) and not self.is_part(place):
             self._only_stored = None if access(self._shared.kernel)[root.buffer].reads else value
-        if not isinstance(value, Cast) or not isinstance(value.type, Scalar) or value.type.name not in SMALL:
+        if not isinstance(value, ir.Cast) or not isinstance(value.type, Scalar) or value.type.name not in SMALL:
             return value
-        if isinstance(place, Local) or not (self.is_part(place) or self._kept_type(place) != "int"):
+        if isinstance(place, ir.Local) or not (self.is_part(place) or self._kept_type(place) != "int"):
             return value
         return _int(value.operand)
 
-    def as_kept(self, place: Place, value: str) -> str:
+    def as_kept(self, place: ir.Place, value: str) -> str:
         """A value's text for a place, which may have another type in memory."""
         kind = place.type
-        if not isinstance(kind, Scalar) or isinstance(place, Local):
+        if not isinstance(kind, Scalar) or isinstance(place, ir.Local):
             return value
         made = self._kept_type(place)
         return value if made in (None, self._shared.forms.value(kind)) else f"{made}({value})"
 
-    def _kept_type(self, place: Place) -> str | None:
+    def _kept_type(self, place: ir.Place) -> str | None:
         """The GLSL type of a small scalar in memory."""
         kind = place.type
         assert isinstance(kind, Scalar)
         forms = self._shared.forms
-        in_buffer = isinstance(place, (BufferElement, Reinterpreted))
+        in_buffer = isinstance(place, (ir.BufferElement, ir.Reinterpreted))
         return forms.buffered(kind) if in_buffer else forms.kept(kind)
 
-    def number(self, place: BufferElement | Reinterpreted) -> Expr:
+    def number(self, place: ir.BufferElement | ir.Reinterpreted) -> ir.Expr:
         """The position of an element in its buffer, in elements of the place's type."""
-        base = place.base if isinstance(place, Reinterpreted) else place
-        assert isinstance(base, BufferElement)
+        base = place.base if isinstance(place, ir.Reinterpreted) else place
+        assert isinstance(base, ir.BufferElement)
         number = element_number(self._shared.kernel.buffer(base.buffer), base.indices)
-        if not isinstance(place, Reinterpreted):
+        if not isinstance(place, ir.Reinterpreted):
             return number
         return _sum(_scaled(_int(number), base.type.size, place.type.size), _int(place.index))
 
-    def variable(self, variable: Variable) -> str:
+    def variable(self, variable: ir.Variable) -> str:
         """The name of a variable."""
         if variable.storage in ("tile_static", "thread"):
             return self._shared.variable_names[variable.name]
         return self._locals[variable.name]
 
-    def operator(self, expr: Binary) -> tuple[str, Expr] | None:
+    def operator(self, expr: ir.Binary) -> tuple[str, ir.Expr] | None:
         """The operator and right operand for ``place op= right``, if ``expr`` is one GLSL operator."""
         if expr.type == FLOAT16 and (expr.op == "div" or self._shared.forms.value(FLOAT16) == "float"):
             return None
@@ -456,28 +413,28 @@ class Expressions:
 
     # -- expressions -------------------------------------------------------------------------------------------
 
-    def _text(self, expr: Expr) -> Text:
-        if isinstance(expr, Const):
+    def _text(self, expr: ir.Expr) -> Text:
+        if isinstance(expr, ir.Const):
             return self._const(expr)
-        if isinstance(expr, Load):
+        if isinstance(expr, ir.Load):
             return Text(self._load(expr.place))
-        if isinstance(expr, Binary):
+        if isinstance(expr, ir.Binary):
             return self._binary(expr)
-        if isinstance(expr, Compare):
+        if isinstance(expr, ir.Compare):
             return self._compare(expr)
-        if isinstance(expr, Logical):
+        if isinstance(expr, ir.Logical):
             return self._logical(expr)
-        if isinstance(expr, Unary):
+        if isinstance(expr, ir.Unary):
             return self._unary(expr)
-        if isinstance(expr, Cast):
+        if isinstance(expr, ir.Cast):
             return self._cast(expr)
-        if isinstance(expr, Select):
+        if isinstance(expr, ir.Select):
             return self._select(expr)
-        if isinstance(expr, Builtin):
+        if isinstance(expr, ir.Builtin):
             return self._builtin(expr)
-        if isinstance(expr, Construct):
+        if isinstance(expr, ir.Construct):
             return Text(f"{GLSL_TYPES[expr.type.name]}({', '.join(self._text(p).glsl for p in expr.parts)})")  # type: ignore[union-attr]
-        if isinstance(expr, Swizzle):
+        if isinstance(expr, ir.Swizzle):
             return self._swizzle(expr)
         if isinstance(expr, Bits):
             return self._bits(expr)
@@ -486,46 +443,46 @@ class Expressions:
         if isinstance(expr, WithPart):
             return self._with_part(expr)
         if isinstance(expr, Called):
-            args = ", ".join(self._text(a).glsl if isinstance(a, Expr) else self.place(a) for a in expr.args)
+            args = ", ".join(self._text(a).glsl if isinstance(a, ir.Expr) else self.place(a) for a in expr.args)
             return Text(f"{self._shared.function_names[expr.function]}({args})")
         return self._named(expr)
 
-    def _logical(self, expr: Logical) -> Text:
+    def _logical(self, expr: ir.Logical) -> Text:
         if expr.op == "and":
             for one, other in ((expr.left, expr.right), (expr.right, expr.left)):
                 if self._is_certain(one):
                     return self._text(other)
         return _joined(*_OPERATORS[expr.op], self._text(expr.left), self._text(expr.right))
 
-    def _is_certain(self, expr: Expr) -> bool:
+    def _is_certain(self, expr: ir.Expr) -> bool:
         """Whether it is a test for a number below zero that is none."""
-        if not isinstance(expr, Compare) or expr.op != "ge" or not isinstance(expr.right, Const):
+        if not isinstance(expr, ir.Compare) or expr.op != "ge" or not isinstance(expr.right, ir.Const):
             return False
         kind = expr.left.type
         is_integer = isinstance(kind, Scalar) and kind.is_integer
         return is_integer and expr.right.value == 0 and self._ranges.non_negative(expr.left)
 
-    def _swizzle(self, expr: Swizzle) -> Text:
+    def _swizzle(self, expr: ir.Swizzle) -> Text:
         # What `precise` says of a variable does not reach through a swizzle.
         operand = self.operand(expr.operand)
         return Text(f"{_in_parentheses(operand, _POSTFIX)}.{expr.letters}")
 
-    def _load(self, place: Place) -> str:
+    def _load(self, place: ir.Place) -> str:
         """The value at a place; a packed vector is made of its components."""
-        if isinstance(place.type, Scalar) and place.type.bits < 32 and not isinstance(place, Local):
+        if isinstance(place.type, Scalar) and place.type.bits < 32 and not isinstance(place, ir.Local):
             return self._small(place)
         if not is_packed(place) or isinstance(place.type, Scalar):
             return self.place(place)
-        whole, letters = (place.base, f".{place.letters}") if isinstance(place, ComponentsOf) else (place, "")
+        whole, letters = (place.base, f".{place.letters}") if isinstance(place, ir.ComponentsOf) else (place, "")
         assert isinstance(whole.type, Vector)
         letters = "" if letters == f".{whole.type.letters}" else letters
         return f"{self._shared.helpers.convert('to', whole.type)}({self.place(whole)}){letters}"
 
-    def _small(self, place: Place) -> str:
+    def _small(self, place: ir.Place) -> str:
         """The value of a small type in memory."""
         assert isinstance(place.type, Scalar)
         if self.is_part(place):
-            assert isinstance(place, (BufferElement, Reinterpreted))
+            assert isinstance(place, (ir.BufferElement, ir.Reinterpreted))
             return f"{self._accessor(place, 'load')}({self._index(place)})"
         value, text = self._shared.forms.value(place.type), self.place(place)
         return text if self._kept_type(place) == value else f"{value}({text})"
@@ -534,20 +491,20 @@ class Expressions:
         """The text of a vector as the array of its components."""
         return f"{self._shared.helpers.convert('from', kind)}({text})"
 
-    def _named(self, expr: Expr) -> Text:
+    def _named(self, expr: ir.Expr) -> Text:
         """A value that the launch or the grid gives."""
-        if isinstance(expr, ThreadIndex):
+        if isinstance(expr, ir.ThreadIndex):
             return Text(self._threads[expr.kind, expr.dim])
-        if isinstance(expr, SubgroupIndex):
+        if isinstance(expr, ir.SubgroupIndex):
             if expr.kind == "count" and self._shared.tile_threads % _MOST_LANES:
                 self._shared.helpers.add(COUNT_NAME, _COUNT.format(threads=self._shared.tile_threads))
                 return Text(f"{COUNT_NAME}()")
             return Text(INDICES[expr.kind].glsl)
-        if isinstance(expr, BufferExtent):
+        if isinstance(expr, ir.BufferExtent):
             return Text(self._shared.word(PushWord("extent", expr.buffer, expr.dim, "int32")))
         if isinstance(expr, WordValue):
             return Text(self._shared.word(expr.word))
-        assert isinstance(expr, ScalarValue) and isinstance(expr.type, Scalar)
+        assert isinstance(expr, ir.ScalarValue) and isinstance(expr.type, Scalar)
         if expr.type.kind == "bool":
             name = self._shared.word(PushWord("scalar", expr.name, 0, "uint32"))
             return Text(f"{name} != 0u", _EQ)
@@ -556,7 +513,7 @@ class Expressions:
             return Text(name if self._shared.forms.value(FLOAT16) == "float" else f"float16_t({name})")
         return Text(self._shared.word(PushWord("scalar", expr.name, 0, expr.type.name)))  # type: ignore[arg-type]
 
-    def _const(self, expr: Const) -> Text:
+    def _const(self, expr: ir.Const) -> Text:
         assert isinstance(expr.type, Scalar)
         name = expr.type.name
         if expr.type == FLOAT16 and self._shared.forms.value(FLOAT16) == "float":
@@ -568,7 +525,7 @@ class Expressions:
         text = literal(expr.value, name)
         return Text(text, _UNARY if text.startswith("-") else _POSTFIX)
 
-    def _compare(self, expr: Compare) -> Text:
+    def _compare(self, expr: ir.Compare) -> Text:
         left, right = expr.left, expr.right
         if expr.op not in ("eq", "ne") and isinstance(left.type, Scalar) and left.type.kind == "bool":
             # GLSL does not order bools.
@@ -580,35 +537,35 @@ class Expressions:
             return Text(f"{reduce}({compare}({self._text(left).glsl}, {self._text(right).glsl}))")
         return _joined(*_OPERATORS[expr.op], self._text(left), self._text(right))
 
-    def _unary(self, expr: Unary) -> Text:
+    def _unary(self, expr: ir.Unary) -> Text:
         is_bool = isinstance(expr.type, Scalar) and expr.type.kind == "bool"
         if is_bool:
             inner = expr.operand
-            if isinstance(inner, Compare) and _has_opposite(inner):
+            if isinstance(inner, ir.Compare) and _has_opposite(inner):
                 return self._text(
-                    Compare(inner.span, inner.type, _OPPOSITE[inner.op], inner.left, inner.right)  # type: ignore[arg-type]
+                    ir.Compare(inner.span, inner.type, _OPPOSITE[inner.op], inner.left, inner.right)  # type: ignore[arg-type]
                 )
             return Text(f"!{_in_parentheses(self._text(inner), _UNARY)}", _UNARY)
         operand = self._text(expr.operand)
         if expr.op == "neg" and _element(expr).kind == "int" and self._shared.has_quotients_of_the_least:
-            zero = Const(expr.span, _element(expr), 0)
+            zero = ir.Const(expr.span, _element(expr), 0)
             return _joined("-", _ADD, self._text(zero), operand)
         sign = "-" if expr.op == "neg" else "~"
         # Not "--": that is another operator.
         level = _POSTFIX if operand.glsl.startswith("-") else _UNARY
         return Text(f"{sign}{_in_parentheses(operand, level)}", _UNARY)
 
-    def _cast(self, expr: Cast) -> Text:
+    def _cast(self, expr: ir.Cast) -> Text:
         if expr.type == expr.operand.type:
             return self._text(expr.operand)
         if isinstance(expr.type, Vector):
             return self._conversion(self._text(expr.operand), expr.operand.type, expr.type)
         assert isinstance(expr.type, Scalar) and isinstance(expr.operand.type, Scalar)
         if expr.type.kind == "bool":
-            zero = Const(expr.span, expr.operand.type, 0)
+            zero = ir.Const(expr.span, expr.operand.type, 0)
             return _joined("!=", _EQ, self._text(expr.operand), self._const(zero))
-        if isinstance(expr.operand, Const) and expr.operand.type.kind != "float":
-            return self._const(Const(expr.span, expr.type, _converted(expr.operand, expr.type)))
+        if isinstance(expr.operand, ir.Const) and expr.operand.type.kind != "float":
+            return self._const(ir.Const(expr.span, expr.type, _converted(expr.operand, expr.type)))
         if expr.type.bits < 32:
             return self._narrowed(expr, expr.type, expr.operand)
         return self._conversion(self._text(expr.operand), expr.operand.type, expr.type)
@@ -631,7 +588,7 @@ class Expressions:
     def _value_type(self, kind: Scalar) -> str:
         return self._shared.forms.value(kind) or GLSL_TYPES[kind.name]
 
-    def _half(self, expr: Expr, value: str) -> Text:
+    def _half(self, expr: ir.Expr, value: str) -> Text:
         """A float as the device's float16.
 
         NVIDIA's compiler leaves out such a conversion where the result is converted back: bits it can't see through.
@@ -640,7 +597,7 @@ class Expressions:
             return Text(f"float16_t({value})")
         return Text(f"float16_t({self._shared.helpers.use('to_half')}({value}))")
 
-    def _narrowed(self, expr: Cast, kind: Scalar, operand: Expr) -> Text:
+    def _narrowed(self, expr: ir.Cast, kind: Scalar, operand: ir.Expr) -> Text:
         """A value as one of a small type."""
         assert isinstance(operand.type, Scalar)
         text, given, wanted = self._text(operand), self._value_type(operand.type), self._value_type(kind)
@@ -673,7 +630,11 @@ class Expressions:
             return Text(f"{self._shared.helpers.use('half_value')}({shifted.glsl})")
         if expr.type == FLOAT16:
             number = expr.number
-            at = f".{'xy'[int(number.value) & 1]}" if isinstance(number, Const) else f"[{self._text(number).glsl} & 1]"
+            at = (
+                f".{'xy'[int(number.value) & 1]}"
+                if isinstance(number, ir.Const)
+                else f"[{self._text(number).glsl} & 1]"
+            )
             return Text(f"unpackFloat2x16({word.glsl}){at}")
         if expr.type.kind == "int":
             return Text(f"bitfieldExtract(int({word.glsl}), {start.glsl}, {expr.type.bits})")
@@ -691,10 +652,10 @@ class Expressions:
             bits = f"packFloat2x16(f16vec2({value}, 0.0hf))"
         return Text(f"bitfieldInsert({word.glsl}, {bits}, {start.glsl}, {kind.bits})")
 
-    def _start(self, number: Expr, kind: Scalar) -> Text:
+    def _start(self, number: ir.Expr, kind: Scalar) -> Text:
         """The first bit of an element in its word."""
         most, by = 32 // kind.bits - 1, kind.bits.bit_length() - 1
-        if isinstance(number, Const):
+        if isinstance(number, ir.Const):
             return Text(str((int(number.value) & most) << by))
         return Text(f"({_in_parentheses(self._text(number), _POSTFIX)} & {most}) << {by}", _SHIFT)
 
@@ -712,23 +673,23 @@ class Expressions:
             return Text(f"bitfieldExtract({text.glsl}, 0, {new.bits})")
         return _joined("&", _AND, text, Text(hex(int_range(new)[1])))
 
-    def _select(self, expr: Select) -> Text:
+    def _select(self, expr: ir.Select) -> Text:
         return self.choice(self._text(expr.condition), self._text(expr.then), self._text(expr.orelse))
 
-    def _builtin(self, expr: Builtin) -> Text:
+    def _builtin(self, expr: ir.Builtin) -> Text:
         row = BUILTINS[expr.name]
         kind = expr.args[0].type
         assert isinstance(kind, Scalar)
-        if expr.name == "abs" and isinstance(expr.args[0], Const) and expr.args[0].value == 0:
+        if expr.name == "abs" and isinstance(expr.args[0], ir.Const) and expr.args[0].value == 0:
             # glslang takes abs(-0.0) for -0.0.
-            return self._const(Const(expr.span, kind, 0))
+            return self._const(ir.Const(expr.span, kind, 0))
         if expr.name == "abs" and kind.kind == "int" and "halved_magnitudes" in self._shared.quirks:
             name = self._shared.helpers.use("magnitude", kind if kind.bits == 64 else INT32)
             return Text(f"{name}({self._text(expr.args[0]).glsl})")
         text = self._shared.helpers.call(row, kind, [self._text(a).glsl for a in expr.args])
         return Text(text, _UNARY if text.startswith("!") else _POSTFIX)
 
-    def _binary(self, expr: Binary) -> Text:
+    def _binary(self, expr: ir.Binary) -> Text:
         if isinstance(expr.type, Vector):
             return self._vector_binary(expr)
         assert isinstance(expr.type, Scalar)
@@ -737,10 +698,10 @@ class Expressions:
             return _joined(sign, level, self._text(expr.left), self._text(expr.right))
         if expr.type.kind == "float":
             return self._float_binary(expr)
-        if expr.op in _DIVISION_HELPERS and isinstance(expr.right, Const) and expr.right.value == 1:
+        if expr.op in _DIVISION_HELPERS and isinstance(expr.right, ir.Const) and expr.right.value == 1:
             # SwiftShader gives 0 for `ivec2(5) | (x % 1)`.
             remains = expr.op in ("floormod", "trem")
-            return self._text(Const(expr.span, expr.type, 0) if remains else expr.left)
+            return self._text(ir.Const(expr.span, expr.type, 0) if remains else expr.left)
         division = self._integer_division(expr)
         if division is not None:
             sign, right = division
@@ -752,7 +713,7 @@ class Expressions:
         return self._arithmetic(expr)
 
     @staticmethod
-    def _vector_operator(expr: Binary) -> tuple[str, int] | None:
+    def _vector_operator(expr: ir.Binary) -> tuple[str, int] | None:
         """The operator for an operation on vectors, if GLSL has one."""
         if expr.op not in ("tdiv", "trem"):
             return _OPERATORS[expr.op]
@@ -760,10 +721,10 @@ class Expressions:
             return ("%" if expr.op == "trem" else "/"), _MUL
         # Undefined are % of negative operands and -2^31 / -1.
         divisor = _broadcast(expr.right)
-        plain = expr.op == "tdiv" and isinstance(divisor, Const) and divisor.value != -1
+        plain = expr.op == "tdiv" and isinstance(divisor, ir.Const) and divisor.value != -1
         return ("/", _MUL) if plain else None
 
-    def _vector_binary(self, expr: Binary) -> Text:
+    def _vector_binary(self, expr: ir.Binary) -> Text:
         if _divides_by_zero(expr):
             expr = _times_infinity(expr)
         assert isinstance(expr.type, Vector)
@@ -780,7 +741,7 @@ class Expressions:
             return _joined(*sign, self._text(left), self._text(expr.right))
         return _joined(*sign, self._text(expr.left), self._text(expr.right))
 
-    def _float_binary(self, expr: Binary) -> Text:
+    def _float_binary(self, expr: ir.Binary) -> Text:
         assert isinstance(expr.type, Scalar)
         if expr.op in ("floordiv", "floormod"):
             return self._call(_DIVISION_HELPERS[expr.op], expr)
@@ -798,7 +759,7 @@ class Expressions:
             return Text(f"{name}({self._text(expr.left).glsl}, {self._text(expr.right).glsl})")
         return self._arithmetic(expr)
 
-    def _emulated(self, expr: Binary) -> Text:
+    def _emulated(self, expr: ir.Binary) -> Text:
         """An operation of float16 in float32; what `precise` says of its result does not reach into the rounding."""
         if not self._shared.kernel.precise or expr.op not in _EXACT:
             return self._arithmetic(expr)
@@ -810,12 +771,12 @@ class Expressions:
         assert isinstance(kind, Scalar)
         return self._shared.helpers.use(name, kind)
 
-    def _call(self, helper: str, expr: Binary) -> Text:
+    def _call(self, helper: str, expr: ir.Binary) -> Text:
         assert isinstance(expr.type, Scalar)
         name = self._shared.helpers.use(helper, expr.type)
         return Text(f"{name}({self._text(expr.left).glsl}, {self._text(expr.right).glsl})")
 
-    def _arithmetic(self, expr: Binary) -> Text:
+    def _arithmetic(self, expr: ir.Binary) -> Text:
         sign, right = self._operator(expr) or (expr.op, expr.right)
         level = _OPERATORS[expr.op][1]
         text = self._text(right)
@@ -825,17 +786,17 @@ class Expressions:
         return _joined(sign, level, self._text(expr.left), text)
 
     @staticmethod
-    def _operator(expr: Binary) -> tuple[str, Expr] | None:
+    def _operator(expr: ir.Binary) -> tuple[str, ir.Expr] | None:
         """The operator and its right operand; ``x + -1`` is ``x - 1``."""
         if expr.op not in _OPERATORS:
             return None
         right = expr.right
-        if expr.op in ("add", "sub") and isinstance(right, Const) and _least(right) < right.value < 0:
-            opposite = Const(right.span, right.type, -right.value)
+        if expr.op in ("add", "sub") and isinstance(right, ir.Const) and _least(right) < right.value < 0:
+            opposite = ir.Const(right.span, right.type, -right.value)
             return ("-" if expr.op == "add" else "+"), opposite
         return _OPERATORS[expr.op][0], right
 
-    def _integer_division(self, expr: Binary) -> tuple[str, Expr] | None:
+    def _integer_division(self, expr: ir.Binary) -> tuple[str, ir.Expr] | None:
         """The operator for an integer division or remainder that needs no correction, and its right operand."""
         divisions, remainders = ("floordiv", "tdiv"), ("floormod", "trem")
         if expr.op not in (*divisions, *remainders) or not isinstance(expr.type, Scalar):
@@ -845,13 +806,13 @@ class Expressions:
         safe = self._ranges.non_negative(expr.left) and self._ranges.non_negative(expr.right)
         floors = expr.op in ("floordiv", "floormod")
         right = expr.right
-        if isinstance(right, Const) and right.value > 0 and (safe or floors):
+        if isinstance(right, ir.Const) and right.value > 0 and (safe or floors):
             size = int(right.value)
             if size & (size - 1) == 0 and size > 1:
                 # Exact for floors of negative numbers too, and far cheaper than a division on CPU devices.
                 if expr.op in divisions:
-                    return ">>", Const(right.span, INT32, size.bit_length() - 1)
-                return "&", Const(right.span, right.type, size - 1)
+                    return ">>", ir.Const(right.span, INT32, size.bit_length() - 1)
+                return "&", ir.Const(right.span, right.type, size - 1)
         low, high = self._ranges.of(right)
         fits = low >= 0 or high < -1 or self._ranges.of(expr.left)[0] > int_range(expr.type)[0]
         if (expr.op == "tdiv" and fits) or (safe and expr.op == "floordiv"):
@@ -859,28 +820,28 @@ class Expressions:
         return ("%", right) if safe else None
 
 
-def _least(constant: Const) -> float:
+def _least(constant: ir.Const) -> float:
     """The value of an integer type that has no opposite; below every float."""
     kind = constant.type
     return int_range(kind)[0] if isinstance(kind, Scalar) and kind.is_integer else -math.inf
 
 
-def _divides_by_zero(expr: Binary) -> bool:
+def _divides_by_zero(expr: ir.Binary) -> bool:
     right = _broadcast(expr.right) or expr.right
-    return expr.op == "div" and isinstance(right, Const) and right.value == 0
+    return expr.op == "div" and isinstance(right, ir.Const) and right.value == 0
 
 
-def _times_infinity(expr: Binary) -> Binary:
+def _times_infinity(expr: ir.Binary) -> ir.Binary:
     """A division by the literal zero: SPIR-V leaves the quotient undefined; the product is the same infinity or NaN."""
     zero = _broadcast(expr.right) or expr.right
-    assert isinstance(zero, Const)
-    infinity: Expr = Const(zero.span, zero.type, math.copysign(math.inf, zero.value))
+    assert isinstance(zero, ir.Const)
+    infinity: ir.Expr = ir.Const(zero.span, zero.type, math.copysign(math.inf, zero.value))
     if isinstance(expr.type, Vector):
-        infinity = Construct(zero.span, expr.type, (infinity,))
-    return Binary(expr.span, expr.type, "mul", expr.left, infinity)
+        infinity = ir.Construct(zero.span, expr.type, (infinity,))
+    return ir.Binary(expr.span, expr.type, "mul", expr.left, infinity)
 
 
-def _converted(constant: Const, kind: Scalar) -> int | float:
+def _converted(constant: ir.Const, kind: Scalar) -> int | float:
     """An integer or bool constant as a number of another type."""
     if kind.kind == "float":
         return float(constant.value)
@@ -888,17 +849,17 @@ def _converted(constant: Const, kind: Scalar) -> int | float:
     return bits - (1 << kind.bits) if kind.kind == "int" and bits >> (kind.bits - 1) else bits
 
 
-def _broadcast(expr: Expr) -> Expr | None:
+def _broadcast(expr: ir.Expr) -> ir.Expr | None:
     """The scalar that a vector repeats: beside a vector GLSL takes it as it is."""
-    return expr.parts[0] if isinstance(expr, Construct) and len(expr.parts) == 1 else None
+    return expr.parts[0] if isinstance(expr, ir.Construct) and len(expr.parts) == 1 else None
 
 
-def _is_constant(expr: Expr) -> bool:
+def _is_constant(expr: ir.Expr) -> bool:
     """Whether GLSL's compiler may know the value: nothing that a thread, a launch or memory gives."""
-    return not any(isinstance(n, (Load, *_GIVEN)) for n in walk(expr))
+    return not any(isinstance(n, (ir.Load, *_GIVEN)) for n in ir.walk(expr))
 
 
-def _has_opposite(compare: Compare) -> bool:
+def _has_opposite(compare: ir.Compare) -> bool:
     """Whether negating a comparison is comparing the other way round (not so with NaN)."""
     return isinstance(compare.left.type, Scalar) and compare.left.type.kind != "float"
 

@@ -8,12 +8,11 @@ from collections.abc import Collection
 from vkamp.artifacts import Quirk
 from vkamp.emit.conversions import CONVERSION_TEXTS, conversion
 from vkamp.emit.small import HALF_TEXTS
-from vkamp.ir.builtins import BUILTINS, BuiltinRow
+from vkamp.ir.builtins import BUILTINS
 from vkamp.ir.glsl_library import function_names, functions, needed_by
+from vkamp.ir.rows import BuiltinRow
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.types import VECTORS, Scalar, Vector
-
-__all__ = ["GLSL_TYPES", "HELPER_NAMES", "Helpers"]
 
 _VECTOR_PREFIX = {"int32": "i", "uint32": "u", "float32": "", "float64": "d"}
 

@@ -8,25 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 
+from vkamp.ir import nodes as ir
 from vkamp.ir.access import own_nodes
 from vkamp.ir.fences import FENCES, LANE_FENCES
-from vkamp.ir.nodes import (
-    Assign,
-    Barrier,
-    Block,
-    Claim,
-    Declare,
-    If,
-    Kernel,
-    Local,
-    Logical,
-    Remark,
-    Select,
-    Stmt,
-    map_blocks,
-)
-
-__all__ = ["kept_barriers"]
 
 _WHOLE = {
     orders: next(f for f in FENCES.values() if f.waits and (f.orders_global, f.orders_tile_static) == orders)
@@ -34,7 +18,7 @@ _WHOLE = {
 }
 
 
-def kept_barriers(kernel: Kernel) -> Kernel:
+def kept_barriers(kernel: ir.Kernel) -> ir.Kernel:
     """The kernel with barriers of the tile where a branch is on either side of a subgroup's."""
     if kernel.lanes is None:
         return kernel
@@ -43,12 +27,12 @@ def kept_barriers(kernel: Kernel) -> Kernel:
     return dataclasses.replace(kernel, functions=tuple(rest), body=body)
 
 
-def _kept(block: Block) -> Block:
-    out: list[Stmt] = []
+def _kept(block: ir.Block) -> ir.Block:
+    out: list[ir.Stmt] = []
     for at, each in enumerate(block):
-        statement = map_blocks(each, _kept)
+        statement = ir.map_blocks(each, _kept)
         if (
-            isinstance(statement, Barrier)
+            isinstance(statement, ir.Barrier)
             and _is_behind_a_branch(block[:at])
             and _begins_with_a_branch(block[at + 1 :])
         ):
@@ -59,28 +43,28 @@ def _kept(block: Block) -> Block:
     return tuple(out)
 
 
-def _is_behind_a_branch(before: Block) -> bool:
+def _is_behind_a_branch(before: ir.Block) -> bool:
     """Whether the last thing that has an effect is in a branch."""
     for each in reversed(before):
-        if isinstance(each, If):
+        if isinstance(each, ir.If):
             return True
         if not _is_computed(each):
             return False
     return False
 
 
-def _begins_with_a_branch(after: Block) -> bool:
+def _begins_with_a_branch(after: ir.Block) -> bool:
     """Whether a branch, or a choice that becomes one, comes before anything else that has an effect."""
     for each in after:
-        if isinstance(each, If) or any(isinstance(node, (Select, Logical)) for node in own_nodes(each)):
+        if isinstance(each, ir.If) or any(isinstance(node, (ir.Select, ir.Logical)) for node in own_nodes(each)):
             return True
         if not _is_computed(each):
             return False
     return False
 
 
-def _is_computed(statement: Stmt) -> bool:
+def _is_computed(statement: ir.Stmt) -> bool:
     """Whether a statement may be computed elsewhere: it changes a variable alone."""
-    if isinstance(statement, Assign):
-        return isinstance(statement.place, Local)
-    return isinstance(statement, (Barrier, Claim, Declare, Remark))
+    if isinstance(statement, ir.Assign):
+        return isinstance(statement.place, ir.Local)
+    return isinstance(statement, (ir.Barrier, ir.Claim, ir.Declare, ir.Remark))

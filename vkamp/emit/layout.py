@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 from vkamp.emit.small import Forms
 from vkamp.errors import UnsupportedFeatureError
+from vkamp.ir import nodes as ir
 from vkamp.ir.access import typed_access
 from vkamp.ir.containers import Access
-from vkamp.ir.nodes import Barrier, BufferParam, Kernel, walk_statements
 from vkamp.ir.types import UINT32, Array, Field, Struct, Type, alignment_of
-
-__all__ = ["Block", "Member", "piece_views", "storage_blocks", "struct_members", "structs_of"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ def _padding(struct: Struct, end: int, offset: int) -> list[Member]:
     return [Member(None, gap)] if gap else []
 
 
-def structs_of(kernel: Kernel) -> list[Struct]:
+def structs_of(kernel: ir.Kernel) -> list[Struct]:
     """Every struct of the kernel, members before those that hold them; two of one name are two."""
     found: dict[Struct, None] = {}
 
@@ -75,21 +73,21 @@ class Block:
     """A storage buffer: the parameters that it serves, the type that its memory is declared as, what is done with it,
     and its memory qualifiers."""
 
-    params: tuple[BufferParam, ...]
+    params: tuple[ir.BufferParam, ...]
     element: Type
     access: Access
     qualifiers: tuple[str, ...]
 
 
-def _orders_global(kernel: Kernel) -> bool:
+def _orders_global(kernel: ir.Kernel) -> bool:
     return any(
-        isinstance(statement, Barrier) and statement.fence.orders_global
+        isinstance(statement, ir.Barrier) and statement.fence.orders_global
         for function in (*kernel.functions, kernel.body)
-        for statement in walk_statements(function.body)
+        for statement in ir.walk_statements(function.body)
     )
 
 
-def storage_blocks(kernel: Kernel, forms: Forms) -> list[Block]:
+def storage_blocks(kernel: ir.Kernel, forms: Forms) -> list[Block]:
     """The buffers that the shader needs, in the order of their first parameters.
 
     Elements that are parts of words are words here, and stores of them atomic.
@@ -97,7 +95,7 @@ def storage_blocks(kernel: Kernel, forms: Forms) -> list[Block]:
     Parameters on the same memory with the same element share one.  With different elements they have one each, which
     may overlap, so neither is ``restrict``; memory that the kernel reinterprets has one per type, too.
     """
-    groups: dict[tuple[int, Type], list[BufferParam]] = {}
+    groups: dict[tuple[int, Type], list[ir.BufferParam]] = {}
     kinds: dict[tuple[int, Type], Access] = {}
     for (name, element), kind in typed_access(kernel).items():
         param = kernel.buffer(name)
@@ -118,7 +116,7 @@ def storage_blocks(kernel: Kernel, forms: Forms) -> list[Block]:
     return blocks
 
 
-def piece_views(kernel: Kernel, blocks: list[Block]) -> list[tuple[int, Block]]:
+def piece_views(kernel: ir.Kernel, blocks: list[Block]) -> list[tuple[int, Block]]:
     """The other declarations of buffers whose elements are accessed in pieces, each with the number of its binding.
 
     None for words that are declared as such already.  No element is accessed by both, so that both are ``restrict``.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["literal"]
-
 
 def literal(value: bool | int | float, type_name: str) -> str:
     """The GLSL text of a constant; negative numbers begin with ``-`` (or are in parentheses)."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from itertools import count
 
-__all__ = ["Namer", "identifier"]
-
 _KEYWORDS = """
 const uniform buffer shared attribute varying coherent volatile restrict readonly writeonly atomic_uint layout
 centroid flat smooth noperspective patch sample invariant precise break continue do for while switch case default if

@@ -15,30 +15,9 @@ import dataclasses
 from vkamp.emit.expressions import WordValue
 from vkamp.emit.threads import grid_word
 from vkamp.errors import Span
+from vkamp.ir import nodes as ir
 from vkamp.ir.access import own_nodes
-from vkamp.ir.nodes import (
-    ArrayElement,
-    Binary,
-    Block,
-    Cast,
-    Compare,
-    Const,
-    Expr,
-    For,
-    Kernel,
-    Local,
-    Remark,
-    Stmt,
-    Variable,
-    While,
-    blocks,
-    map_blocks,
-    walk,
-    walk_statements,
-)
 from vkamp.ir.types import BOOL, INT32, UINT32
-
-__all__ = ["no_tile", "nowhere", "quick_loops"]
 
 #: Loops one after the other that stay as they are, and those of a group.
 _MOST, _GROUP = 12, 5
@@ -48,27 +27,27 @@ _ONCE = "A loop that runs once: this driver takes long to compile many loops one
 _WHOLE = "The sum hides the end from this driver, which would unroll this long loop and take long to compile it"
 
 
-def quick_loops(kernel: Kernel) -> Kernel:
+def quick_loops(kernel: ir.Kernel) -> ir.Kernel:
     """The kernel with long loops that stay loops, and with groups of the outermost ones where there are many."""
     functions = tuple(dataclasses.replace(f, body=_kept_whole(f.body)) for f in (*kernel.functions, kernel.body))
     function = functions[-1]
     if sum(map(_loops, function.body)) > _MOST:
         taken = {v.name for v in (*function.params, *function.variables)}
         name = next(n for n in ("part", *(f"part_{k}" for k in range(1, len(taken) + 2))) if n not in taken)
-        counter = Variable(name, INT32, "local", function.span, temporary=True)
+        counter = ir.Variable(name, INT32, "local", function.span, temporary=True)
         body = _in_groups(function.body, counter)
         function = dataclasses.replace(function, body=body, variables=(*function.variables, counter))
     return dataclasses.replace(kernel, functions=functions[:-1], body=function)
 
 
-def _more_than(number: Expr, span: Span) -> Expr:
+def _more_than(number: ir.Expr, span: Span) -> ir.Expr:
     """A number that the driver does not know: and one more if there is no tile, which never is."""
-    return Binary(span, INT32, "add", number, Cast(span, INT32, no_tile(span)))
+    return ir.Binary(span, INT32, "add", number, ir.Cast(span, INT32, no_tile(span)))
 
 
-def no_tile(span: Span) -> Expr:
+def no_tile(span: Span) -> ir.Expr:
     """Whether there is no tile, which never is: false, and the driver does not know it."""
-    return Compare(span, BOOL, "eq", WordValue(span, UINT32, grid_word("tiles", 0)), Const(span, UINT32, 0))
+    return ir.Compare(span, BOOL, "eq", WordValue(span, UINT32, grid_word("tiles", 0)), ir.Const(span, UINT32, 0))
 
 
 def nowhere(span: Span) -> Span:
@@ -79,16 +58,16 @@ def nowhere(span: Span) -> Span:
 # -- groups --------------------------------------------------------------------------------------------------------
 
 
-def _loops(statement: Stmt) -> int:
+def _loops(statement: ir.Stmt) -> int:
     """The loops of a statement, of which an outermost one counts alone."""
-    if isinstance(statement, (For, While)):
+    if isinstance(statement, (ir.For, ir.While)):
         return 1
-    return sum(_loops(inner) for block in blocks(statement) for inner in block)
+    return sum(_loops(inner) for block in ir.blocks(statement) for inner in block)
 
 
-def _in_groups(block: Block, counter: Variable) -> Block:
-    out: list[Stmt] = []
-    pending: list[Stmt] = []
+def _in_groups(block: ir.Block, counter: ir.Variable) -> ir.Block:
+    out: list[ir.Stmt] = []
+    pending: list[ir.Stmt] = []
     count = 0
     for statement in block:
         loops = _loops(statement)
@@ -103,56 +82,56 @@ def _in_groups(block: Block, counter: Variable) -> Block:
     return (*out, *_group(pending, counter))
 
 
-def _group(statements: list[Stmt], counter: Variable) -> Block:
+def _group(statements: list[ir.Stmt], counter: ir.Variable) -> ir.Block:
     """A loop that runs once; what the driver knows to run at most once it takes apart again."""
     if not statements:
         return ()
     span = nowhere(statements[0].span)
-    one = Const(span, INT32, 1)
-    loop = For(span, counter, Const(span, INT32, 0), _more_than(one, span), one, tuple(statements))
-    return Remark(span, _ONCE), loop
+    one = ir.Const(span, INT32, 1)
+    loop = ir.For(span, counter, ir.Const(span, INT32, 0), _more_than(one, span), one, tuple(statements))
+    return ir.Remark(span, _ONCE), loop
 
 
 # -- loops that stay loops -----------------------------------------------------------------------------------------
 
 
-def _kept_whole(block: Block) -> Block:
-    out: list[Stmt] = []
+def _kept_whole(block: ir.Block) -> ir.Block:
+    out: list[ir.Stmt] = []
     for each in block:
-        statement = map_blocks(each, _kept_whole)
-        if isinstance(statement, For) and _is_taken_apart(statement) and _size((statement,)) > _MOST_APART:
-            out.append(Remark(nowhere(statement.span), _WHOLE))
+        statement = ir.map_blocks(each, _kept_whole)
+        if isinstance(statement, ir.For) and _is_taken_apart(statement) and _size((statement,)) > _MOST_APART:
+            out.append(ir.Remark(nowhere(statement.span), _WHOLE))
             statement = dataclasses.replace(statement, stop=_more_than(statement.stop, nowhere(statement.span)))
         out.append(statement)
     return tuple(out)
 
 
-def _is_taken_apart(loop: For) -> bool:
+def _is_taken_apart(loop: ir.For) -> bool:
     if not _iterations(loop) or loop.unroll:
         return False
-    elements = (n for s in walk_statements(loop.body) for n in own_nodes(s) if isinstance(n, ArrayElement))
+    elements = (n for s in ir.walk_statements(loop.body) for n in own_nodes(s) if isinstance(n, ir.ArrayElement))
     return any(_is_private(e) and any(_names(i, loop.variable) for i in e.indices) for e in elements)
 
 
-def _is_private(element: ArrayElement) -> bool:
-    return isinstance(element.base, Local) and element.base.variable.storage in ("private", "parameter")
+def _is_private(element: ir.ArrayElement) -> bool:
+    return isinstance(element.base, ir.Local) and element.base.variable.storage in ("private", "parameter")
 
 
-def _names(index: Expr, variable: Variable) -> bool:
-    return any(isinstance(node, Local) and node.variable.name == variable.name for node in walk(index))
+def _names(index: ir.Expr, variable: ir.Variable) -> bool:
+    return any(isinstance(node, ir.Local) and node.variable.name == variable.name for node in ir.walk(index))
 
 
-def _iterations(loop: For) -> int:
+def _iterations(loop: ir.For) -> int:
     """How often a loop runs; 0 where that is not known."""
-    bounds = [each.value for each in (loop.start, loop.stop, loop.step) if isinstance(each, Const)]
+    bounds = [each.value for each in (loop.start, loop.stop, loop.step) if isinstance(each, ir.Const)]
     return len(range(*map(int, bounds))) if len(bounds) == 3 and bounds[2] else 0
 
 
-def _size(block: Block) -> int:
+def _size(block: ir.Block) -> int:
     """The expressions of a block, of loops that are taken apart once for each iteration."""
     total = 0
     for statement in block:
-        inner = sum(map(_size, blocks(statement)))
-        times = _iterations(statement) if isinstance(statement, For) and _is_taken_apart(statement) else 1
+        inner = sum(map(_size, ir.blocks(statement)))
+        times = _iterations(statement) if isinstance(statement, ir.For) and _is_taken_apart(statement) else 1
         total += sum(1 for _ in own_nodes(statement)) + times * inner
     return total

@@ -15,35 +15,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from vkamp.errors import Copy, Span
+from vkamp.ir import nodes as ir
 from vkamp.ir.flow import mentioned
 from vkamp.ir.neutral import NEUTRAL_LEFT, NEUTRAL_RIGHT
-from vkamp.ir.nodes import (
-    Binary,
-    Block,
-    Break,
-    Call,
-    Cast,
-    Const,
-    Continue,
-    Expr,
-    For,
-    Function,
-    Kernel,
-    Load,
-    Local,
-    Node,
-    Stmt,
-    Unary,
-    Variable,
-    While,
-    blocks,
-    map_blocks,
-    walk,
-    walk_statements,
-)
+from vkamp.ir.nodes import blocks
 from vkamp.ir.types import INT32, Scalar, int_range
-
-__all__ = ["reroll"]
 
 #: Whole numbers up to here are exact as floats of a size in bits.
 _EXACT = {16: 1 << 11, 32: 1 << 24, 64: 1 << 53}
@@ -53,7 +29,7 @@ _MOST_WORK = 600_000
 _LEAST_PART = 3
 
 
-def reroll(kernel: Kernel, most: int | None = None) -> Kernel:
+def reroll(kernel: ir.Kernel, most: int | None = None) -> ir.Kernel:
     """The kernel with loops, which ask to be unrolled, in the place of copies of their bodies.
 
     ``most``: the statements that the driver unrolls all loops to; it unrolls none that has another loop in it.
@@ -69,27 +45,27 @@ def reroll(kernel: Kernel, most: int | None = None) -> Kernel:
     return dataclasses.replace(kernel, functions=tuple(functions[:-1]), body=functions[-1])
 
 
-def _lasts(block: Sequence[Stmt], lasting: set[str]) -> bool:
+def _lasts(block: Sequence[ir.Stmt], lasting: set[str]) -> bool:
     """Whether statements have loops that no driver unrolls, or call one of some functions."""
     for outer in block:
-        for statement in walk_statements((outer,)):
-            if isinstance(statement, While) or (isinstance(statement, For) and not statement.unroll):
+        for statement in ir.walk_statements((outer,)):
+            if isinstance(statement, ir.While) or (isinstance(statement, ir.For) and not statement.unroll):
                 return True
-            if isinstance(statement, Call) and statement.function in lasting:
+            if isinstance(statement, ir.Call) and statement.function in lasting:
                 return True
     return False
 
 
-def _copied(block: Block) -> int:
+def _copied(block: ir.Block) -> int:
     """The statements that a driver makes of the loops which it is to unroll."""
-    return sum(_statements(s) if isinstance(s, For) and s.unroll else sum(map(_copied, blocks(s))) for s in block)
+    return sum(_statements(s) if isinstance(s, ir.For) and s.unroll else sum(map(_copied, blocks(s))) for s in block)
 
 
-def _statements(statement: Stmt) -> int:
+def _statements(statement: ir.Stmt) -> int:
     count = 1 + sum(_statements(s) for inner in blocks(statement) for s in inner)
-    if isinstance(statement, For) and statement.unroll:
-        assert isinstance(statement.start, Const) and isinstance(statement.step, Const)
-        stop = statement.stop.value if isinstance(statement.stop, Const) else statement.start.value
+    if isinstance(statement, ir.For) and statement.unroll:
+        assert isinstance(statement.start, ir.Const) and isinstance(statement.step, ir.Const)
+        stop = statement.stop.value if isinstance(statement.stop, ir.Const) else statement.start.value
         count *= len(range(int(statement.start.value), int(stop), int(statement.step.value)))
     return count
 
@@ -103,7 +79,7 @@ class _Run:
     """Neighbouring copies of one loop's body."""
 
     copy: Copy
-    bodies: list[list[Stmt]]
+    bodies: list[list[ir.Stmt]]
 
     @property
     def values(self) -> range:
@@ -113,17 +89,17 @@ class _Run:
 
 
 class _Rerolling:
-    def __init__(self, function: Function, lasting: set[str] | None) -> None:
+    def __init__(self, function: ir.Function, lasting: set[str] | None) -> None:
         self.source = function
         self.lasting = lasting
         self.variables = {v.name: v for v in (*function.params, *function.variables)}
-        self.counters: dict[str, Variable] = {}
-        self.added: list[Variable] = []
+        self.counters: dict[str, ir.Variable] = {}
+        self.added: list[ir.Variable] = []
         #: How many more nodes may be compared.
         self.left = _MOST_WORK
         self._uses: Counter[str] | None = None
 
-    def function(self) -> Function:
+    def function(self) -> ir.Function:
         """The function."""
         body = self.block(self.source.body)
         if not self.added:
@@ -136,29 +112,29 @@ class _Rerolling:
             self._uses = Counter(v.name for v in _mentioned(self.source.body))
         return self._uses
 
-    def block(self, block: Block) -> Block:
+    def block(self, block: ir.Block) -> ir.Block:
         """A block with its loops, and those of the blocks in it."""
-        return tuple(self.rolled([map_blocks(s, self.block) for s in block], 0))
+        return tuple(self.rolled([ir.map_blocks(s, self.block) for s in block], 0))
 
-    def rolled(self, statements: Sequence[Stmt], depth: int) -> list[Stmt]:
+    def rolled(self, statements: Sequence[ir.Stmt], depth: int) -> list[ir.Stmt]:
         """Statements with loops for the copies of loops ``depth`` deep in others."""
-        out: list[Stmt] = []
+        out: list[ir.Stmt] = []
         for run in _runs(statements, depth):
-            if isinstance(run, Stmt):
+            if isinstance(run, ir.Stmt):
                 out.append(run)
                 continue
             run.bodies = [self.rolled(body, depth + 1) for body in run.bodies]
             out += self.loops(run)
         return out
 
-    def loops(self, run: _Run) -> list[Stmt]:
+    def loops(self, run: _Run) -> list[ir.Stmt]:
         """The loops for a run of copies; copies that are like no other stay."""
         if self.lasting is not None and any(_lasts(body, self.lasting) for body in run.bodies):
             return [s for body in run.bodies for s in body]
         whole = self.loop(run, 0, len(run.bodies))
         if whole is not None:
             return [whole]
-        out: list[Stmt] = []
+        out: list[ir.Stmt] = []
         start = 0
         while start < len(run.bodies):
             stop, loop = self.longest(run, start)
@@ -166,7 +142,7 @@ class _Rerolling:
             start = stop
         return out
 
-    def longest(self, run: _Run, start: int) -> tuple[int, Stmt | None]:
+    def longest(self, run: _Run, start: int) -> tuple[int, ir.Stmt | None]:
         """The loop over as many copies from ``start`` on as are alike, and where they end."""
         best, loop = start + 1, None
         # What is not alike with fewer copies is not with more.
@@ -180,7 +156,7 @@ class _Rerolling:
                 best, loop, low = middle, found, middle + 1
         return best, loop
 
-    def loop(self, run: _Run, start: int, stop: int) -> Stmt | None:
+    def loop(self, run: _Run, start: int, stop: int) -> ir.Stmt | None:
         """The loop for some of the copies, if they are alike."""
         bodies, values = run.bodies[start:stop], run.values[start:stop]
         if len(bodies) < 2 or any(len(b) != len(bodies[0]) for b in bodies):
@@ -198,20 +174,20 @@ class _Rerolling:
             self.variables[counter.name] = counter
         span = run.copy.loop
         end = run.copy.values.stop if values[-1] == run.copy.values[-1] else values.stop
-        first, after, step = (Const(span, INT32, n) for n in (values[0], end, values.step))
-        return For(span, counter, first, after, step, body, unroll=True)
+        first, after, step = (ir.Const(span, INT32, n) for n in (values[0], end, values.step))
+        return ir.For(span, counter, first, after, step, body, unroll=True)
 
-    def counter(self, name: str, bodies: list[list[Stmt]]) -> Variable:
+    def counter(self, name: str, bodies: list[list[ir.Stmt]]) -> ir.Variable:
         """The loop's variable: one for all loops of that name that do not lie in each other."""
         known = self.counters.get(name)
         if known is not None and all(v != known for body in bodies for v in _mentioned(body)):
             return known
         names = (name if n == 1 else f"{name}_{n}" for n in itertools.count(1))
         free = next(n for n in names if n not in self.variables)
-        return Variable(free, INT32, "local", self.source.span)
+        return ir.Variable(free, INT32, "local", self.source.span)
 
 
-def _runs(statements: Sequence[Stmt], depth: int) -> Iterator[Stmt | _Run]:
+def _runs(statements: Sequence[ir.Stmt], depth: int) -> Iterator[ir.Stmt | _Run]:
     """The statements, those in copies of a loop's body together."""
     run: _Run | None = None
     for statement in statements:
@@ -234,16 +210,16 @@ def _runs(statements: Sequence[Stmt], depth: int) -> Iterator[Stmt | _Run]:
         yield run
 
 
-def _mentioned(statements: Sequence[Stmt]) -> Iterator[Variable]:
+def _mentioned(statements: Sequence[ir.Stmt]) -> Iterator[ir.Variable]:
     """Every mention of a variable."""
-    for statement in walk_statements(tuple(statements)):
+    for statement in ir.walk_statements(tuple(statements)):
         yield from mentioned(statement)
 
 
 class _Merging:
     """Makes one of several copies."""
 
-    def __init__(self, owner: _Rerolling, counter: Variable, bodies: list[list[Stmt]], values: range) -> None:
+    def __init__(self, owner: _Rerolling, counter: ir.Variable, bodies: list[list[ir.Stmt]], values: range) -> None:
         self.owner = owner
         self.counter = counter
         self.bodies = bodies
@@ -251,28 +227,28 @@ class _Merging:
         #: The first copy's variables, and what each copy has in their places.
         self.own: dict[str, tuple[str, ...]] = {}
 
-    def block(self, blocks: Sequence[Sequence[Stmt]]) -> Block:
+    def block(self, blocks: Sequence[Sequence[ir.Stmt]]) -> ir.Block:
         """One block of several."""
         if any(len(b) != len(blocks[0]) for b in blocks):
             raise _UnlikeError
         out = []
         for statements in zip(*blocks, strict=True):
             merged = self.node(statements)
-            assert isinstance(merged, Stmt)
+            assert isinstance(merged, ir.Stmt)
             out.append(merged)
         return tuple(out)
 
-    def node(self, nodes: Sequence[Node]) -> Node:
+    def node(self, nodes: Sequence[ir.Node]) -> ir.Node:
         """One node that is each of ``nodes`` in its copy."""
         first = nodes[0]
         self.owner.left -= len(nodes)
         if self.owner.left < 0:
             raise _UnlikeError
-        if isinstance(first, Expr) and any(n.type != first.type for n in nodes if isinstance(n, Expr)):
+        if isinstance(first, ir.Expr) and any(n.type != first.type for n in nodes if isinstance(n, ir.Expr)):
             raise _UnlikeError
         if any(type(n) is not type(first) for n in nodes):
             return self.aligned(nodes)
-        if isinstance(first, Const):
+        if isinstance(first, ir.Const):
             return self.number(nodes)
         before = dict(self.own)
         try:
@@ -281,7 +257,7 @@ class _Merging:
             self.own = before
             return self.aligned(nodes)
 
-    def same_class(self, nodes: Sequence[Node]) -> Node:
+    def same_class(self, nodes: Sequence[ir.Node]) -> ir.Node:
         """Nodes of one class: each of their fields."""
         first = nodes[0]
         updates: dict[str, object] = {}
@@ -297,12 +273,12 @@ class _Merging:
     def field(self, values: list[object]) -> object:
         """A node, a variable, several of them, or what has to be equal."""
         first = values[0]
-        if isinstance(first, Node):
-            if not all(isinstance(v, Node) for v in values):
+        if isinstance(first, ir.Node):
+            if not all(isinstance(v, ir.Node) for v in values):
                 raise _UnlikeError
             return self.node(values)  # type: ignore[arg-type]
-        if isinstance(first, Variable):
-            if not all(isinstance(v, Variable) for v in values):
+        if isinstance(first, ir.Variable):
+            if not all(isinstance(v, ir.Variable) for v in values):
                 raise _UnlikeError
             return self.variable(values)  # type: ignore[arg-type]
         if isinstance(first, tuple) and all(isinstance(v, tuple) and len(v) == len(first) for v in values):
@@ -312,7 +288,7 @@ class _Merging:
             raise _UnlikeError
         return first
 
-    def variable(self, variables: Sequence[Variable]) -> Variable:
+    def variable(self, variables: Sequence[ir.Variable]) -> ir.Variable:
         """One variable, or one of each copy's own, which nothing else names."""
         first = variables[0]
         names = tuple(v.name for v in variables)
@@ -325,7 +301,7 @@ class _Merging:
             self.own[first.name] = names
         return first
 
-    def are_own(self, variables: Sequence[Variable]) -> bool:
+    def are_own(self, variables: Sequence[ir.Variable]) -> bool:
         """Whether the variables are alike and each belongs to its copy alone."""
         first = variables[0]
         if any(v.type != first.type or v.storage != first.storage for v in variables):
@@ -340,11 +316,11 @@ class _Merging:
 
     # -- numbers -----------------------------------------------------------------------------------------------
 
-    def number(self, nodes: Sequence[Node]) -> Expr:
+    def number(self, nodes: Sequence[ir.Node]) -> ir.Expr:
         """One constant, or what the loop's variable makes of it."""
         first = nodes[0]
-        assert isinstance(first, Const) and isinstance(first.type, Scalar)
-        found = [n.value for n in nodes if isinstance(n, Const)]
+        assert isinstance(first, ir.Const) and isinstance(first.type, Scalar)
+        found = [n.value for n in nodes if isinstance(n, ir.Const)]
         if all(repr(v) == repr(first.value) for v in found):
             return first
         kind = first.type
@@ -356,9 +332,9 @@ class _Merging:
         ):
             raise _UnlikeError
         number = self.line(first.span, [int(v) for v in found])
-        return number if kind == INT32 else Cast(first.span, kind, number)
+        return number if kind == INT32 else ir.Cast(first.span, kind, number)
 
-    def line(self, span: Span, numbers: list[int]) -> Expr:
+    def line(self, span: Span, numbers: list[int]) -> ir.Expr:
         """The int32 ``factor * variable + offset`` that is each of the numbers in its copy."""
         factor, rest = divmod(numbers[1] - numbers[0], self.values.step)
         offset = numbers[0] - factor * self.values[0]
@@ -367,30 +343,30 @@ class _Merging:
             raise _UnlikeError
         if any(not least < n <= most for x in self.values for n in (factor, offset, factor * x, factor * x + offset)):
             raise _UnlikeError
-        variable: Expr = Load(span, INT32, Local(span, INT32, self.counter))
+        variable: ir.Expr = ir.Load(span, INT32, ir.Local(span, INT32, self.counter))
         if factor == -1:
             if offset:
-                return Binary(span, INT32, "sub", Const(span, INT32, offset), variable)
-            return Unary(span, INT32, "neg", variable)
+                return ir.Binary(span, INT32, "sub", ir.Const(span, INT32, offset), variable)
+            return ir.Unary(span, INT32, "neg", variable)
         if factor != 1:
-            variable = Binary(span, INT32, "mul", Const(span, INT32, factor), variable)
+            variable = ir.Binary(span, INT32, "mul", ir.Const(span, INT32, factor), variable)
         if offset == 0:
             return variable
-        return Binary(span, INT32, "add", variable, Const(span, INT32, offset))
+        return ir.Binary(span, INT32, "add", variable, ir.Const(span, INT32, offset))
 
     # -- what the front end left out ---------------------------------------------------------------------------
 
-    def aligned(self, nodes: Sequence[Node]) -> Node:
+    def aligned(self, nodes: Sequence[ir.Node]) -> ir.Node:
         """Nodes of which some lack an operation that changes nothing in their copy: ``x + 0``, ``x * 1``, ``0 * x``."""
         sizes = [_size(n) for n in nodes]
         fullest = nodes[sizes.index(max(sizes))]
-        if not isinstance(fullest, Binary) or min(sizes) == max(sizes):
+        if not isinstance(fullest, ir.Binary) or min(sizes) == max(sizes):
             raise _UnlikeError
-        is_right = isinstance(fullest.right, Const)
+        is_right = isinstance(fullest.right, ir.Const)
         neutral = (NEUTRAL_RIGHT if is_right else NEUTRAL_LEFT).get(fullest.op)
         kind = fullest.type
         constant = fullest.right if is_right else fullest.left
-        if neutral is None or not isinstance(constant, Const) or not isinstance(kind, Scalar) or not kind.is_integer:
+        if neutral is None or not isinstance(constant, ir.Const) or not isinstance(kind, Scalar) or not kind.is_integer:
             raise _UnlikeError
         before = dict(self.own)
         try:
@@ -400,42 +376,44 @@ class _Merging:
             self.own = before
             return self.completed(nodes, fullest, constant, neutral, max(sizes))
 
-    def completed(self, nodes: Sequence[Node], fullest: Binary, constant: Const, neutral: int, least: int) -> Node:
+    def completed(
+        self, nodes: Sequence[ir.Node], fullest: ir.Binary, constant: ir.Const, neutral: int, least: int
+    ) -> ir.Node:
         """Nodes that all do what ``fullest`` does; those of less than ``least`` nodes lack it."""
         is_right = fullest.right is constant
         operand = fullest.left if is_right else fullest.right
-        operands: list[Node] = []
-        constants: list[Node] = []
+        operands: list[ir.Node] = []
+        constants: list[ir.Node] = []
         for node in nodes:
-            other, number = node, Const(constant.span, constant.type, neutral)
-            if isinstance(node, Binary) and node.op == fullest.op and _size(node) >= least:
+            other, number = node, ir.Const(constant.span, constant.type, neutral)
+            if isinstance(node, ir.Binary) and node.op == fullest.op and _size(node) >= least:
                 other, found = (node.left, node.right) if is_right else (node.right, node.left)
-                if not isinstance(found, Const):
+                if not isinstance(found, ir.Const):
                     raise _UnlikeError
                 number = found
-            elif fullest.op == "mul" and isinstance(node, Const) and node.value == 0 and _is_harmless(operand):
+            elif fullest.op == "mul" and isinstance(node, ir.Const) and node.value == 0 and _is_harmless(operand):
                 other, number = operand, dataclasses.replace(number, value=0)
             operands.append(other)
             constants.append(number)
         b = self.number(constants)
         a = self.node(operands)
-        assert isinstance(a, Expr)
+        assert isinstance(a, ir.Expr)
         return dataclasses.replace(fullest, left=a if is_right else b, right=b if is_right else a)
 
 
-def _leaves_a_loop(block: Sequence[Stmt]) -> bool:
+def _leaves_a_loop(block: Sequence[ir.Stmt]) -> bool:
     """Whether a jump belongs to a loop around the block: within a new loop it would leave that one instead."""
     return any(
-        isinstance(s, (Break, Continue))
-        or (not isinstance(s, (For, While)) and any(_leaves_a_loop(inner) for inner in blocks(s)))
+        isinstance(s, (ir.Break, ir.Continue))
+        or (not isinstance(s, (ir.For, ir.While)) and any(_leaves_a_loop(inner) for inner in blocks(s)))
         for s in block
     )
 
 
-def _size(node: Node) -> int:
-    return sum(1 for _ in walk(node))
+def _size(node: ir.Node) -> int:
+    return sum(1 for _ in ir.walk(node))
 
 
-def _is_harmless(expr: Expr) -> bool:
+def _is_harmless(expr: ir.Expr) -> bool:
     """Whether an expression may be evaluated where it was not: it reads no memory."""
-    return all(not isinstance(n, Load) or isinstance(n.place, Local) for n in walk(expr))
+    return all(not isinstance(n, ir.Load) or isinstance(n.place, ir.Local) for n in ir.walk(expr))

@@ -9,22 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from vkamp.ir import nodes as ir
 from vkamp.ir.access import own_nodes
 from vkamp.ir.flow import assigned, exposed
-from vkamp.ir.nodes import (
-    Assign,
-    Block,
-    Call,
-    For,
-    Function,
-    Local,
-    Stmt,
-    Variable,
-    blocks,
-    results,
-)
-
-__all__ = ["BODY_START", "Plan", "Position", "plan"]
 
 Path = tuple[tuple[int, int], ...]
 Position = tuple[Path, int]
@@ -43,7 +30,7 @@ class Plan:
     """
 
     initialised: dict[Position, frozenset[str]]
-    before: dict[Position, tuple[Variable, ...]]
+    before: dict[Position, tuple[ir.Variable, ...]]
     headers: frozenset[Position]
 
 
@@ -57,49 +44,49 @@ class _Use:
 
 @dataclass
 class _Uses:
-    variables: dict[str, Variable] = field(default_factory=dict)
+    variables: dict[str, ir.Variable] = field(default_factory=dict)
     uses: dict[str, list[_Use]] = field(default_factory=dict)
     loops: dict[str, list[Position]] = field(default_factory=dict)
 
-    def add(self, variable: Variable, position: Position, defines: bool) -> None:
+    def add(self, variable: ir.Variable, position: Position, defines: bool) -> None:
         if variable.storage in ("local", "private"):
             self.variables.setdefault(variable.name, variable)
             self.uses.setdefault(variable.name, []).append(_Use(position, defines))
 
 
-def _positions(block: Block, path: Path) -> Iterator[tuple[Stmt, Position]]:
+def _positions(block: ir.Block, path: Path) -> Iterator[tuple[ir.Stmt, Position]]:
     for index, statement in enumerate(block):
         yield statement, (path, index)
-        for number, inner in enumerate(blocks(statement)):
+        for number, inner in enumerate(ir.blocks(statement)):
             yield from _positions(inner, (*path, (index, number)))
 
 
-def _collect(function: Function) -> _Uses:
+def _collect(function: ir.Function) -> _Uses:
     table = _Uses()
     for statement, position in _positions(function.body, ()):
         target = _defined(statement)
-        operands = [node.variable for node in own_nodes(statement) if isinstance(node, Local)]
-        if isinstance(statement, Assign) and isinstance(statement.place, Local):
+        operands = [node.variable for node in own_nodes(statement) if isinstance(node, ir.Local)]
+        if isinstance(statement, ir.Assign) and isinstance(statement.place, ir.Local):
             # The place itself comes first; what follows is read before it is assigned.
             operands = operands[1:]
-        own = () if isinstance(statement, For) else results(statement)
+        own = () if isinstance(statement, ir.For) else ir.results(statement)
         for variable in (*operands, *(v for v in own if v != target)):
             table.add(variable, position, defines=False)
         if target is not None:
             table.add(target, position, defines=True)
-        if isinstance(statement, For):
+        if isinstance(statement, ir.For):
             # Its variable is assigned in its body.
             table.loops.setdefault(statement.variable.name, []).append(position)
     return table
 
 
-def _defined(statement: Stmt) -> Variable | None:
+def _defined(statement: ir.Stmt) -> ir.Variable | None:
     """The variable that a statement assigns as a whole and could declare in the same line."""
-    if isinstance(statement, Assign) and isinstance(statement.place, Local):
+    if isinstance(statement, ir.Assign) and isinstance(statement.place, ir.Local):
         return statement.place.variable
-    if isinstance(statement, For) or (isinstance(statement, Call) and len(statement.results) != 1):
+    if isinstance(statement, ir.For) or (isinstance(statement, ir.Call) and len(statement.results) != 1):
         return None
-    return next(iter(results(statement)), None)
+    return next(iter(ir.results(statement)), None)
 
 
 def _is_inside(position: Position, loop: Position) -> bool:
@@ -108,7 +95,7 @@ def _is_inside(position: Position, loop: Position) -> bool:
     return position[0][: len(path) + 1] == (*path, (index, 0))
 
 
-def _own_loops(name: str, table: _Uses, loops: dict[Position, For]) -> bool:
+def _own_loops(name: str, table: _Uses, loops: dict[Position, ir.For]) -> bool:
     """Whether each loop over the variable can declare it: nothing else assigns it or sees it after the loop."""
     positions = table.loops[name]
     if any(loops[p].variable.storage != "local" for p in positions):
@@ -119,14 +106,14 @@ def _own_loops(name: str, table: _Uses, loops: dict[Position, For]) -> bool:
     ) and not any(name in assigned(loops[p].body) for p in positions)
 
 
-def plan(function: Function) -> Plan:
+def plan(function: ir.Function) -> Plan:
     """The declarations of a function's local variables.
 
     A variable that several statements use, each for itself, is declared in each of them.
     """
     table = _collect(function)
     statements = {p: s for s, p in _positions(function.body, ())}
-    loops = {p: s for p, s in statements.items() if isinstance(s, For)}
+    loops = {p: s for p, s in statements.items() if isinstance(s, ir.For)}
     headers: set[Position] = set()
     for name, positions in table.loops.items():
         if _own_loops(name, table, loops):
@@ -137,7 +124,7 @@ def plan(function: Function) -> Plan:
             start = (*path, (index, 0)), BODY_START
             table.add(loops[path, index].variable, start, defines=True)
     initialised: dict[Position, set[str]] = {}
-    before: dict[Position, list[Variable]] = {}
+    before: dict[Position, list[ir.Variable]] = {}
     exposures = _Exposures(statements)
     for name, uses in table.uses.items():
         uses.sort(key=lambda use: _order(use.position))
@@ -158,7 +145,7 @@ def plan(function: Function) -> Plan:
 class _Exposures:
     """What each statement reads before it assigns it."""
 
-    def __init__(self, statements: dict[Position, Stmt]) -> None:
+    def __init__(self, statements: dict[Position, ir.Stmt]) -> None:
         self._statements = statements
         self._known: dict[Position, frozenset[str]] = {}
 

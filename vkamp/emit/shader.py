@@ -25,32 +25,19 @@ from vkamp.emit.statements import Line, fence_glsl, function_lines, holds_float,
 from vkamp.emit.threads import LAUNCH_NAMES, grid_word
 from vkamp.emit.tidy import direct_results
 from vkamp.errors import Span, UnsupportedFeatureError, diagnostic
+from vkamp.ir import nodes as ir
 from vkamp.ir.access import access, typed_access
 from vkamp.ir.builtins import ATOMICS
 from vkamp.ir.containers import Access
 from vkamp.ir.flow import changed_parameters
-from vkamp.ir.nodes import (
-    Atomic,
-    Barrier,
-    Breakpoint,
-    Call,
-    For,
-    Kernel,
-    Print,
-    Subgroup,
-    walk_statements,
-    without_claims,
-)
 from vkamp.ir.passes import optional, required
 from vkamp.ir.subgroups import OPERATIONS, SUBGROUPS, Operation
 from vkamp.ir.types import FLOAT16, FLOAT64, INT64, UINT32, UINT64, Array, Scalar, Struct, Type, Vector, scalars_in
 from vkamp.ir.usage import memory_unit, types_in_use, wide_operations
 from vkamp.ir.uses import subgroup_uses
 
-__all__ = ["emit"]
 
-
-def emit(kernel: Kernel, target: Target) -> Shader:
+def emit(kernel: ir.Kernel, target: Target) -> Shader:
     """The GLSL compute shader of ``kernel`` for ``target``, with the layout of what a launch must give it.
 
     Pure and deterministic: equal kernels and targets give equal text (the comments are the lines of the Python
@@ -75,12 +62,12 @@ def emit(kernel: Kernel, target: Target) -> Shader:
     return required("printer", kernel.name, kernel.span, lambda: _Shader(printed, target, pieces).shader())
 
 
-def _check_private(kernel: Kernel, forms: Forms, most: int) -> None:
+def _check_private(kernel: ir.Kernel, forms: Forms, most: int) -> None:
     """Refuses private arrays that are too large together; a function's exist once for each call of it."""
     sizes: dict[str, int] = {}
     for function in (*kernel.functions, kernel.body):
         arrays = [v for v in (*function.params, *function.variables) if isinstance(v.type, Array)]
-        called = [s.function for s in walk_statements(function.body) if isinstance(s, Call)]
+        called = [s.function for s in ir.walk_statements(function.body) if isinstance(s, ir.Call)]
         sizes[function.name] = total = sum(forms.size(v.type) for v in arrays) + sum(sizes[name] for name in called)
         if total > most:
             largest = max(arrays, key=lambda v: forms.size(v.type), default=None)
@@ -91,22 +78,22 @@ def _check_private(kernel: Kernel, forms: Forms, most: int) -> None:
             )
 
 
-def _addressable(kernel: Kernel, target: Target) -> Kernel:
+def _addressable(kernel: ir.Kernel, target: Target) -> ir.Kernel:
     """The kernel with arrays, places and structs that a shader can have."""
     return split_structs(lower_places(bind_arrays(kernel)), Forms(target.types))
 
 
-def _without_claims(kernel: Kernel) -> Kernel:
-    functions = [replace(f, body=without_claims(f.body)) for f in (*kernel.functions, kernel.body)]
+def _without_claims(kernel: ir.Kernel) -> ir.Kernel:
+    functions = [replace(f, body=ir.without_claims(f.body)) for f in (*kernel.functions, kernel.body)]
     return replace(kernel, functions=tuple(functions[:-1]), body=functions[-1])
 
 
-def _refuse_debugging(kernel: Kernel) -> None:
+def _refuse_debugging(kernel: ir.Kernel) -> None:
     """What a device cannot do is an error, not left out."""
     for function in (*kernel.functions, kernel.body):
-        for statement in walk_statements(function.body):
-            if isinstance(statement, (Breakpoint, Print)):
-                name = "print" if isinstance(statement, Print) else "breakpoint"
+        for statement in ir.walk_statements(function.body):
+            if isinstance(statement, (ir.Breakpoint, ir.Print)):
+                name = "print" if isinstance(statement, ir.Print) else "breakpoint"
                 raise diagnostic("VKA502", statement.span, name=name)
 
 
@@ -119,7 +106,7 @@ class _Words:
 
 
 class _Shader:
-    def __init__(self, kernel: Kernel, target: Target, pieces: Pieces | None) -> None:
+    def __init__(self, kernel: ir.Kernel, target: Target, pieces: Pieces | None) -> None:
         self.kernel = kernel
         self.pieces = pieces
         self.target = target
@@ -348,12 +335,12 @@ class _Shader:
         return lines
 
 
-def _float_loops(kernel: Kernel) -> list[tuple[str, str]]:
+def _float_loops(kernel: ir.Kernel) -> list[tuple[str, str]]:
     """The atomics of floats that need a function: the row's name, and the container or array that they update."""
     keys = []
     for function in (*kernel.functions, kernel.body):
-        for statement in walk_statements(function.body):
-            if isinstance(statement, Atomic) and is_float_atomic(statement) and ATOMICS[statement.name].float_loop:
+        for statement in ir.walk_statements(function.body):
+            if isinstance(statement, ir.Atomic) and is_float_atomic(statement) and ATOMICS[statement.name].float_loop:
                 keys.append((statement.name, memory_name(statement.place)))
     return list(dict.fromkeys(keys))
 
@@ -377,7 +364,7 @@ def _word_name(word: PushWord) -> str:
     return f"{prefix}{word.kind}" if word.kind == "offset" else f"{prefix}{word.kind}_{word.dim}"
 
 
-def _candidate_words(kernel: Kernel) -> list[PushWord]:
+def _candidate_words(kernel: ir.Kernel) -> list[PushWord]:
     """Every word that a shader of the kernel could use, in the order of the launch words."""
     words: list[PushWord] = []
     for buffer in kernel.buffers:
@@ -399,7 +386,7 @@ def _field_names(struct: Struct) -> dict[str, str]:
     return {f.name: names.give(f.name) for f in struct.fields}
 
 
-def _description(kernel: Kernel) -> list[str]:
+def _description(kernel: ir.Kernel) -> list[str]:
     """The header comment: what kernel this is, for which tile, of what arguments."""
     table = access(kernel)
     tile = "untiled" if kernel.tile is None else f"tiles of {_sizes(kernel.tile)} threads"
@@ -424,7 +411,7 @@ def _description(kernel: Kernel) -> list[str]:
     return [*lines, f"// Generated by vkamp from {_file_name(kernel.span)}; edit freely."]
 
 
-def _rows_of_four(kernel: Kernel) -> list[str]:
+def _rows_of_four(kernel: ir.Kernel) -> list[str]:
     """The containers whose rows the lowering reads or writes by vectors, so that the shader is not for all of them."""
     if kernel.lanes is None:
         return []
@@ -440,14 +427,14 @@ _WIDE_EXTENSIONS: dict[str, str] = {
 }
 
 
-def _extensions(kernel: Kernel, target: Target) -> list[str]:
+def _extensions(kernel: ir.Kernel, target: Target) -> list[str]:
     """What is beyond GLSL 4.50: hints for loops, subgroups and barriers of theirs, types of other sizes."""
-    statements = [s for function in (*kernel.functions, kernel.body) for s in walk_statements(function.body)]
-    texts = [text for s in statements if isinstance(s, Barrier) for text in fence_glsl(s.fence, target)]
-    hints = any(isinstance(s, For) and s.unroll for s in statements)
+    statements = [s for function in (*kernel.functions, kernel.body) for s in ir.walk_statements(function.body)]
+    texts = [text for s in statements if isinstance(s, ir.Barrier) for text in fence_glsl(s.fence, target)]
+    hints = any(isinstance(s, ir.For) and s.unroll for s in statements)
     used: set[Operation] = {"basic"} if any(text.startswith("subgroup") for text in texts) else set()
     for node in subgroup_uses(kernel):
-        used |= set(SUBGROUPS[node.name].needs) if isinstance(node, Subgroup) else {"basic"}
+        used |= set(SUBGROUPS[node.name].needs) if isinstance(node, ir.Subgroup) else {"basic"}
     names = ["GL_EXT_control_flow_attributes"] if hints else []
     names += [f"GL_KHR_shader_subgroup_{name}" for name in OPERATIONS if name in used]
     names += _type_extensions(types_in_use(kernel), Forms(target.types))

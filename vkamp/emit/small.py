@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from vkamp.ir.types import FLOAT16, SMALL, Array, Scalar, Struct, Type, scalars_in
 
-__all__ = ["HALF_TEXTS", "Forms", "accessor_texts"]
-
 #: Conversions of float16 in integers: devices round and flush each in their own way.
 HALF_TEXTS = {
     "half_bits": """\

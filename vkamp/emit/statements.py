@@ -16,52 +16,13 @@ from vkamp.emit.small import Forms
 from vkamp.emit.threads import thread_lines
 from vkamp.emit.tidy import Called
 from vkamp.errors import Span, UnsupportedFeatureError
+from vkamp.ir import nodes as ir
 from vkamp.ir.access import memory_type, own_nodes
-from vkamp.ir.builtins import ATOMICS, AtomicRow
+from vkamp.ir.builtins import ATOMICS
 from vkamp.ir.fences import Fence
 from vkamp.ir.flow import assigned, mentioned
-from vkamp.ir.nodes import (
-    ArrayElement,
-    Assert,
-    Assign,
-    Atomic,
-    Barrier,
-    Binary,
-    Block,
-    Break,
-    Breakpoint,
-    BufferElement,
-    Builtin,
-    Call,
-    Cast,
-    ComponentsOf,
-    Const,
-    Continue,
-    Declare,
-    Expr,
-    For,
-    Function,
-    If,
-    Load,
-    Local,
-    Place,
-    Print,
-    Reinterpreted,
-    Remark,
-    Return,
-    Select,
-    Stmt,
-    Subgroup,
-    SubgroupIndex,
-    ThreadIndex,
-    Unary,
-    Variable,
-    While,
-    root_of,
-    walk,
-    walk_statements,
-)
 from vkamp.ir.ranges import Ranges
+from vkamp.ir.rows import AtomicRow
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.types import (
     INT32,
@@ -74,8 +35,6 @@ from vkamp.ir.types import (
     int_range,
     scalar_fields,
 )
-
-__all__ = ["Line", "function_lines", "type_text"]
 
 _COMMENT_LENGTH = 100
 _DIVISIONS = ("div", "tdiv", "trem", "floordiv", "floormod")
@@ -129,7 +88,7 @@ def python_line(span: Span) -> str:
 
 class _FunctionPrinter:
     def __init__(
-        self, function: Function, shared: Globals, names: Namer, target: Target, written: frozenset[str]
+        self, function: ir.Function, shared: Globals, names: Namer, target: Target, written: frozenset[str]
     ) -> None:
         self.function = function
         self.shared = shared
@@ -153,10 +112,10 @@ class _FunctionPrinter:
 
     # -- names -------------------------------------------------------------------------------------------------
 
-    def _variables(self) -> list[Variable]:
+    def _variables(self) -> list[ir.Variable]:
         """Parameters first, then what the body names, in its order."""
         found = {p.name: p for p in self.function.params}
-        for statement in walk_statements(self.function.body):
+        for statement in ir.walk_statements(self.function.body):
             for variable in mentioned(statement):
                 if variable.storage not in ("tile_static", "thread"):
                     found.setdefault(variable.name, variable)
@@ -172,9 +131,9 @@ class _FunctionPrinter:
     def _thread_names(self) -> dict[tuple[str, int], str]:
         used = {
             (node.kind, node.dim)
-            for statement in walk_statements(self.function.body)
+            for statement in ir.walk_statements(self.function.body)
             for node in own_nodes(statement)
-            if isinstance(node, ThreadIndex)
+            if isinstance(node, ir.ThreadIndex)
         }
         kinds = ("tile", "local", "lane", "tile_origin", "global")
         names: dict[tuple[str, int], str] = {}
@@ -189,18 +148,18 @@ class _FunctionPrinter:
     def _precise_variables(self) -> set[str]:
         """Variables of a precise kernel that hold a float or the outcome of float arithmetic."""
         found = set()
-        for statement in walk_statements(self.function.body):
-            if isinstance(statement, Assign) and isinstance(statement.place, Local):
+        for statement in ir.walk_statements(self.function.body):
+            if isinstance(statement, ir.Assign) and isinstance(statement.place, ir.Local):
                 variable = statement.place.variable
                 if holds_float(variable.type) or has_float_arithmetic([statement.value]):
                     found.add(variable.name)
-            elif isinstance(statement, Call):
+            elif isinstance(statement, ir.Call):
                 found |= {
                     r.name
                     for r in statement.results
                     if r is not None and (holds_float(r.type) or has_float_arithmetic(statement.args))
                 }
-            elif isinstance(statement, Declare) and holds_float(statement.variable.type):
+            elif isinstance(statement, ir.Declare) and holds_float(statement.variable.type):
                 found.add(statement.variable.name)
         return found - {p.name for p in self.function.params if p.name not in self.written}
 
@@ -246,7 +205,7 @@ class _FunctionPrinter:
                 result = f"precise {result}"
         return f"{result} {self.shared.function_names[self.function.name]}({', '.join(params)})"
 
-    def _parameter(self, param: Variable) -> str:
+    def _parameter(self, param: ir.Variable) -> str:
         is_precise = param.name in self.written and holds_float(param.type)
         text = self._declaration(param.type, self.local_names[param.name], is_precise)
         return f"inout {text}" if param.name in self.written else text
@@ -256,33 +215,33 @@ class _FunctionPrinter:
         qualifier = "precise " if is_precise and self.kernel.precise else ""
         return f"{qualifier}{base} {name}{suffix}"
 
-    def _declared(self, variable: Variable) -> str:
+    def _declared(self, variable: ir.Variable) -> str:
         name = self.local_names[variable.name]
         return self._declaration(variable.type, name, variable.name in self.precise)
 
     # -- statements --------------------------------------------------------------------------------------------
 
-    def _block(self, block: Block, path: tuple[tuple[int, int], ...]) -> None:
+    def _block(self, block: ir.Block, path: tuple[tuple[int, int], ...]) -> None:
         self.seen_in_scope.append(set())
         for index, statement in enumerate(block):
             self._statement(statement, (path, index))
         self.seen_in_scope.pop()
 
-    def _statement(self, statement: Stmt, position: Position) -> None:
-        if isinstance(statement, Assert):
+    def _statement(self, statement: ir.Stmt, position: Position) -> None:
+        if isinstance(statement, ir.Assert):
             return
-        if isinstance(statement, Remark):
+        if isinstance(statement, ir.Remark):
             if self.lines and self.lines[-1].text and not self.lines[-1].text.endswith("{"):
                 self.add("")
             self.add(f"// {statement.text}", statement.span)
             return
         for variable in self.plan.before.get(position, ()):
             self.add(f"{self._declared(variable)};", statement.span)
-        if isinstance(statement, Declare) and not self._declares(position, statement.variable):
+        if isinstance(statement, ir.Declare) and not self._declares(position, statement.variable):
             return
         first = len(self.lines)
         self.comment(statement.span)
-        if isinstance(statement, (Breakpoint, Print)):
+        if isinstance(statement, (ir.Breakpoint, ir.Print)):
             # No device is given such a shader.
             return
         self._print(statement, position)
@@ -293,53 +252,53 @@ class _FunctionPrinter:
             # Python and GLSL say it in the same words.
             del self.lines[first]
 
-    def _print(self, statement: Stmt, position: Position) -> None:
-        if isinstance(statement, Assign):
+    def _print(self, statement: ir.Stmt, position: Position) -> None:
+        if isinstance(statement, ir.Assign):
             self._assign(statement, position)
-        elif isinstance(statement, If):
+        elif isinstance(statement, ir.If):
             self._if(statement, position)
-        elif isinstance(statement, For):
+        elif isinstance(statement, ir.For):
             self._for(statement, position)
-        elif isinstance(statement, While):
+        elif isinstance(statement, ir.While):
             condition = self._in_threads(self.expressions.operand(statement.condition))
             self.add(f"while ({condition.glsl}) {{", statement.span)
             self._nested(statement.body, position, 0)
             self.add("}", statement.span)
-        elif isinstance(statement, Call):
+        elif isinstance(statement, ir.Call):
             self._call(statement, position)
-        elif isinstance(statement, Atomic):
+        elif isinstance(statement, ir.Atomic):
             self._atomic(statement, position)
-        elif isinstance(statement, Subgroup):
+        elif isinstance(statement, ir.Subgroup):
             self._subgroup(statement, position)
-        elif isinstance(statement, Return):
+        elif isinstance(statement, ir.Return):
             self._return(statement)
-        elif isinstance(statement, Declare):
+        elif isinstance(statement, ir.Declare):
             self.add(f"{self._declared(statement.variable)};", statement.span)
-        elif isinstance(statement, Barrier):
+        elif isinstance(statement, ir.Barrier):
             self.add(" ".join(fence_glsl(statement.fence, self.target)), statement.span)
         else:
-            assert isinstance(statement, (Break, Continue))
-            self.add("break;" if isinstance(statement, Break) else "continue;", statement.span)
+            assert isinstance(statement, (ir.Break, ir.Continue))
+            self.add("break;" if isinstance(statement, ir.Break) else "continue;", statement.span)
 
-    def _declares(self, position: Position, variable: Variable) -> bool:
+    def _declares(self, position: Position, variable: ir.Variable) -> bool:
         return variable.name in self.plan.initialised.get(position, ())
 
-    def _nested(self, block: Block, position: Position, number: int) -> None:
+    def _nested(self, block: ir.Block, position: Position, number: int) -> None:
         self.indent += 1
         path, index = position
         self._block(block, (*path, (index, number)))
         self.indent -= 1
 
-    def _target(self, variable: Variable, position: Position) -> str:
+    def _target(self, variable: ir.Variable, position: Position) -> str:
         """The left side of an assignment to a whole variable, with its declaration where it begins."""
         if self._declares(position, variable):
             return self._declared(variable)
         return self.expressions.variable(variable)
 
-    def _assign(self, statement: Assign, position: Position) -> None:
+    def _assign(self, statement: ir.Assign, position: Position) -> None:
         place, value = statement.place, statement.value
         text = self._value_text(place)
-        if isinstance(place, Local) and self._declares(position, place.variable):
+        if isinstance(place, ir.Local) and self._declares(position, place.variable):
             self.add(f"{self._declared(place.variable)} = {text(value)};", statement.span)
             return
         value = self.expressions.for_memory(place, value)
@@ -349,9 +308,9 @@ class _FunctionPrinter:
         if isinstance(place.type, Vector) and is_packed(place):
             self._assign_packed(place, value, text, statement.span)
             return
-        if statement.update and isinstance(value, Binary):
+        if statement.update and isinstance(value, ir.Binary):
             operator = self.expressions.operator(value)
-            is_kept = isinstance(value.left, Load) and value.left.place == place
+            is_kept = isinstance(value.left, ir.Load) and value.left.place == place
             # What must not be contracted is no operator there, but a function.
             is_apart = self.kernel.precise and holds_float(value.type) and text != self.expressions.value
             if operator is not None and is_kept and not is_apart:
@@ -361,11 +320,11 @@ class _FunctionPrinter:
                 return
         self.add(f"{self.expressions.place(place)} = {self.expressions.as_kept(place, text(value))};", statement.span)
 
-    def _assign_packed(self, place: Place, value: Expr, text: Callable[[Expr], str], span: Span) -> None:
+    def _assign_packed(self, place: ir.Place, value: ir.Expr, text: Callable[[ir.Expr], str], span: Span) -> None:
         """Stores a vector, or some components of one, in an array of its components."""
         assert isinstance(place.type, Vector)
-        if not isinstance(place, ComponentsOf):
-            if isinstance(value, Load) and is_packed(value.place) and not isinstance(value.place, ComponentsOf):
+        if not isinstance(place, ir.ComponentsOf):
+            if isinstance(value, ir.Load) and is_packed(value.place) and not isinstance(value.place, ir.ComponentsOf):
                 packed = self.expressions.place(value.place)
             else:
                 # The argument of a function is not covered by what `precise` says of its result.
@@ -378,10 +337,10 @@ class _FunctionPrinter:
         for source, letter in zip(VECTOR_LETTERS, place.letters, strict=False):
             self.add(f"{base}[{VECTOR_LETTERS.index(letter)}] = {name}.{source};", span)
 
-    def _value_text(self, place: Place) -> Callable[[Expr], str]:
+    def _value_text(self, place: ir.Place) -> Callable[[ir.Expr], str]:
         """How to print a value for a place: as it stands where the place is ``precise``."""
-        root = root_of(place)
-        if isinstance(root, BufferElement):
+        root = ir.root_of(place)
+        if isinstance(root, ir.BufferElement):
             is_precise = holds_float(memory_type(place))
         elif root.variable.storage == "tile_static":
             is_precise = holds_float(root.variable.type)
@@ -389,12 +348,12 @@ class _FunctionPrinter:
             is_precise = root.variable.name in self.precise
         return self.expressions.value if is_precise else self.expressions.plain
 
-    def _if(self, statement: If, position: Position) -> None:
+    def _if(self, statement: ir.If, position: Position) -> None:
         self.add(f"if ({self.expressions.plain(statement.condition)}) {{", statement.span)
         self._nested(statement.then, position, 0)
         path, index = position
         orelse = statement.orelse
-        while len(orelse) == 1 and isinstance(orelse[0], If):
+        while len(orelse) == 1 and isinstance(orelse[0], ir.If):
             path, index = (*path, (index, 1)), 0
             inner = orelse[0]
             if (path, index) in self.plan.before:
@@ -417,7 +376,7 @@ class _FunctionPrinter:
 
     # -- loops -------------------------------------------------------------------------------------------------
 
-    def _for(self, statement: For, position: Position) -> None:
+    def _for(self, statement: ir.For, position: Position) -> None:
         step = _constant(statement.step)
         if step == 0:
             return
@@ -459,7 +418,7 @@ class _FunctionPrinter:
             return test or condition
         return self.expressions.joined("and", test, condition)
 
-    def _may_wrap(self, loop: For) -> bool:
+    def _may_wrap(self, loop: ir.For) -> bool:
         """Whether the step could carry the counter past the end of its type, where it would begin again."""
         assert isinstance(loop.variable.type, Scalar)
         least, most = int_range(loop.variable.type)
@@ -470,7 +429,7 @@ class _FunctionPrinter:
         downwards = low < 0 and stop_low + 1 + low < least
         return upwards or downwards
 
-    def _condition_of_unknown_step(self, loop: For, counter: Text, stop: Text, step: Text) -> Text:
+    def _condition_of_unknown_step(self, loop: ir.For, counter: Text, stop: Text, step: Text) -> Text:
         joined = self.expressions.joined
         low, high = self.ranges.of(loop.step)
         upwards, downwards = joined("lt", counter, stop), joined("gt", counter, stop)
@@ -484,7 +443,7 @@ class _FunctionPrinter:
         downwards = joined("and", joined("lt", step, zero), downwards)
         return self.expressions.choice(joined("gt", step, zero), upwards, downwards)
 
-    def _bound(self, bound: Expr, changed: set[str], name: str, span: Span) -> Text:
+    def _bound(self, bound: ir.Expr, changed: set[str], name: str, span: Span) -> Text:
         """A loop's bound: as it stands if that means the same in each iteration, else a constant before the loop."""
         text = self.expressions.operand(bound)
         if _is_simple_and_fixed(bound, changed):
@@ -496,14 +455,14 @@ class _FunctionPrinter:
 
     # -- calls -------------------------------------------------------------------------------------------------
 
-    def _call(self, statement: Call, position: Position) -> None:
+    def _call(self, statement: ir.Call, position: Position) -> None:
         callee = self.kernel.function(statement.function)
         results = statement.results or (None,) * len(callee.results)
         target = results[0] if len(callee.results) == 1 else None
         is_precise = target is not None and target.name in self.precise
         args = []
         for arg in statement.args:
-            if isinstance(arg, Expr):
+            if isinstance(arg, ir.Expr):
                 args.append(self.expressions.value(arg) if is_precise else self.expressions.plain(arg))
             else:
                 args.append(self.expressions.place(arg))
@@ -514,7 +473,7 @@ class _FunctionPrinter:
             text = f"{self._target(target, position)} = {text}"
         self.add(f"{text};", statement.span)
 
-    def _outputs(self, callee: Function, results: tuple[Variable | None, ...], span: Span) -> list[str]:
+    def _outputs(self, callee: ir.Function, results: tuple[ir.Variable | None, ...], span: Span) -> list[str]:
         """The variables for a call's results; of two results for one variable the last counts."""
         names = []
         for number, (variable, kind) in enumerate(zip(results, callee.results, strict=True)):
@@ -526,7 +485,7 @@ class _FunctionPrinter:
                 names.append(name)
         return names
 
-    def _return(self, statement: Return) -> None:
+    def _return(self, statement: ir.Return) -> None:
         if len(statement.values) == 1:
             value = statement.values[0]
             is_precise = self.kernel.precise and holds_float(value.type)
@@ -539,7 +498,7 @@ class _FunctionPrinter:
         if statement is not self.function.body[-1]:
             self.add("return;", statement.span)
 
-    def _atomic(self, statement: Atomic, position: Position) -> None:
+    def _atomic(self, statement: ir.Atomic, position: Position) -> None:
         row = ATOMICS[statement.name]
         kind = statement.place.type
         assert isinstance(kind, Scalar)
@@ -561,7 +520,7 @@ class _FunctionPrinter:
             text = f"{self._target(statement.result, position)} = {text}"
         self.add(f"{text};", statement.span)
 
-    def _subgroup(self, statement: Subgroup, position: Position) -> None:
+    def _subgroup(self, statement: ir.Subgroup, position: Position) -> None:
         row = SUBGROUPS[statement.name]
         if row.helper:
             kind = GLSL_TYPES[str(statement.result.type)]
@@ -573,7 +532,7 @@ class _FunctionPrinter:
         text = _filled(row.glsl, *args)
         self.add(f"{self._target(statement.result, position)} = {text};", statement.span)
 
-    def _float_atomic(self, statement: Atomic, position: Position) -> None:
+    def _float_atomic(self, statement: ir.Atomic, position: Position) -> None:
         """On the bits: an exchange at once, arithmetic by a function with a loop."""
         row, place = ATOMICS[statement.name], statement.place
         (value,) = (self.expressions.plain(a) for a in statement.args)
@@ -589,22 +548,22 @@ class _FunctionPrinter:
             text = f"{self._target(statement.result, position)} = {text}"
         self.add(f"{text};", statement.span)
 
-    def _position(self, place: Place) -> tuple[Expr, ...]:
+    def _position(self, place: ir.Place) -> tuple[ir.Expr, ...]:
         """The subscripts that the shader has for a place."""
-        if isinstance(place, ArrayElement):
-            return tuple(i if i.type == INT32 else Cast(i.span, INT32, i) for i in place.indices)
-        assert isinstance(place, Reinterpreted)
+        if isinstance(place, ir.ArrayElement):
+            return tuple(i if i.type == INT32 else ir.Cast(i.span, INT32, i) for i in place.indices)
+        assert isinstance(place, ir.Reinterpreted)
         return (self.expressions.number(place),)
 
-    def _loop(self, row: AtomicRow, name: str, place: Place) -> str:
+    def _loop(self, row: AtomicRow, name: str, place: ir.Place) -> str:
         """A function that changes one float until nothing came in between."""
         count = len(self._position(place))
         names = ["index"] if count == 1 else [f"index_{k}" for k in range(count)]
-        if isinstance(place, ArrayElement):
+        if isinstance(place, ir.ArrayElement):
             memory = self.expressions.place(place.base) + "".join(f"[{n}]" for n in names)
         else:
-            root = root_of(place)
-            assert isinstance(root, BufferElement)
+            root = ir.root_of(place)
+            assert isinstance(root, ir.BufferElement)
             memory = f"{self.shared.buffer_names[root.buffer, place.type]}[index]"
         params = ", ".join((*(f"int {n}" for n in names), "float value"))
         precise = "precise " if self.kernel.precise else ""
@@ -623,7 +582,7 @@ class _FunctionPrinter:
         )
 
     def _compare_exchange(
-        self, statement: Atomic, position: Position, template: str, place: str, args: list[str]
+        self, statement: ir.Atomic, position: Position, template: str, place: str, args: list[str]
     ) -> None:
         assert statement.expected is not None and isinstance(statement.place.type, Scalar)
         expected = self.expressions.place(statement.expected)
@@ -642,10 +601,10 @@ class _FunctionPrinter:
         self.add(f"{expected} = {seen};", statement.span)
 
 
-def _constant(step: Expr) -> int | None:
-    if isinstance(step, Const):
+def _constant(step: ir.Expr) -> int | None:
+    if isinstance(step, ir.Const):
         return int(step.value)
-    if isinstance(step, Unary) and step.op == "neg" and isinstance(step.operand, Const):
+    if isinstance(step, ir.Unary) and step.op == "neg" and isinstance(step.operand, ir.Const):
         return -int(step.operand.value)
     return None
 
@@ -660,12 +619,12 @@ def _filled(template: str, *parts: str) -> str:
     return template.format(*parts)
 
 
-def _is_same_for_all(loop: For) -> bool:
+def _is_same_for_all(loop: ir.For) -> bool:
     """Whether a loop has the same iterations in all lanes, of what constants and the launch say alone."""
-    nodes = [n for bound in (loop.start, loop.stop, loop.step) for n in walk(bound)]
-    if any(isinstance(n, (Load, ThreadIndex, SubgroupIndex, Called)) for n in nodes):
+    nodes = [n for bound in (loop.start, loop.stop, loop.step) for n in ir.walk(bound)]
+    if any(isinstance(n, (ir.Load, ir.ThreadIndex, ir.SubgroupIndex, Called)) for n in nodes):
         return False
-    return not any(isinstance(s, (Break, Return)) for s in walk_statements(loop.body))
+    return not any(isinstance(s, (ir.Break, ir.Return)) for s in ir.walk_statements(loop.body))
 
 
 def _advance(counter: str, step: int, suffix: str) -> str:
@@ -674,22 +633,22 @@ def _advance(counter: str, step: int, suffix: str) -> str:
     return f"{counter} {'+' if step > 0 else '-'}= {abs(step)}{suffix}"
 
 
-def _is_simple_and_fixed(bound: Expr, changed: set[str]) -> bool:
+def _is_simple_and_fixed(bound: ir.Expr, changed: set[str]) -> bool:
     """Whether a loop may evaluate its bound each time: the same value, and cheap."""
-    for node in walk(bound):
-        if isinstance(node, Load):
+    for node in ir.walk(bound):
+        if isinstance(node, ir.Load):
             place = node.place
-            if not isinstance(place, Local) or place.variable.storage == "tile_static":
+            if not isinstance(place, ir.Local) or place.variable.storage == "tile_static":
                 return False
             if place.variable.name in changed:
                 return False
-        elif isinstance(node, (Builtin, Select)) or (isinstance(node, Binary) and node.op in _DIVISIONS):
+        elif isinstance(node, (ir.Builtin, ir.Select)) or (isinstance(node, ir.Binary) and node.op in _DIVISIONS):
             return False
     return True
 
 
 def function_lines(
-    function: Function, shared: Globals, names: Namer, target: Target, written: frozenset[str] = frozenset()
+    function: ir.Function, shared: Globals, names: Namer, target: Target, written: frozenset[str] = frozenset()
 ) -> list[Line]:
     """The lines of a device function, or of ``main`` for the kernel's body.
 

@@ -12,8 +12,6 @@ from vkamp.artifacts import PushWord, Target
 from vkamp.emit.expressions import Globals
 from vkamp.emit.names import Namer
 
-__all__ = ["LAUNCH_NAMES", "grid_word", "thread_lines"]
-
 #: Names of the lines below, kept free of others.
 LAUNCH_NAMES = ("tile_number", "group_number", "thread_number")
 

@@ -11,53 +11,20 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 
+from vkamp.ir import nodes as ir
 from vkamp.ir.access import own_nodes
-from vkamp.ir.nodes import (
-    Assign,
-    Atomic,
-    Barrier,
-    Block,
-    Breakpoint,
-    BufferExtent,
-    Call,
-    Claim,
-    Expr,
-    For,
-    Function,
-    Kernel,
-    Load,
-    Local,
-    Node,
-    Place,
-    Print,
-    ScalarValue,
-    Stmt,
-    Subgroup,
-    ThreadIndex,
-    Variable,
-    While,
-    map_blocks,
-    map_variables,
-    results,
-    root_of,
-    transform,
-    walk,
-    walk_statements,
-)
 from vkamp.ir.types import Array
-
-__all__ = ["Called", "direct_results"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Called(Expr):
+class Called(ir.Expr):
     """The result of a function that changes nothing, which the IR has only as a statement."""
 
     function: str
-    args: tuple[Expr | Place, ...]
+    args: tuple[ir.Expr | ir.Place, ...]
 
 
-def direct_results(kernel: Kernel) -> Kernel:
+def direct_results(kernel: ir.Kernel) -> ir.Kernel:
     """The kernel with results where they are used: assigned to a variable at once, or in an expression."""
     # What `precise` says of a variable does not reach into the arguments of a call in an expression; loops over threads
     # have temporaries that are for people.
@@ -69,66 +36,66 @@ def direct_results(kernel: Kernel) -> Kernel:
     )
 
 
-def _pure(kernel: Kernel) -> frozenset[str]:
+def _pure(kernel: ir.Kernel) -> frozenset[str]:
     """The functions that change nothing but their own variables, and wait for nobody."""
     found: set[str] = set()
     for function in kernel.functions:
-        if all(_changes_nothing(s, found) for s in walk_statements(function.body)):
+        if all(_changes_nothing(s, found) for s in ir.walk_statements(function.body)):
             found.add(function.name)
     return frozenset(found)
 
 
-def _changes_nothing(statement: Stmt, pure: set[str]) -> bool:
-    if isinstance(statement, Assign):
-        root = root_of(statement.place)
-        if not isinstance(root, Local):
+def _changes_nothing(statement: ir.Stmt, pure: set[str]) -> bool:
+    if isinstance(statement, ir.Assign):
+        root = ir.root_of(statement.place)
+        if not isinstance(root, ir.Local):
             return False
         is_array = isinstance(root.variable.type, Array)
         return root.variable.storage in ("local", "private") or (root.variable.storage == "parameter" and not is_array)
-    if isinstance(statement, Call):
+    if isinstance(statement, ir.Call):
         return statement.function in pure
-    return not isinstance(statement, (Atomic, Barrier, Breakpoint, Print, Subgroup))
+    return not isinstance(statement, (ir.Atomic, ir.Barrier, ir.Breakpoint, ir.Print, ir.Subgroup))
 
 
-def _function(function: Function, pure: frozenset[str] | None) -> Function:
+def _function(function: ir.Function, pure: frozenset[str] | None) -> ir.Function:
     uses = Counter(
         node.variable.name
-        for statement in walk_statements(function.body)
+        for statement in ir.walk_statements(function.body)
         for node in own_nodes(statement)
-        if isinstance(node, Local)
+        if isinstance(node, ir.Local)
     )
     return dataclasses.replace(function, body=_block(function.body, uses, pure))
 
 
-def _block(block: Block, uses: Counter[str], pure: frozenset[str] | None) -> Block:
-    out: list[Stmt] = []
+def _block(block: ir.Block, uses: Counter[str], pure: frozenset[str] | None) -> ir.Block:
+    out: list[ir.Stmt] = []
     block = _with_values(block, uses, pure)
     index = 0
     while index < len(block):
-        statement = map_blocks(block[index], lambda inner: _block(inner, uses, pure))
+        statement = ir.map_blocks(block[index], lambda inner: _block(inner, uses, pure))
         index += 1
-        if isinstance(statement, (Call, Atomic, Subgroup)):
+        if isinstance(statement, (ir.Call, ir.Atomic, ir.Subgroup)):
             targets = _copies(statement, block[index:], uses)
             index += len(targets)
-            statement = map_variables(statement, lambda v: targets.get(v.name, v))  # noqa: B023
+            statement = ir.map_variables(statement, lambda v: targets.get(v.name, v))  # noqa: B023
         out.append(statement)
     return tuple(out)
 
 
-def _with_values(block: Block, uses: Counter[str], pure: frozenset[str] | None) -> Block:
+def _with_values(block: ir.Block, uses: Counter[str], pure: frozenset[str] | None) -> ir.Block:
     """The block with values where they are used: those of claims, of calls of pure functions, and kept ones."""
-    out: list[Stmt] = []
+    out: list[ir.Stmt] = []
     for statement in reversed(block):
         following = out[-1] if out else None
-        if isinstance(statement, Claim):
+        if isinstance(statement, ir.Claim):
             if statement.variable.temporary and not uses[statement.variable.name]:
                 continue
             if following is not None and _is_used_in(following, statement.variable, uses, 1):
                 out[-1] = _with_value(following, statement.variable, statement.value)
                 continue
-            place = Local(statement.span, statement.variable.type, statement.variable)
-            statement = Assign(statement.span, place, statement.value)
-        elif pure is not None and following is not None and not isinstance(following, For):
+            place = ir.Local(statement.span, statement.variable.type, statement.variable)
+            statement = ir.Assign(statement.span, place, statement.value)
+        elif pure is not None and following is not None and not isinstance(following, ir.For):
             moved = _moved(statement, following, uses, pure)
             if moved is not None:
                 out[-1] = moved
@@ -137,14 +104,14 @@ def _with_values(block: Block, uses: Counter[str], pure: frozenset[str] | None) 
     return tuple(reversed(out))
 
 
-def _moved(statement: Stmt, following: Stmt, uses: Counter[str], pure: frozenset[str]) -> Stmt | None:
+def _moved(statement: ir.Stmt, following: ir.Stmt, uses: Counter[str], pure: frozenset[str]) -> ir.Stmt | None:
     """The following statement with the value of this one in it, if that is all that there is of it."""
-    if isinstance(statement, Call) and statement.function in pure and len(statement.results) == 1:
+    if isinstance(statement, ir.Call) and statement.function in pure and len(statement.results) == 1:
         (result,) = statement.results
         if result is not None and _is_used_in(following, result, uses, 1):
             called = Called(statement.span, result.type, statement.function, statement.args)
             return _with_value(following, result, called)
-    if isinstance(statement, Assign) and isinstance(statement.place, Local) and not _is_constant(statement.value):
+    if isinstance(statement, ir.Assign) and isinstance(statement.place, ir.Local) and not _is_constant(statement.value):
         variable = statement.place.variable
         # It names the variable itself.
         if variable.storage == "local" and _is_used_in(following, variable, uses, 2):
@@ -152,43 +119,45 @@ def _moved(statement: Stmt, following: Stmt, uses: Counter[str], pure: frozenset
     return None
 
 
-def _is_constant(value: Expr) -> bool:
+def _is_constant(value: ir.Expr) -> bool:
     """Whether the GLSL compiler would compute a value, which the front end may have kept from it."""
-    given = (Load, ScalarValue, ThreadIndex, BufferExtent, Called)
-    return not any(isinstance(node, given) for node in walk(value))
+    given = (ir.Load, ir.ScalarValue, ir.ThreadIndex, ir.BufferExtent, Called)
+    return not any(isinstance(node, given) for node in ir.walk(value))
 
 
-def _is_used_in(statement: Stmt, variable: Variable, uses: Counter[str], count: int) -> bool:
+def _is_used_in(statement: ir.Stmt, variable: ir.Variable, uses: Counter[str], count: int) -> bool:
     """Whether a temporary is named so often in all, and read there, whole; a ``while`` reads it again and again."""
-    if not variable.temporary or uses[variable.name] != count or isinstance(statement, While):
+    if not variable.temporary or uses[variable.name] != count or isinstance(statement, ir.While):
         return False
     # A place may be printed more than once.
-    nodes = walk(statement.value) if isinstance(statement, Assign) else own_nodes(statement)
-    loads = (node.place for node in nodes if isinstance(node, Load))
-    return any(isinstance(place, Local) and place.variable == variable for place in loads)
+    nodes = ir.walk(statement.value) if isinstance(statement, ir.Assign) else own_nodes(statement)
+    loads = (node.place for node in nodes if isinstance(node, ir.Load))
+    return any(isinstance(place, ir.Local) and place.variable == variable for place in loads)
 
 
-def _with_value(statement: Stmt, variable: Variable, value: Expr) -> Stmt:
+def _with_value(statement: ir.Stmt, variable: ir.Variable, value: ir.Expr) -> ir.Stmt:
     """The statement with a value in the place of a variable."""
 
-    def change(node: Node) -> Node:
-        is_it = isinstance(node, Load) and isinstance(node.place, Local) and node.place.variable == variable
+    def change(node: ir.Node) -> ir.Node:
+        is_it = isinstance(node, ir.Load) and isinstance(node.place, ir.Local) and node.place.variable == variable
         return value if is_it else node
 
-    changed = transform(statement, change)
-    assert isinstance(changed, Stmt)
+    changed = ir.transform(statement, change)
+    assert isinstance(changed, ir.Stmt)
     return changed
 
 
-def _copies(statement: Call | Atomic | Subgroup, following: Block, uses: Counter[str]) -> dict[str, Variable]:
+def _copies(
+    statement: ir.Call | ir.Atomic | ir.Subgroup, following: ir.Block, uses: Counter[str]
+) -> dict[str, ir.Variable]:
     """The variables that the statements right after it copy its results to, by the results' names."""
-    own = {r.name for r in results(statement)}
-    expected = statement.expected if isinstance(statement, Atomic) else None
-    targets: dict[str, Variable] = {}
+    own = {r.name for r in ir.results(statement)}
+    expected = statement.expected if isinstance(statement, ir.Atomic) else None
+    targets: dict[str, ir.Variable] = {}
     for copy in following:
-        if not (isinstance(copy, Assign) and isinstance(copy.place, Local)):
+        if not (isinstance(copy, ir.Assign) and isinstance(copy.place, ir.Local)):
             break
-        if not (isinstance(copy.value, Load) and isinstance(copy.value.place, Local)):
+        if not (isinstance(copy.value, ir.Load) and isinstance(copy.value.place, ir.Local)):
             break
         source, target = copy.value.place.variable, copy.place.variable
         if source.name not in own or uses[source.name] != 1 or target.storage == "tile_static":

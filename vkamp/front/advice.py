@@ -35,25 +35,6 @@ from vkamp.lang.vectors import ShortVector
 if TYPE_CHECKING:
     from vkamp.front.context import Context
 
-__all__ = [
-    "CONSTANTS",
-    "as_number",
-    "attribute",
-    "attribute_of_container",
-    "attribute_of_module",
-    "host_advice",
-    "host_object",
-    "is_host_object",
-    "language_alias",
-    "near",
-    "phrase",
-    "plain_call",
-    "refused_dtype",
-    "subscript",
-    "undefined",
-    "with_article",
-]
-
 
 #: What a keyword-only parameter of a kernel may be.
 CONSTANTS = "a constant is a number, a type, a dtype or an @amp.func"

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from types import FunctionType
+from types import MethodType as BoundMethod
 from typing import Any
 
 import numpy as np
@@ -57,8 +58,6 @@ from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
 from vkamp.lang.storage import Location
 from vkamp.lang.vectors import ShortVector, vector_class
-
-__all__ = ["Arguments", "collect", "make_request"]
 
 #: What rounds to the largest float32.
 _LARGEST_FLOAT = float(np.finfo(np.float32).max) * (1 + 2.0**-25)
@@ -239,7 +238,7 @@ def _owner(out: Arguments, function: FunctionType, name: str, value: Any) -> Arg
 
 
 def _functor(out: Arguments, function: FunctionType, name: str, value: Any) -> ArgType:
-    if isinstance(value, functors.BoundMethod):
+    if isinstance(value, BoundMethod):
         return MethodType(ObjectType(value.__func__), _members(out, function, name, value.__self__))
     return _members(out, function, name, value)
 

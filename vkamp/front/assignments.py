@@ -39,8 +39,6 @@ from vkamp.front.values import (
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import FLOAT32, INT32, Array, Scalar, Struct, Type, Vector
 
-__all__ = ["ann_assign", "assign", "aug_assign", "changes_kind", "define", "settle", "store"]
-
 #: Bytes of a private array: each thread has its own, and no device has room for more.
 _PRIVATE_LIMIT = 1 << 19
 #: What people call an initial value.

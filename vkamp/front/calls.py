@@ -41,8 +41,9 @@ from vkamp.front.values import (
     ViewRef,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES, BuiltinRow, TupleRow
+from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES
 from vkamp.ir.fences import FENCES
+from vkamp.ir.rows import BuiltinRow, TupleRow
 from vkamp.ir.types import BOOL, FLOAT32, FLOAT64, INT32, UINT32, Array, Scalar, promoted
 from vkamp.lang.device import MARK, MathFunction, MathTuple
 from vkamp.lang.index_space import extent, index
@@ -51,9 +52,6 @@ from vkamp.lang.structs import struct_fields
 from vkamp.lang.subgroups import SubgroupFunction
 from vkamp.lang.vectors import ShortVector
 from vkamp.lang.views import array_view
-
-__all__ = ["check_writable", "fixed_place", "marked_name", "wrong_count"]
-
 
 #: What numpy calls a row, where it is another name than the row's.
 _NUMPY_NAMES = {

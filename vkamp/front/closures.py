@@ -20,8 +20,6 @@ from vkamp.front.values import Closure, Constant, LocalFunction, Number, Object,
 from vkamp.ir import nodes as ir
 from vkamp.lang.kernel import func
 
-__all__ = ["check_captures", "closure", "definition"]
-
 
 @expression(ast.Lambda)
 def _lambda(ctx: Context, node: ast.Lambda) -> Value:

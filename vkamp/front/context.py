@@ -46,18 +46,6 @@ from vkamp.lang.device import MathFunction, MathNamespace, MathTuple
 from vkamp.lang.kernel import DeviceFunction
 from vkamp.lang.subgroups import SubgroupFunction, SubgroupNamespace
 
-__all__ = [
-    "Context",
-    "Frame",
-    "Instance",
-    "Module",
-    "NeedsElementsError",
-    "Sharing",
-    "Slot",
-    "contains_load",
-    "expression",
-]
-
 #: A copy where Python has one object: of a struct or vector that has a name, or of one that is not read again.
 Sharing = Literal["named", "moved"]
 

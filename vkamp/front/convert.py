@@ -36,32 +36,6 @@ from vkamp.ir.types import (
 )
 from vkamp.lang.device import tdiv, trem
 
-__all__ = [
-    "arithmetic",
-    "assignable",
-    "cast",
-    "common",
-    "condition",
-    "constant_int",
-    "convert",
-    "double_of",
-    "fits_alone",
-    "index_expr",
-    "integer_operation",
-    "is_weak",
-    "literal",
-    "misfit",
-    "narrowed",
-    "natural",
-    "no_constant",
-    "no_number",
-    "number",
-    "scalar_type",
-    "truth",
-    "vector",
-    "whole_number",
-]
-
 
 def number(ctx: Context, value: Value, node: ast.expr) -> Constant | Number:
     """The value as a number; loads an element, and promotes a small integer; anything else is refused."""

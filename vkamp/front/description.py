@@ -27,8 +27,6 @@ from vkamp.front.signature import (
 )
 from vkamp.ir.types import SCALARS, SMALL, VECTORS, Array, Field, Scalar, Struct, Type, Vector
 
-__all__ = ["describe_request", "request_of"]
-
 
 def describe_request(request: Request, captured: Mapping[str, Any]) -> dict[str, Any]:
     """The signature that a kernel is compiled for: equal data, equal specialisation.

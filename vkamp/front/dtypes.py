@@ -13,8 +13,6 @@ from vkamp.front.signature import struct_name
 from vkamp.front.values import Object, Value
 from vkamp.ir.types import BOOL, FLOAT32, INT32, SCALARS, SMALL, Scalar, Type, Vector, from_dtype
 
-__all__ = ["NUMPY_TYPES", "TYPES", "element_dtype", "make_dtype", "scalar_dtype", "value_type"]
-
 #: The concrete types of numpy; a dtype of an abstract one would be some other type.
 NUMPY_TYPES = frozenset(np.dtype(code).type for code in np.typecodes["All"] if code not in "OSUVMm")
 

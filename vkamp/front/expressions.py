@@ -35,8 +35,6 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Scalar, Struct, Vector, int_range
 from vkamp.lang.power import integer_power
 
-__all__ = ["ThreadKind", "binary", "compare_two", "thread_index", "thread_value", "truth_of"]
-
 #: Which of a thread's indices.
 ThreadKind = Literal["global", "local", "tile", "tile_origin"]
 

@@ -53,8 +53,6 @@ from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Array, Scalar
 from vkamp.lang.device import constant
 from vkamp.lang.kernel import DeviceFunction
 
-__all__ = ["CallArguments", "call_closure", "call_function", "flatten", "lower_body", "set_body_lowering"]
-
 #: Forms of one function for other arguments, each in the call of the one before.
 _DEEPEST = 32
 

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from types import MethodType as BoundMethod
-from types import ModuleType
+from types import MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
-
-__all__ = ["BoundMethod", "is_functor", "members_of"]
 
 
 @lru_cache(maxsize=1024)
@@ -33,7 +30,7 @@ def _has_device_methods(cls: type) -> bool:
 
 def is_functor(value: Any) -> bool:
     """Whether a value is an object with ``@amp.func`` or ``@amp.kernel`` methods, or such a method with its object."""
-    if isinstance(value, BoundMethod):
+    if isinstance(value, MethodType):
         return isinstance(value.__func__, DeviceFunction) and is_functor(value.__self__)
     if isinstance(value, (type, ModuleType, np.generic, np.ndarray, DeviceFunction, KernelFunction)):
         return False

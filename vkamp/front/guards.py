@@ -9,8 +9,6 @@ from typing import Any, Literal
 
 from vkamp.front.signature import read_name
 
-__all__ = ["Guard", "Place", "guard_of"]
-
 #: Where a name stands: in the kernel, in a device function, or as the attribute of a module or namespace.
 Place = tuple[Literal["kernel"], None] | tuple[Literal["function"], FunctionType] | tuple[Literal["attribute"], Any]
 

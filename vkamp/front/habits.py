@@ -10,9 +10,6 @@ import sysconfig
 from types import FunctionType, ModuleType
 from typing import Any
 
-__all__ = ["ARRAY", "LOOPS", "elsewhere", "is_of_library", "of_function", "of_number", "of_object"]
-
-
 # -- names of CUDA, numba and OpenCL -------------------------------------------------------------------------------
 
 _LOCAL = "`{index}.local` is the thread's index in its tile (CUDA's x is its last component)"

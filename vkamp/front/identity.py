@@ -15,8 +15,6 @@ from vkamp.lang.device import MathFunction, MathNamespace, MathTuple
 from vkamp.lang.kernel import DeviceFunction
 from vkamp.lang.subgroups import SubgroupFunction, SubgroupNamespace
 
-__all__ = ["describe", "describe_code", "namespace_of"]
-
 
 def describe(value: Any) -> str | None:
     """Equal words, equal meaning in a kernel; ``None`` for what only this process knows."""

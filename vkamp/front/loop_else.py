@@ -6,8 +6,6 @@ import ast
 import copy
 from collections.abc import Container
 
-__all__ = ["without_else"]
-
 
 class _Marked(ast.NodeTransformer):
     """Assigns ``name = False`` before each ``break`` of the loop itself."""

@@ -20,8 +20,6 @@ from vkamp.front.source import Source, source_of
 from vkamp.front.values import Object, ThreadRef, TupleValue, Value
 from vkamp.ir import nodes as ir
 
-__all__ = ["Lowered", "lower"]
-
 
 @dataclass(frozen=True)
 class Lowered:

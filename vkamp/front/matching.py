@@ -14,8 +14,6 @@ from vkamp.front.values import Constant, Number, Value
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL
 
-__all__ = ["as_branches"]
-
 
 def as_branches(ctx: Context, node: ast.Match) -> list[ast.stmt]:
     """The ``if`` chain that a ``match`` over a number means; its subject is evaluated here, once."""

@@ -46,18 +46,6 @@ from vkamp.ir.types import FLOAT64, INT32, SCALARS, SMALL, Array, Struct, Vector
 from vkamp.lang.device import MathNamespace
 from vkamp.lang.subgroups import SubgroupNamespace
 
-__all__ = [
-    "NeededAsConstantError",
-    "as_constant",
-    "assemble",
-    "attribute_of_object",
-    "bind_argument",
-    "constant_value",
-    "member_at",
-    "outside_lookup",
-    "wrap",
-]
-
 
 def constant_value(value: Any, span: Span) -> Value | None:
     """A Python number as a compile-time value; a numpy scalar keeps its type, but for a float64 or int64."""

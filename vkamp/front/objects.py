@@ -24,11 +24,6 @@ from vkamp.ir.types import Array, Struct, from_dtype, scalar_fields
 from vkamp.lang.kernel import DeviceFunction
 from vkamp.lang.structs import StructField, struct_fields
 
-__all__ = [
-    "arguments_by_name", "call_object", "comparison", "construct", "defines", "functor_attribute", "operator",
-    "struct_attribute", "unary",
-]  # fmt: skip
-
 _MISSING = object()
 
 

@@ -31,8 +31,6 @@ from vkamp.lang.overloads import Kind
 if TYPE_CHECKING:
     from vkamp.front.functions import CallArguments
 
-__all__ = ["overload_of"]
-
 
 def _kind(value: Value) -> Kind:
     """The kind of an argument, as plain Python would see it."""

@@ -14,8 +14,6 @@ from vkamp.errors import Span, diagnostic
 from vkamp.front.source import CodeKey, Source, source_of
 from vkamp.lang.device import constant
 
-__all__ = ["Parameters", "head_of", "parameters_of"]
-
 
 @dataclass(frozen=True)
 class Parameters:

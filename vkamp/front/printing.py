@@ -25,8 +25,6 @@ from vkamp.front.values import (
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import Scalar, Type
 
-__all__ = ["lower_breakpoint", "lower_print"]
-
 
 def lower_breakpoint(ctx: Context, node: ast.Call) -> Value:
     """``breakpoint()``, without arguments."""

@@ -19,8 +19,6 @@ from vkamp.ir.types import BOOL, FLOAT32, FLOAT64, INT32, SCALARS, Scalar
 from vkamp.lang import python_math
 from vkamp.lang.kernel import DeviceFunction
 
-__all__ = ["MATH"]
-
 #: Coordinates of a point.
 _MOST_COORDINATES = 64
 

@@ -8,8 +8,6 @@ from typing import TypeAlias
 
 from vkamp.front.scopes import COMPREHENSIONS, own_nodes
 
-__all__ = ["with_one_binding"]
-
 #: For each name, the assignments that may have given its value, by their places.
 _Env: TypeAlias = dict[str, frozenset[tuple[int, int]]]
 

@@ -21,8 +21,6 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import BUILTINS
 from vkamp.ir.types import BOOL, Scalar, Type, Vector
 
-__all__ = ["REDUCTIONS", "contains", "extreme"]
-
 Thunk = Callable[[], Value]
 
 

@@ -37,30 +37,6 @@ from vkamp.front.values import (
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import INT32, Array, Struct
 
-__all__ = [
-    "as_item",
-    "assign_item",
-    "bind",
-    "choose",
-    "copy_of",
-    "is_given",
-    "is_new",
-    "is_object",
-    "is_outer",
-    "is_struct",
-    "may_change",
-    "memory_of",
-    "note_bindings",
-    "note_name",
-    "own_object",
-    "own_parameters",
-    "settled",
-    "stable",
-    "structs_in",
-    "structure",
-    "with_root",
-]
-
 _COMPOUND = (ast.If, ast.For, ast.While, ast.Match, ast.With, ast.Try)
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 
-__all__ = ["refusal"]
-
 _OUT = (
     "results leave a kernel through containers: pass a view of one element, `total`, "
     "and write `amp.atomic_fetch_add(total[0], value)`"

@@ -10,8 +10,6 @@ from vkamp.front.values import Constant, Element, Number, Value
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, INT32, SMALL, UINT32, UINT64, Scalar, promoted
 
-__all__ = ["METHODS", "bit_count", "is_scalar", "view"]
-
 METHODS = ("view", "astype", "bit_count")
 
 

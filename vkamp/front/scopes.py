@@ -6,11 +6,6 @@ import ast
 from collections.abc import Iterator
 from typing import TypeAlias
 
-__all__ = [
-    "COMPREHENSIONS", "FunctionNode", "assigned_once", "bound_names", "comprehension_names", "free_names",
-    "name_nodes", "own_nodes", "parameters",
-]  # fmt: skip
-
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)

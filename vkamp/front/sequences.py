@@ -34,10 +34,6 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, INT32, Scalar, Vector
 from vkamp.lang.device import static_range
 
-__all__ = [
-    "Sequence", "each", "items_of", "listed", "range_type", "run", "sequence_of", "spread", "thunks", "try_sequence",
-]  # fmt: skip
-
 #: Items of a sequence that are written one by one, not by a loop.
 _SHORT = 8
 

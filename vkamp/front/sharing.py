@@ -22,8 +22,6 @@ from vkamp.front.values import Element, TupleValue, Value, of_launch
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import INT32, Array, Scalar, Struct, Vector
 
-__all__ = ["ARRAYS", "EVERYTHING", "Effects", "changed_locals", "changed_memory", "check"]
-
 #: What a function changes: any memory, as others may at a barrier; private arrays of its callers.
 EVERYTHING: Final = "everything"
 ARRAYS: Final = "arrays"

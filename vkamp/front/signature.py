@@ -17,30 +17,6 @@ from vkamp.front import scopes
 from vkamp.front.source import CodeKey, source_of_code
 from vkamp.ir.types import Scalar, Struct, Type, Vector
 
-__all__ = [
-    "ArgType",
-    "BufferType",
-    "FunctorType",
-    "HostType",
-    "IndexType",
-    "MethodType",
-    "ObjectType",
-    "Request",
-    "ScalarType",
-    "StructType",
-    "TupleType",
-    "VectorType",
-    "counters_of",
-    "free_names",
-    "in_double",
-    "is_number",
-    "local_names",
-    "loop_counters",
-    "plain_number",
-    "read_name",
-    "struct_name",
-]
-
 
 @dataclass(frozen=True)
 class BufferType:

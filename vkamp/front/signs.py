@@ -15,8 +15,6 @@ from vkamp.front.values import Constant, Number
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, INT32, INT64, UINT32, UINT64, Scalar
 
-__all__ = ["compare", "extreme"]
-
 _Operand = tuple[Constant | Number, ast.expr]
 
 _MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}

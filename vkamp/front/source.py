@@ -14,8 +14,6 @@ from types import CodeType, FunctionType
 
 from vkamp.errors import AmpError, Span, diagnostic
 
-__all__ = ["CodeKey", "Source", "digest_of_code", "is_unchanged", "source_of", "source_of_code"]
-
 
 @dataclass(frozen=True)
 class Source:

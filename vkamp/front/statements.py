@@ -33,8 +33,6 @@ from vkamp.front.values import (
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, INT32, Scalar, int_range
 
-__all__ = ["lower_statements"]
-
 _STATEMENTS: dict[type[ast.stmt], Callable[[Context, Any], None]] = {
     ast.Assign: assign,
     ast.AnnAssign: ann_assign,

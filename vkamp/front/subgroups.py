@@ -13,8 +13,6 @@ from vkamp.ir.subgroups import IndexRow, Param, SubgroupRow
 from vkamp.ir.types import BOOL, INT32, SCALARS, UINT32, VECTORS, Type
 from vkamp.lang.subgroups import SubgroupFunction
 
-__all__ = ["call_subgroup"]
-
 
 def call_subgroup(ctx: Context, function: SubgroupFunction, node: ast.Call) -> Value:
     """A call of one of them; the threads' meeting is a statement."""

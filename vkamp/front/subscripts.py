@@ -31,9 +31,6 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.fences import FENCES
 from vkamp.ir.types import BOOL, FLOAT32, INT32, Array, Scalar, Struct, Vector
 
-__all__ = ["choose_item", "element_of", "memory_item"]
-
-
 # -- subscripts ----------------------------------------------------------------------------------------------------
 
 

@@ -9,10 +9,8 @@ from vkamp.front import convert, signs
 from vkamp.front.context import Context
 from vkamp.front.values import Constant, Number, Value
 from vkamp.ir import nodes as ir
-from vkamp.ir.builtins import BuiltinRow
+from vkamp.ir.rows import BuiltinRow
 from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, SCALARS, Scalar
-
-__all__ = ["apply_row"]
 
 
 def apply_row(ctx: Context, row: BuiltinRow, values: list[Value], nodes: list[ast.expr], node: ast.Call) -> Value:

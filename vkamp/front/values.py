@@ -18,39 +18,6 @@ from vkamp.front.source import Source
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import Array, Scalar, Type, promoted
 
-__all__ = [
-    "ArrayRef",
-    "BarrierRef",
-    "BoundFunction",
-    "BufferRef",
-    "Closure",
-    "Constant",
-    "Element",
-    "FieldMethod",
-    "Functor",
-    "LocalFunction",
-    "Nothing",
-    "Number",
-    "Object",
-    "ProjectionView",
-    "ReinterpretedView",
-    "Returned",
-    "SectionView",
-    "ShapedView",
-    "ThreadRef",
-    "TupleValue",
-    "Value",
-    "ViewRef",
-    "loaded",
-    "objects_of",
-    "objects_of_any",
-    "of_launch",
-    "place_parts",
-    "view_parts",
-    "with_place_parts",
-    "with_view_parts",
-]
-
 
 @dataclass(frozen=True)
 class Value:

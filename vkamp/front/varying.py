@@ -18,8 +18,6 @@ import numpy as np
 from vkamp.front.guards import Guard
 from vkamp.front.source import CodeKey
 
-__all__ = ["give_up", "handed_over", "is_varying", "note", "paths"]
-
 #: A number with so many values is a constant; with another one it varies.
 _MOST_VALUES = 2
 _LARGEST = float(np.finfo(np.float32).max)

@@ -18,8 +18,6 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, VECTOR_LETTERS, VECTORS, Vector
 from vkamp.lang.vectors import ShortVector, letters_of
 
-__all__ = ["attribute", "binary", "choice", "compare", "component", "construct", "type_of_class", "unary"]
-
 _OPERATORS: dict[type[ast.operator], tuple[str, Any]] = {
     ast.Add: ("+", "add"), ast.Sub: ("-", "sub"), ast.Mult: ("*", "mul"), ast.Div: ("/", "div"),
     ast.Mod: ("%", "trem"), ast.LShift: ("<<", "shl"), ast.RShift: (">>", "shr"), ast.BitAnd: ("&", "bitand"),

@@ -35,25 +35,6 @@ from vkamp.front.values import (
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import INT32, Array, Scalar, Struct, Type
 
-__all__ = [
-    "METHODS",
-    "Memory",
-    "assign_view",
-    "element_type",
-    "extent_value",
-    "make_array_view",
-    "make_view",
-    "over",
-    "projection",
-    "root_of",
-    "same_structure",
-    "size_of",
-    "stable_view",
-    "structure",
-    "variable_view",
-    "view_element",
-]
-
 #: What can be viewed.
 Memory = BufferRef | ArrayRef | ViewRef
 

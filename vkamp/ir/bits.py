@@ -9,8 +9,6 @@ import numpy as np
 
 from vkamp.ir.rows import BuiltinRow
 
-__all__ = ["BIT_ROWS"]
-
 _SAMPLES: tuple[tuple[float, ...], ...] = (
     (0,), (1,), (-1,), (1.5,), (-2.5,), (0.1,), (1065353216,), (-1082130432,), (2**30,), (-(2**31),),
 )  # fmt: skip

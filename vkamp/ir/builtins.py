@@ -21,8 +21,6 @@ from vkamp.ir.doubles import with_double
 from vkamp.ir.precise import PRECISE_ROWS, PRECISE_TUPLES, ldexp, power
 from vkamp.ir.rows import AtomicRow, BuiltinRow, TupleRow, float_reference
 
-__all__ = ["ATOMICS", "BUILTINS", "TUPLES", "AtomicRow", "BuiltinRow", "TupleRow"]
-
 
 def _round_half_away(x: Any) -> Any:
     return np.copysign(np.floor(np.abs(x) + 0.5), x) if np.isfinite(x) else x

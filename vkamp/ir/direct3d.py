@@ -9,8 +9,6 @@ import numpy as np
 
 from vkamp.ir.rows import BuiltinRow, TypeClass, float_reference
 
-__all__ = ["DIRECT3D_ROWS"]
-
 _BITS: tuple[tuple[float, ...], ...] = ((0,), (1,), (6,), (96,), (2**31 - 1,), (1 << 30,), (12345678,))
 _SIGNED: tuple[tuple[float, ...], ...] = (*_BITS, (-1,), (-2,), (-96,), (-(2**31),))
 _PAIRS: tuple[tuple[float, ...], ...] = ((1, 2), (5, 3), (4, 4), (0, 2**31 - 1))

@@ -16,9 +16,6 @@ import numpy as np
 
 from vkamp.ir.rows import BuiltinRow, DoubleForm
 
-__all__ = ["with_double"]
-
-
 # -- references, where those of the rows are for float32 values only -----------------------------------------------
 
 

@@ -4,143 +4,107 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from vkamp.ir import nodes as ir
 from vkamp.ir.access import own_nodes
-from vkamp.ir.nodes import (
-    Assign,
-    Block,
-    Break,
-    Call,
-    Continue,
-    Expr,
-    For,
-    If,
-    Kernel,
-    Local,
-    Place,
-    Return,
-    Stmt,
-    Variable,
-    While,
-    blocks,
-    changed_places,
-    definitions,
-    results,
-    root_of,
-    walk,
-    walk_statements,
-)
 from vkamp.ir.types import Array
 
-__all__ = [
-    "assigned",
-    "certain",
-    "changed_parameters",
-    "exposed",
-    "mentioned",
-    "named",
-    "read",
-    "read_value",
-    "targets",
-    "uses",
-]
 
-
-def targets(statement: Stmt) -> Iterator[Variable]:
+def targets(statement: ir.Stmt) -> Iterator[ir.Variable]:
     """The variables of a function that this one statement may change, arrays passed to functions among them."""
-    for variable in (*results(statement), *map(_variable_of, changed_places(statement))):
+    for variable in (*ir.results(statement), *map(_variable_of, ir.changed_places(statement))):
         if variable is not None and variable.storage != "tile_static":
             yield variable
 
 
-def _variable_of(place: Place) -> Variable | None:
+def _variable_of(place: ir.Place) -> ir.Variable | None:
     """The variable that a place is a part of."""
-    root = root_of(place)
-    return root.variable if isinstance(root, Local) else None
+    root = ir.root_of(place)
+    return root.variable if isinstance(root, ir.Local) else None
 
 
-def mentioned(statement: Stmt) -> Iterator[Variable]:
+def mentioned(statement: ir.Stmt) -> Iterator[ir.Variable]:
     """Every variable that this one statement names, as often as it does: in its operands, then as a result."""
     for node in own_nodes(statement):
-        if isinstance(node, Local):
+        if isinstance(node, ir.Local):
             yield node.variable
-    yield from results(statement)
+    yield from ir.results(statement)
 
 
-def uses(statement: Stmt) -> set[str]:
+def uses(statement: ir.Stmt) -> set[str]:
     """The names of the function's variables whose values a statement uses."""
-    if isinstance(statement, Assign) and isinstance(statement.place, Local):
+    if isinstance(statement, ir.Assign) and isinstance(statement.place, ir.Local):
         return read_value(statement.value)
     return read(statement)
 
 
-def assigned(block: Iterable[Stmt]) -> set[str]:
+def assigned(block: Iterable[ir.Stmt]) -> set[str]:
     """The names of the variables that statements and their nested blocks may change."""
-    return {v.name for s in walk_statements(tuple(block)) for v in targets(s)}
+    return {v.name for s in ir.walk_statements(tuple(block)) for v in targets(s)}
 
 
-def read(statement: Stmt) -> set[str]:
+def read(statement: ir.Stmt) -> set[str]:
     """The names of the function's variables in the operands of a statement, places among them."""
     nodes = own_nodes(statement)
-    return {n.variable.name for n in nodes if isinstance(n, Local) and n.variable.storage != "tile_static"}
+    return {n.variable.name for n in nodes if isinstance(n, ir.Local) and n.variable.storage != "tile_static"}
 
 
-def named(block: Iterable[Stmt]) -> set[str]:
+def named(block: Iterable[ir.Stmt]) -> set[str]:
     """The names of all variables that statements and their nested blocks read or change."""
-    statements = walk_statements(tuple(block))
+    statements = ir.walk_statements(tuple(block))
     return {v.name for s in statements for v in mentioned(s) if v.storage != "tile_static"}
 
 
-def exposed(block: Block) -> frozenset[str]:
+def exposed(block: ir.Block) -> frozenset[str]:
     """The variables that a block may read before it assigns them."""
     found: set[str] = set()
     _flow(block, frozenset(), found)
     return frozenset(found)
 
 
-def certain(block: Block) -> frozenset[str]:
+def certain(block: ir.Block) -> frozenset[str]:
     """The variables that a block certainly assigns, if its end is reached."""
     defined = _flow(block, frozenset(), set())
     return frozenset(assigned(block)) if defined is None else defined
 
 
-def _flow(block: Block, defined: frozenset[str], found: set[str]) -> frozenset[str] | None:
+def _flow(block: ir.Block, defined: frozenset[str], found: set[str]) -> frozenset[str] | None:
     """The variables that are certainly assigned at the end; ``None`` if that is never reached."""
     for statement in block:
         found |= uses(statement) - defined
-        if isinstance(statement, If):
-            then, orelse = (_flow(side, defined, found) for side in blocks(statement))
+        if isinstance(statement, ir.If):
+            then, orelse = (_flow(side, defined, found) for side in ir.blocks(statement))
             if then is None and orelse is None:
                 return None
             defined = then & orelse if then is not None and orelse is not None else then or orelse or defined
-        elif isinstance(statement, For):
+        elif isinstance(statement, ir.For):
             _flow(statement.body, defined | {statement.variable.name}, found)
-        elif isinstance(statement, While):
+        elif isinstance(statement, ir.While):
             _flow(statement.body, defined, found)
-        elif isinstance(statement, (Break, Continue, Return)):
+        elif isinstance(statement, (ir.Break, ir.Continue, ir.Return)):
             return None
         else:
-            defined |= {v.name for v in definitions(statement)}
+            defined |= {v.name for v in ir.definitions(statement)}
     return defined
 
 
-def read_value(expr: Expr) -> set[str]:
+def read_value(expr: ir.Expr) -> set[str]:
     """The variables in an expression."""
-    return {n.variable.name for n in walk(expr) if isinstance(n, Local) and n.variable.storage != "tile_static"}
+    return {n.variable.name for n in ir.walk(expr) if isinstance(n, ir.Local) and n.variable.storage != "tile_static"}
 
 
-def changed_parameters(kernel: Kernel) -> dict[str, frozenset[str]]:
+def changed_parameters(kernel: ir.Kernel) -> dict[str, frozenset[str]]:
     """Per device function, the array parameters that it or its callees may change."""
     table: dict[str, frozenset[str]] = {}
     for function in kernel.functions:
         arrays = {p.name for p in function.params if isinstance(p.type, Array)}
         changed: set[str] = set()
-        for statement in walk_statements(function.body):
-            if isinstance(statement, Call):
+        for statement in ir.walk_statements(function.body):
+            if isinstance(statement, ir.Call):
                 params = kernel.function(statement.function).params
                 passed = zip(params, statement.args, strict=True)
-                places = [a for p, a in passed if p.name in table[statement.function] and isinstance(a, Place)]
+                places = [a for p, a in passed if p.name in table[statement.function] and isinstance(a, ir.Place)]
             else:
-                places = list(changed_places(statement))
+                places = list(ir.changed_places(statement))
             changed |= {v.name for v in map(_variable_of, places) if v is not None}
         table[function.name] = frozenset(arrays & changed)
     return table

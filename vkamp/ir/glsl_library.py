@@ -7,8 +7,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-__all__ = ["Library", "function_names", "functions", "needed_by"]
-
 #: Functions of float32 or of float64; some of both have one name, as overloads.
 Library = Literal["precise", "doubles"]
 

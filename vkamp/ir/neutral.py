@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["NEUTRAL_LEFT", "NEUTRAL_RIGHT"]
-
 #: As the right operand.
 NEUTRAL_RIGHT = {"add": 0, "sub": 0, "mul": 1, "floordiv": 1, "tdiv": 1, "shl": 0, "shr": 0, "bitor": 0, "bitxor": 0}
 #: As the left operand.

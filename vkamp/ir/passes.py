@@ -18,8 +18,6 @@ from typing import TypeVar
 from vkamp.errors import AmpError, InternalCompilerError, InternalCompilerWarning, Span, diagnostic
 from vkamp.ir.nodes import Kernel
 
-__all__ = ["OPTIONAL", "PASSES", "optional", "recorded", "required", "switched_off", "without_optional"]
-
 _T = TypeVar("_T")
 
 #: The passes that a launch can do without, and what they do.

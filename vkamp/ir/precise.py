@@ -15,17 +15,6 @@ import numpy as np
 
 from vkamp.ir.rows import BuiltinRow, TupleRow, float_reference
 
-__all__ = [
-    "FP_CLASSES",
-    "PRECISE_ROWS",
-    "PRECISE_TUPLES",
-    "frexp_exponent",
-    "frexp_significand",
-    "ldexp",
-    "modf_fraction",
-    "power",
-]
-
 #: The results of ``fpclassify``.
 FP_CLASSES = {"FP_NAN": 0, "FP_INFINITE": 1, "FP_ZERO": 2, "FP_SUBNORMAL": 3, "FP_NORMAL": 4}
 

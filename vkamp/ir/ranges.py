@@ -8,30 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from vkamp.ir import nodes as ir
 from vkamp.ir.flow import targets
-from vkamp.ir.nodes import (
-    Assign,
-    Binary,
-    BufferExtent,
-    Builtin,
-    Cast,
-    Claim,
-    Const,
-    Expr,
-    For,
-    Function,
-    Load,
-    Local,
-    Select,
-    Stmt,
-    SubgroupIndex,
-    ThreadIndex,
-    Unary,
-    walk_statements,
-)
 from vkamp.ir.types import INT32, Scalar, Type, int_range
-
-__all__ = ["Interval", "Ranges"]
 
 #: The smallest and the largest possible value.
 Interval = tuple[int, int]
@@ -59,11 +38,11 @@ def _corners(a: Interval, b: Interval, operation: Callable[[int, int], int]) -> 
     return min(values), max(values)
 
 
-def _given(statement: Stmt) -> Expr | For | None:
+def _given(statement: ir.Stmt) -> ir.Expr | ir.For | None:
     """What gives the whole variable that a statement changes its value; ``None`` where that is not known."""
-    if isinstance(statement, For):
+    if isinstance(statement, ir.For):
         return statement
-    if isinstance(statement, Claim) or (isinstance(statement, Assign) and isinstance(statement.place, Local)):
+    if isinstance(statement, ir.Claim) or (isinstance(statement, ir.Assign) and isinstance(statement.place, ir.Local)):
         return statement.value
     return None
 
@@ -76,7 +55,7 @@ class Ranges:
 
     def __init__(
         self,
-        function: Function,
+        function: ir.Function,
         tile: tuple[int, ...] | None,
         lanes: tuple[int, ...] | None = None,
         unit: int = 4,
@@ -84,51 +63,51 @@ class Ranges:
         self._longest = min(_LARGEST_BUFFER // unit, _INT_MAX)
         self._tile = tile
         self._lanes = lanes
-        self._values: dict[str, list[Expr | For | None]] = {}
+        self._values: dict[str, list[ir.Expr | ir.For | None]] = {}
         self._known: dict[str, Interval] = {}
         self._pending: set[str] = set()
-        for statement in walk_statements(function.body):
+        for statement in ir.walk_statements(function.body):
             for variable in targets(statement):
                 self._values.setdefault(variable.name, []).append(_given(statement))
         for param in function.params:
             self._values.setdefault(param.name, []).append(None)
 
-    def of(self, expr: Expr) -> Interval:
+    def of(self, expr: ir.Expr) -> Interval:
         """The interval of an integer or bool expression."""
         low, high = self._estimate(expr)
         whole = _whole(expr.type)
         # Outside the type it wraps.
         return (low, high) if whole[0] <= low and high <= whole[1] else whole
 
-    def non_negative(self, expr: Expr) -> bool:
+    def non_negative(self, expr: ir.Expr) -> bool:
         """Whether the value is never below zero."""
         return self.of(expr)[0] >= 0
 
-    def _estimate(self, expr: Expr) -> Interval:
-        if isinstance(expr, Const):
+    def _estimate(self, expr: ir.Expr) -> Interval:
+        if isinstance(expr, ir.Const):
             return int(expr.value), int(expr.value)
-        if isinstance(expr, ThreadIndex):
+        if isinstance(expr, ir.ThreadIndex):
             return self._thread_index(expr)
-        if isinstance(expr, BufferExtent):
+        if isinstance(expr, ir.BufferExtent):
             return 1, self._longest
-        if isinstance(expr, SubgroupIndex):
+        if isinstance(expr, ir.SubgroupIndex):
             return int(expr.kind in ("size", "count")), _SUBGROUP_MAX
-        if isinstance(expr, Load) and isinstance(expr.place, Local) and expr.place.variable.storage != "thread":
+        if isinstance(expr, ir.Load) and isinstance(expr.place, ir.Local) and expr.place.variable.storage != "thread":
             return self._variable(expr.place.variable.name, expr.type)
-        if isinstance(expr, Select):
+        if isinstance(expr, ir.Select):
             return _union(self.of(expr.then), self.of(expr.orelse))
-        if isinstance(expr, Cast):
+        if isinstance(expr, ir.Cast):
             return self._cast(expr)
-        if isinstance(expr, Unary) and expr.op == "neg":
+        if isinstance(expr, ir.Unary) and expr.op == "neg":
             low, high = self.of(expr.operand)
             return -high, -low
-        if isinstance(expr, Builtin):
+        if isinstance(expr, ir.Builtin):
             return self._builtin(expr)
-        if isinstance(expr, Binary) and isinstance(expr.type, Scalar) and expr.type.is_integer:
+        if isinstance(expr, ir.Binary) and isinstance(expr.type, Scalar) and expr.type.is_integer:
             return self._binary(expr)
         return _whole(expr.type)
 
-    def _thread_index(self, expr: ThreadIndex) -> Interval:
+    def _thread_index(self, expr: ir.ThreadIndex) -> Interval:
         if self._tile is None or expr.kind == "global":
             return 0, _INT_MAX - 1
         if expr.kind == "lane":
@@ -154,10 +133,10 @@ class Ranges:
         self._known[name] = result
         return result
 
-    def _source(self, source: Expr | For | None, kind: Type) -> Interval:
+    def _source(self, source: ir.Expr | ir.For | None, kind: Type) -> Interval:
         if source is None:
             return _whole(kind)
-        if isinstance(source, Expr):
+        if isinstance(source, ir.Expr):
             return self.of(source)
         start, stop, step = self.of(source.start), self.of(source.stop), self.of(source.step)
         up, down = (start[0], max(start[1], stop[1] - 1)), (min(start[0], stop[0] + 1), start[1])
@@ -165,13 +144,13 @@ class Ranges:
             return up
         return down if step[1] <= 0 else _union(up, down)
 
-    def _cast(self, expr: Cast) -> Interval:
+    def _cast(self, expr: ir.Cast) -> Interval:
         kind = expr.operand.type
         if isinstance(kind, Scalar) and kind.kind in ("int", "uint", "bool"):
             return self.of(expr.operand)
         return _whole(expr.type)
 
-    def _builtin(self, expr: Builtin) -> Interval:
+    def _builtin(self, expr: ir.Builtin) -> Interval:
         # Other rows' arguments may be floats, which have no interval here: infinities are no whole numbers.
         if expr.name not in ("min", "max", "abs") or not isinstance(expr.type, Scalar) or not expr.type.is_integer:
             return _whole(expr.type)
@@ -183,7 +162,7 @@ class Ranges:
         low, high = args[0]
         return 0 if low <= 0 <= high else min(abs(low), abs(high)), max(abs(low), abs(high))
 
-    def _binary(self, expr: Binary) -> Interval:
+    def _binary(self, expr: ir.Binary) -> Interval:
         a, b = self.of(expr.left), self.of(expr.right)
         if expr.op == "add":
             return a[0] + b[0], a[1] + b[1]

@@ -8,8 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-__all__ = ["CLASSES", "AtomicRow", "BuiltinRow", "DoubleForm", "TupleRow", "TypeClass", "float_reference"]
-
 # Type classes of parameters: all parameters of one class letter get one common type.
 #   F  float32, and float64 where the row has a form for it
 #   N  a number of 32 or 64 bits   S  a signed one   I  int32 exactly   U  uint32 exactly   Z  int32 or uint32   B  bool

@@ -13,18 +13,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-__all__ = [
-    "INDICES",
-    "OPERATIONS",
-    "SUBGROUPS",
-    "IndexKind",
-    "IndexRow",
-    "Operation",
-    "Param",
-    "SubgroupRow",
-    "Uniform",
-]
-
 Operation = Literal["basic", "vote", "arithmetic", "ballot", "shuffle", "shuffle_relative"]
 #: What a device may support, in the order of the bits of VkSubgroupFeatureFlags; each has an extension of GLSL.
 OPERATIONS: tuple[Operation, ...] = ("basic", "vote", "arithmetic", "ballot", "shuffle", "shuffle_relative")

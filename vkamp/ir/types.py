@@ -13,39 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = [
-    "BOOL",
-    "FLOAT16",
-    "FLOAT32",
-    "FLOAT64",
-    "INT8",
-    "INT16",
-    "INT32",
-    "INT64",
-    "SCALARS",
-    "SMALL",
-    "UINT8",
-    "UINT16",
-    "UINT32",
-    "UINT64",
-    "VECTORS",
-    "VECTOR_LETTERS",
-    "Array",
-    "Field",
-    "Scalar",
-    "Struct",
-    "Type",
-    "Vector",
-    "alignment_of",
-    "common_type",
-    "from_dtype",
-    "int_range",
-    "promoted",
-    "scalar_fields",
-    "scalars_in",
-    "vector_dtype",
-]
-
 
 @dataclass(frozen=True)
 class Scalar:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 from vkamp.errors import Span
-from vkamp.ir import nodes
+from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS, BUILTINS
 from vkamp.ir.fences import FENCES, LANE_FENCES
 from vkamp.ir.subgroups import INDICES, SUBGROUPS
@@ -29,14 +29,12 @@ from vkamp.ir.types import (
     int_range,
 )
 
-__all__ = ["VerificationError", "verify"]
-
 
 class VerificationError(ValueError):
     """Ill-formed IR: a mistake in vkamp itself, never in the program that it compiles."""
 
 
-def verify(kernel: nodes.Kernel) -> None:
+def verify(kernel: ir.Kernel) -> None:
     """Check a whole kernel.
 
     Raises:
@@ -44,7 +42,7 @@ def verify(kernel: nodes.Kernel) -> None:
         node.
     """
     _check_kernel(kernel)
-    known: dict[str, nodes.Function] = {}
+    known: dict[str, ir.Function] = {}
     for function in kernel.functions:
         if function.name in known or function.name == kernel.body.name:
             _fail(function.span, f"two functions are called {function.name}")
@@ -68,7 +66,7 @@ def _unique(names: Iterable[tuple[str, Span]], what: str) -> None:
         seen.add(name)
 
 
-def _check_kernel(kernel: nodes.Kernel) -> None:
+def _check_kernel(kernel: ir.Kernel) -> None:
     """The declarations."""
     if kernel.rank < 1:
         _fail(kernel.span, f"rank {kernel.rank}")
@@ -121,30 +119,30 @@ def _check_type(kind: Type, span: Span) -> None:
             _check_type(member.type, span)
 
 
-def _completes(block: nodes.Block) -> bool:
+def _completes(block: ir.Block) -> bool:
     """Whether the end of a block can be reached, as far as its structure tells."""
     return all(_statement_completes(s) for s in block)
 
 
-def _statement_completes(statement: nodes.Stmt) -> bool:
-    if isinstance(statement, (nodes.Return, nodes.Break, nodes.Continue)):
+def _statement_completes(statement: ir.Stmt) -> bool:
+    if isinstance(statement, (ir.Return, ir.Break, ir.Continue)):
         return False
-    if isinstance(statement, nodes.If):
-        if isinstance(statement.condition, nodes.Const):
+    if isinstance(statement, ir.If):
+        if isinstance(statement.condition, ir.Const):
             return _completes(statement.then if statement.condition.value else statement.orelse)
         return _completes(statement.then) or _completes(statement.orelse)
-    if isinstance(statement, nodes.While):
-        endless = isinstance(statement.condition, nodes.Const) and bool(statement.condition.value)
+    if isinstance(statement, ir.While):
+        endless = isinstance(statement.condition, ir.Const) and bool(statement.condition.value)
         return not endless or _breaks(statement.body)
     return True
 
 
-def _breaks(block: nodes.Block) -> bool:
+def _breaks(block: ir.Block) -> bool:
     """Whether a ``break`` in here leaves the loop around."""
     for statement in block:
-        if isinstance(statement, nodes.Break):
+        if isinstance(statement, ir.Break):
             return True
-        if isinstance(statement, nodes.If) and any(map(_breaks, nodes.blocks(statement))):
+        if isinstance(statement, ir.If) and any(map(_breaks, ir.blocks(statement))):
             return True
     return False
 
@@ -160,9 +158,9 @@ class _FunctionVerifier:
 
     def __init__(
         self,
-        kernel: nodes.Kernel,
-        function: nodes.Function,
-        known: Mapping[str, nodes.Function],
+        kernel: ir.Kernel,
+        function: ir.Function,
+        known: Mapping[str, ir.Function],
     ) -> None:
         self.kernel = kernel
         self.function = function
@@ -172,41 +170,41 @@ class _FunctionVerifier:
         self.own = {v.name: v for v in (*function.params, *function.variables)}
         self.shared = {v.name: v for v in (*kernel.tile_statics, *kernel.thread_variables)}
         self.loops = 0
-        self.statements: dict[type[nodes.Stmt], Callable[[Any], None]] = {
-            nodes.Declare: self._declare,
-            nodes.Assign: self._assign,
-            nodes.If: self._if,
-            nodes.For: self._for,
-            nodes.While: self._while,
-            nodes.Break: self._jump,
-            nodes.Continue: self._jump,
-            nodes.Return: self._return,
-            nodes.Barrier: self._barrier,
-            nodes.Atomic: self._atomic,
-            nodes.Call: self._call,
-            nodes.Assert: self._assert,
-            nodes.Claim: self._claim,
-            nodes.Subgroup: self._subgroup,
-            nodes.Print: self._print,
-            nodes.Breakpoint: lambda _: None,
-            nodes.Remark: lambda _statement: None,
+        self.statements: dict[type[ir.Stmt], Callable[[Any], None]] = {
+            ir.Declare: self._declare,
+            ir.Assign: self._assign,
+            ir.If: self._if,
+            ir.For: self._for,
+            ir.While: self._while,
+            ir.Break: self._jump,
+            ir.Continue: self._jump,
+            ir.Return: self._return,
+            ir.Barrier: self._barrier,
+            ir.Atomic: self._atomic,
+            ir.Call: self._call,
+            ir.Assert: self._assert,
+            ir.Claim: self._claim,
+            ir.Subgroup: self._subgroup,
+            ir.Print: self._print,
+            ir.Breakpoint: lambda _: None,
+            ir.Remark: lambda _statement: None,
         }
-        self.expressions: dict[type[nodes.Expr], Callable[[Any], None]] = {
-            nodes.Const: self._const,
-            nodes.ScalarValue: self._scalar_value,
-            nodes.ThreadIndex: self._thread_index,
-            nodes.SubgroupIndex: self._subgroup_index,
-            nodes.BufferExtent: self._buffer_extent,
-            nodes.Unary: self._unary,
-            nodes.Binary: self._binary,
-            nodes.Compare: self._compare,
-            nodes.Logical: self._logical,
-            nodes.Select: self._select,
-            nodes.Cast: self._cast,
-            nodes.Builtin: self._builtin,
-            nodes.Construct: self._construct,
-            nodes.Swizzle: self._swizzle,
-            nodes.Load: self._load,
+        self.expressions: dict[type[ir.Expr], Callable[[Any], None]] = {
+            ir.Const: self._const,
+            ir.ScalarValue: self._scalar_value,
+            ir.ThreadIndex: self._thread_index,
+            ir.SubgroupIndex: self._subgroup_index,
+            ir.BufferExtent: self._buffer_extent,
+            ir.Unary: self._unary,
+            ir.Binary: self._binary,
+            ir.Compare: self._compare,
+            ir.Logical: self._logical,
+            ir.Select: self._select,
+            ir.Cast: self._cast,
+            ir.Builtin: self._builtin,
+            ir.Construct: self._construct,
+            ir.Swizzle: self._swizzle,
+            ir.Load: self._load,
         }
 
     def run(self) -> None:
@@ -228,16 +226,16 @@ class _FunctionVerifier:
         if function.results and _completes(function.body):
             _fail(function.span, f"{function.name} may end without a return")
 
-    def expect(self, condition: bool, node: nodes.Node | nodes.Variable, message: str) -> None:
+    def expect(self, condition: bool, node: ir.Node | ir.Variable, message: str) -> None:
         if not condition:
             _fail(node.span, f"in {self.function.name}: {node}: {message}")
 
-    def same(self, node: nodes.Node, found: Type, wanted: Type) -> None:
+    def same(self, node: ir.Node, found: Type, wanted: Type) -> None:
         self.expect(found == wanted, node, f"the type is {found}, not {wanted}")
 
     # -- statements --------------------------------------------------------------------------------
 
-    def block(self, block: nodes.Block) -> None:
+    def block(self, block: ir.Block) -> None:
         if not isinstance(block, tuple):
             _fail(self.function.span, f"a block is a {type(block).__name__}, not a tuple")
         for statement in block:
@@ -246,33 +244,33 @@ class _FunctionVerifier:
                 _fail(self.function.span, f"{statement!r} is no statement")
             check(statement)
 
-    def _declare(self, statement: nodes.Declare) -> None:
+    def _declare(self, statement: ir.Declare) -> None:
         self.variable(statement.variable, statement)
         stored = statement.variable.storage in ("private", "tile_static")
         self.expect(stored, statement, "only private and tile_static arrays are declared")
 
-    def _assign(self, statement: nodes.Assign) -> None:
+    def _assign(self, statement: ir.Assign) -> None:
         self.place(statement.place)
         self.expr(statement.value)
         self.same(statement, statement.value.type, statement.place.type)
         self.expect(not isinstance(statement.place.type, Array), statement, "a whole array")
         self.writable(statement.place)
 
-    def writable(self, place: nodes.Place) -> None:
-        root = nodes.root_of(place)
-        if isinstance(root, nodes.BufferElement):
+    def writable(self, place: ir.Place) -> None:
+        root = ir.root_of(place)
+        if isinstance(root, ir.BufferElement):
             self.expect(not self.buffers[root.buffer].readonly, place, "the container is read-only")
 
-    def _if(self, statement: nodes.If) -> None:
+    def _if(self, statement: ir.If) -> None:
         self.condition(statement.condition)
         self.block(statement.then)
         self.block(statement.orelse)
 
-    def condition(self, condition: nodes.Expr) -> None:
+    def condition(self, condition: ir.Expr) -> None:
         self.expr(condition)
         self.same(condition, condition.type, BOOL)
 
-    def _for(self, statement: nodes.For) -> None:
+    def _for(self, statement: ir.For) -> None:
         self.variable(statement.variable, statement)
         kind = statement.variable.type
         self.expect(isinstance(kind, Scalar) and kind.is_integer, statement, "no integer counter")
@@ -281,19 +279,19 @@ class _FunctionVerifier:
             self.same(bound, bound.type, kind)
         self.loop(statement.body)
 
-    def _while(self, statement: nodes.While) -> None:
+    def _while(self, statement: ir.While) -> None:
         self.condition(statement.condition)
         self.loop(statement.body)
 
-    def loop(self, body: nodes.Block) -> None:
+    def loop(self, body: ir.Block) -> None:
         self.loops += 1
         self.block(body)
         self.loops -= 1
 
-    def _jump(self, statement: nodes.Break | nodes.Continue) -> None:
+    def _jump(self, statement: ir.Break | ir.Continue) -> None:
         self.expect(self.loops > 0, statement, "outside a loop")
 
-    def _return(self, statement: nodes.Return) -> None:
+    def _return(self, statement: ir.Return) -> None:
         wanted = self.function.results
         count = len(statement.values)
         self.expect(count == len(wanted), statement, f"{count} values, not {len(wanted)}")
@@ -301,14 +299,14 @@ class _FunctionVerifier:
             self.expr(value)
             self.same(value, value.type, kind)
 
-    def _barrier(self, statement: nodes.Barrier) -> None:
+    def _barrier(self, statement: ir.Barrier) -> None:
         rows = FENCES.values() if self.kernel.lanes is None else (*FENCES.values(), *LANE_FENCES.values())
         known = statement.fence in rows
         self.expect(known, statement, "is no row of the fences")
         tiled = self.kernel.tile is not None or not statement.fence.waits
         self.expect(tiled, statement, "a barrier in a kernel without tiles")
 
-    def _atomic(self, statement: nodes.Atomic) -> None:
+    def _atomic(self, statement: ir.Atomic) -> None:
         row = ATOMICS.get(statement.name)
         if row is None:
             _fail(statement.span, f"no atomic is called {statement.name}")
@@ -316,8 +314,8 @@ class _FunctionVerifier:
         self.writable(statement.place)
         kind = statement.place.type
         self.expect(str(kind) in row.types, statement, f"not on {kind}")
-        root = nodes.root_of(statement.place)
-        if isinstance(root, nodes.Local):
+        root = ir.root_of(statement.place)
+        if isinstance(root, ir.Local):
             shared = root.variable.storage == "tile_static" or self.by_reference(root.variable)
             self.expect(shared, statement, "on memory of one thread")
         self.operands(statement, row.operands, kind)
@@ -327,10 +325,10 @@ class _FunctionVerifier:
             self.same(statement, statement.result.type, wanted)
 
     @staticmethod
-    def by_reference(variable: nodes.Variable) -> bool:
+    def by_reference(variable: ir.Variable) -> bool:
         return variable.storage == "parameter" and isinstance(variable.type, Array)
 
-    def operands(self, statement: nodes.Atomic, count: int, kind: Type) -> None:
+    def operands(self, statement: ir.Atomic, count: int, kind: Type) -> None:
         """The values of an atomic; the expected one of compare_exchange stands by itself."""
         compares = statement.name == "atomic_compare_exchange"
         self.expect((statement.expected is not None) == compares, statement, "`expected`")
@@ -343,15 +341,15 @@ class _FunctionVerifier:
             self.expr(argument)
             self.same(argument, argument.type, kind)
 
-    def _call(self, statement: nodes.Call) -> None:
+    def _call(self, statement: ir.Call) -> None:
         callee = self.known.get(statement.function)
         if callee is None:
             _fail(statement.span, f"{statement.function} is no function defined before this one")
         self.expect(len(statement.args) == len(callee.params), statement, "number of arguments")
         for argument, parameter in zip(statement.args, callee.params, strict=True):
             if isinstance(parameter.type, Array):
-                self.expect(isinstance(argument, nodes.Local), statement, "no array by reference")
-            if isinstance(argument, nodes.Expr):
+                self.expect(isinstance(argument, ir.Local), statement, "no array by reference")
+            if isinstance(argument, ir.Expr):
                 self.expr(argument)
             else:
                 self.expect(isinstance(parameter.type, Array), statement, "a place as a value")
@@ -363,16 +361,16 @@ class _FunctionVerifier:
                 self.variable(target, statement)
                 self.same(statement, target.type, kind)
 
-    def _assert(self, statement: nodes.Assert) -> None:
+    def _assert(self, statement: ir.Assert) -> None:
         self.condition(statement.condition)
 
-    def _print(self, statement: nodes.Print) -> None:
+    def _print(self, statement: ir.Print) -> None:
         counts = len(statement.texts) - 1, len(statement.formats)
         self.expect(counts == (len(statement.values),) * 2, statement, "texts and formats do not fit the values")
         for value in statement.values:
             self.expr(value)
 
-    def _claim(self, statement: nodes.Claim) -> None:
+    def _claim(self, statement: ir.Claim) -> None:
         self.expect(self.kernel.tile is not None, statement, "a claim in a kernel without tiles")
         self.variable(statement.variable, statement)
         self.expect(statement.variable.storage == "local", statement, "no local variable")
@@ -380,7 +378,7 @@ class _FunctionVerifier:
         self.expr(statement.value)
         self.same(statement, statement.value.type, statement.variable.type)
 
-    def _subgroup(self, statement: nodes.Subgroup) -> None:
+    def _subgroup(self, statement: ir.Subgroup) -> None:
         row = SUBGROUPS.get(statement.name)
         if row is None:
             _fail(statement.span, f"no subgroup function is called {statement.name}")
@@ -395,20 +393,20 @@ class _FunctionVerifier:
             else:
                 kinds: dict[str, Type] = {"predicate": BOOL, "ballot": VECTORS["uint4"]}
                 self.same(argument, argument.type, kinds.get(param, UINT32))
-            is_constant = isinstance(argument, nodes.Const)
+            is_constant = isinstance(argument, ir.Const)
             self.expect(param != "constant lane" or is_constant, argument, "a lane that is no constant")
         self.variable(statement.result, statement)
         self.expect(statement.result.storage == "local", statement, "no local variable")
         found = str(value) if row.result == "value" else row.result
         self.expect(str(statement.result.type) == found, statement, f"gives {found}")
 
-    def _subgroups_exist(self, node: nodes.Node) -> None:
+    def _subgroups_exist(self, node: ir.Node) -> None:
         self.expect(self.kernel.tile is not None, node, "a subgroup in a kernel without tiles")
         self.expect(self.kernel.lanes is None, node, "a subgroup of threads that are loops")
 
     # -- places ------------------------------------------------------------------------------------
 
-    def variable(self, variable: nodes.Variable, node: nodes.Node) -> None:
+    def variable(self, variable: ir.Variable, node: ir.Node) -> None:
         """It is declared in this function, or is tile_static memory or a thread variable of the kernel."""
         if variable.storage in ("tile_static", "thread"):
             self.expect(variable.name not in self.own, node, f"{variable.name} is two things here")
@@ -417,39 +415,39 @@ class _FunctionVerifier:
             declared = self.own.get(variable.name)
         self.expect(declared == variable, node, f"{variable} is not declared")
 
-    def place(self, place: nodes.Place) -> None:
-        if isinstance(place, nodes.Local):
+    def place(self, place: ir.Place) -> None:
+        if isinstance(place, ir.Local):
             self.variable(place.variable, place)
             self.same(place, place.type, place.variable.type)
-        elif isinstance(place, nodes.BufferElement):
+        elif isinstance(place, ir.BufferElement):
             buffer = self.buffers.get(place.buffer)
             if buffer is None:
                 _fail(place.span, f"no container is called {place.buffer}")
             self.indices(place, place.indices, buffer.rank)
             self.same(place, place.type, buffer.element)
-        elif isinstance(place, nodes.ArrayElement):
+        elif isinstance(place, ir.ArrayElement):
             self.element(place)
-        elif isinstance(place, nodes.FieldOf):
+        elif isinstance(place, ir.FieldOf):
             self.member(place)
-        elif isinstance(place, nodes.ComponentsOf):
+        elif isinstance(place, ir.ComponentsOf):
             self.components(place)
-        elif isinstance(place, nodes.Reinterpreted):
+        elif isinstance(place, ir.Reinterpreted):
             self.reinterpreted(place)
-        elif isinstance(place, nodes.ViewElement):
+        elif isinstance(place, ir.ViewElement):
             self.view_element(place)
         else:
             _fail(self.function.span, f"{place!r} is no place")
 
-    def element(self, place: nodes.ArrayElement) -> None:
+    def element(self, place: ir.ArrayElement) -> None:
         self.place(place.base)
         kind = place.base.type
         if not isinstance(kind, Array):
             _fail(place.span, f"an element of {kind}")
-        self.expect(isinstance(place.base, (nodes.Local, nodes.FieldOf)), place, "an element of an element")
+        self.expect(isinstance(place.base, (ir.Local, ir.FieldOf)), place, "an element of an element")
         self.indices(place, place.indices, len(kind.shape))
         self.same(place, place.type, kind.element)
 
-    def member(self, place: nodes.FieldOf) -> None:
+    def member(self, place: ir.FieldOf) -> None:
         self.place(place.base)
         kind = place.base.type
         found = kind.field(place.name) if isinstance(kind, Struct) else None
@@ -457,12 +455,12 @@ class _FunctionVerifier:
             _fail(place.span, f"{kind} has no member {place.name}")
         self.same(place, place.type, found.type)
 
-    def components(self, place: nodes.ComponentsOf) -> None:
+    def components(self, place: ir.ComponentsOf) -> None:
         self.place(place.base)
-        self.expect(not isinstance(place.base, nodes.ComponentsOf), place, "components of components")
+        self.expect(not isinstance(place.base, ir.ComponentsOf), place, "components of components")
         self.same(place, place.type, self.part(place, place.base.type, place.letters))
 
-    def part(self, node: nodes.Node, kind: Type, letters: str) -> Type:
+    def part(self, node: ir.Node, kind: Type, letters: str) -> Type:
         """The type of some components of a vector."""
         if not isinstance(kind, Vector):
             _fail(node.span, f"components of {kind}")
@@ -470,24 +468,24 @@ class _FunctionVerifier:
         self.expect(distinct and set(letters) <= set(kind.letters), node, f"{kind} has no components {letters}")
         return kind.part(letters)
 
-    def reinterpreted(self, place: nodes.Reinterpreted) -> None:
+    def reinterpreted(self, place: ir.Reinterpreted) -> None:
         self.place(place.base)
         self.indices(place, (place.index,), 1)
         old, new = place.base.type, place.type
-        self.expect(isinstance(place.base, (nodes.BufferElement, nodes.ArrayElement)), place, "not of elements")
+        self.expect(isinstance(place.base, (ir.BufferElement, ir.ArrayElement)), place, "not of elements")
         _check_type(new, place.span)
         self.expect(not isinstance(new, Array), place, "as an array")
-        if not isinstance(nodes.root_of(place), nodes.BufferElement):
+        if not isinstance(ir.root_of(place), ir.BufferElement):
             scalars = isinstance(old, Scalar) and isinstance(new, Scalar)
             self.expect(scalars and old.size == new.size, place, f"{old} in an array as {new}")
 
-    def view_element(self, place: nodes.ViewElement) -> None:
+    def view_element(self, place: ir.ViewElement) -> None:
         self.place(place.base)
         self.same(place, place.type, place.base.type)
         self.indices(place, place.indices, len(place.extent))
         self.indices(place, place.extent, len(place.indices))
 
-    def indices(self, place: nodes.Place, indices: tuple[nodes.Expr, ...], rank: int) -> None:
+    def indices(self, place: ir.Place, indices: tuple[ir.Expr, ...], rank: int) -> None:
         self.expect(len(indices) == rank, place, f"{len(indices)} indices, not {rank}")
         for index in indices:
             self.expr(index)
@@ -495,28 +493,28 @@ class _FunctionVerifier:
 
     # -- expressions -------------------------------------------------------------------------------
 
-    def expr(self, expr: nodes.Expr) -> None:
+    def expr(self, expr: ir.Expr) -> None:
         check = self.expressions.get(type(expr))
         if check is None:
             _fail(self.function.span, f"{expr!r} is no expression")
         self.expect(not isinstance(expr.type, Array), expr, "the value of a whole array")
         check(expr)
 
-    def scalar(self, expr: nodes.Expr) -> Scalar:
+    def scalar(self, expr: ir.Expr) -> Scalar:
         """The scalar type of a checked operand."""
         self.expr(expr)
         if not isinstance(expr.type, Scalar):
             _fail(expr.span, f"{expr}: the type is {expr.type}, no scalar")
         return expr.type
 
-    def number(self, expr: nodes.Expr) -> Scalar | Vector:
+    def number(self, expr: ir.Expr) -> Scalar | Vector:
         """The type of a checked operand that is a scalar or a vector."""
         self.expr(expr)
         if not isinstance(expr.type, (Scalar, Vector)):
             _fail(expr.span, f"{expr}: the type is {expr.type}, no scalar or vector")
         return expr.type
 
-    def _const(self, expr: nodes.Const) -> None:
+    def _const(self, expr: ir.Const) -> None:
         kind, value = expr.type, expr.value
         if kind == BOOL:
             fits = type(value) is bool
@@ -527,13 +525,13 @@ class _FunctionVerifier:
             fits = isinstance(kind, Scalar) and type(value) is float
         self.expect(fits, expr, f"no literal of {kind}")
 
-    def _scalar_value(self, expr: nodes.ScalarValue) -> None:
+    def _scalar_value(self, expr: ir.ScalarValue) -> None:
         scalar = self.scalars.get(expr.name)
         if scalar is None:
             _fail(expr.span, f"no scalar is called {expr.name}")
         self.same(expr, expr.type, scalar.type)
 
-    def _thread_index(self, expr: nodes.ThreadIndex) -> None:
+    def _thread_index(self, expr: ir.ThreadIndex) -> None:
         allowed: tuple[str, ...] = ("global",)
         if self.kernel.lanes is not None:
             allowed = ("tile", "tile_origin", "lane")
@@ -543,26 +541,26 @@ class _FunctionVerifier:
         self.expect(0 <= expr.dim < self.kernel.rank, expr, "no such dimension")
         self.same(expr, expr.type, INT32)
 
-    def _subgroup_index(self, expr: nodes.SubgroupIndex) -> None:
+    def _subgroup_index(self, expr: ir.SubgroupIndex) -> None:
         self._subgroups_exist(expr)
         self.expect(expr.kind in INDICES, expr, "no such index")
         self.same(expr, expr.type, INT32)
 
-    def _buffer_extent(self, expr: nodes.BufferExtent) -> None:
+    def _buffer_extent(self, expr: ir.BufferExtent) -> None:
         buffer = self.buffers.get(expr.buffer)
         if buffer is None:
             _fail(expr.span, f"no container is called {expr.buffer}")
         self.expect(0 <= expr.dim < buffer.rank, expr, "no such dimension")
         self.same(expr, expr.type, INT32)
 
-    def _unary(self, expr: nodes.Unary) -> None:
+    def _unary(self, expr: ir.Unary) -> None:
         kind = self.number(expr.operand)
         element = kind.element if isinstance(kind, Vector) else kind
         allowed = {"neg": kind != BOOL, "invert": element.is_integer, "not": kind == BOOL}
         self.expect(allowed.get(expr.op, False), expr, f"not on {kind}")
         self.same(expr, expr.type, kind)
 
-    def _binary(self, expr: nodes.Binary) -> None:
+    def _binary(self, expr: ir.Binary) -> None:
         left, right = self.number(expr.left), self.number(expr.right)
         if isinstance(left, Vector) or isinstance(right, Vector):
             element = left.element if isinstance(left, Vector) else INT32
@@ -585,7 +583,7 @@ class _FunctionVerifier:
             return left == right and left.is_integer
         return op in ("add", "sub", "mul", "floordiv", "floormod") and left == right and left != BOOL
 
-    def _compare(self, expr: nodes.Compare) -> None:
+    def _compare(self, expr: ir.Compare) -> None:
         left, right = self.number(expr.left), self.number(expr.right)
         ordered = expr.op in ("lt", "le", "gt", "ge")
         known = ordered or expr.op in ("eq", "ne")
@@ -593,19 +591,19 @@ class _FunctionVerifier:
         self.expect(allowed, expr, f"not on {left} and {right}")
         self.same(expr, expr.type, BOOL)
 
-    def _logical(self, expr: nodes.Logical) -> None:
+    def _logical(self, expr: ir.Logical) -> None:
         self.expect(expr.op in ("and", "or"), expr, "no such operation")
         self.condition(expr.left)
         self.condition(expr.right)
         self.same(expr, expr.type, BOOL)
 
-    def _select(self, expr: nodes.Select) -> None:
+    def _select(self, expr: ir.Select) -> None:
         self.condition(expr.condition)
         for side in (expr.then, expr.orelse):
             self.expr(side)
             self.same(side, side.type, expr.type)
 
-    def _cast(self, expr: nodes.Cast) -> None:
+    def _cast(self, expr: ir.Cast) -> None:
         kind = self.number(expr.operand)
         if isinstance(kind, Vector):
             alike = isinstance(expr.type, Vector) and expr.type.count == kind.count
@@ -613,7 +611,7 @@ class _FunctionVerifier:
         else:
             self.expect(expr.type in (*SCALARS.values(), *SMALL.values()), expr, "a cast to no scalar")
 
-    def _construct(self, expr: nodes.Construct) -> None:
+    def _construct(self, expr: ir.Construct) -> None:
         kind = expr.type
         if not isinstance(kind, Vector) or kind not in VECTORS.values():
             _fail(expr.span, f"{expr}: no vector")
@@ -621,11 +619,11 @@ class _FunctionVerifier:
         for part in expr.parts:
             self.same(part, self.scalar(part), kind.element)
 
-    def _swizzle(self, expr: nodes.Swizzle) -> None:
+    def _swizzle(self, expr: ir.Swizzle) -> None:
         self.expr(expr.operand)
         self.same(expr, expr.type, self.part(expr, expr.operand.type, expr.letters))
 
-    def _builtin(self, expr: nodes.Builtin) -> None:
+    def _builtin(self, expr: ir.Builtin) -> None:
         row = BUILTINS.get(expr.name)
         if row is None:
             _fail(expr.span, f"no builtin is called {expr.name}")
@@ -638,6 +636,6 @@ class _FunctionVerifier:
         wanted = SCALARS[row.result_name({letter: kind.name for letter, kind in common.items()})]
         self.same(expr, expr.type, wanted)
 
-    def _load(self, expr: nodes.Load) -> None:
+    def _load(self, expr: ir.Load) -> None:
         self.place(expr.place)
         self.same(expr, expr.type, expr.place.type)

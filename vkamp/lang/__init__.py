@@ -1,16 +1,6 @@
 """What users name: the index space, element types, containers and copies."""
 
-from vkamp.lang.access import (
-    access_type,
-    access_type_auto,
-    access_type_none,
-    access_type_read,
-    access_type_read_write,
-    access_type_write,
-)
-from vkamp.lang.arrays import array
-from vkamp.lang.completion import completion_future
-from vkamp.lang.dtypes import (
+from numpy import (
     bool_,
     float16,
     float32,
@@ -24,6 +14,17 @@ from vkamp.lang.dtypes import (
     uint32,
     uint64,
 )
+
+from vkamp.lang.access import (
+    access_type,
+    access_type_auto,
+    access_type_none,
+    access_type_read,
+    access_type_read_write,
+    access_type_write,
+)
+from vkamp.lang.arrays import array
+from vkamp.lang.completion import completion_future
 from vkamp.lang.index_space import extent, index, tiled_extent, tiled_index
 from vkamp.lang.transfer import copy, copy_async
 from vkamp.lang.vectors import (

@@ -4,15 +4,6 @@ from __future__ import annotations
 
 from enum import IntFlag
 
-__all__ = [
-    "access_type",
-    "access_type_auto",
-    "access_type_none",
-    "access_type_read",
-    "access_type_read_write",
-    "access_type_write",
-]
-
 
 class access_type(IntFlag):
     """Flags of host access (AMP: ``access_type``); ``read_write`` is ``read | write``."""

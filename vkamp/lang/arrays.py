@@ -29,8 +29,6 @@ from vkamp.lang.storage import Location, default_location
 from vkamp.lang.views import array_view
 from vkamp.tracebacks import entry_point
 
-__all__ = ["array", "fit"]
-
 
 @entry_point
 class array(Container):

@@ -7,8 +7,6 @@ from typing import Any, Protocol
 
 from vkamp.errors import AmpError
 
-__all__ = ["Recorder", "begin", "end", "recorder", "refuse"]
-
 
 class Recorder(Protocol):
     """A capture that is going on."""

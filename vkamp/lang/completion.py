@@ -12,8 +12,6 @@ from typing import Any
 from vkamp.errors import AmpError
 from vkamp.tracebacks import entry_point
 
-__all__ = ["completion_future"]
-
 
 @entry_point
 class completion_future:

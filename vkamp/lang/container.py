@@ -20,15 +20,6 @@ from vkamp.lang.region import Footprint, Layout
 from vkamp.lang.storage import Location, Storage
 from vkamp.tracebacks import entry_point
 
-__all__ = [
-    "Container",
-    "Descriptor",
-    "container_shape",
-    "convert_array",
-    "is_integer",
-    "position",
-]
-
 #: numpy's own limit on dimensions, which the host side of every container meets.
 _MAX_RANK = 64 if int(np.__version__.split(".")[0]) >= 2 else 32
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["copy_bytes", "copy_soon", "copying_threads"]
 
 #: Fewer bytes are copied before other threads are awake.
 _LEAST = 2 << 20

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from vkamp.errors import AmpError
-from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES, BuiltinRow, TupleRow
+from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES
 from vkamp.ir.fences import FENCES
 from vkamp.ir.precise import FP_CLASSES
-from vkamp.ir.rows import CLASSES
+from vkamp.ir.rows import CLASSES, BuiltinRow, TupleRow
 from vkamp.tracebacks import entry_point
 
 __all__ = [

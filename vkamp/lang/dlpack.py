@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["HOST_DEVICE", "export"]
-
 #: DLPack's name of host memory: kDLCPU, device 0.
 HOST_DEVICE = (1, 0)
 

@@ -28,32 +28,6 @@ from vkamp.errors import AmpError
 from vkamp.ir.types import VECTORS, Vector
 from vkamp.lang.sources import has_memory, values_of
 
-__all__ = [
-    "aligned",
-    "as_vectors",
-    "bool_",
-    "components",
-    "convert",
-    "convert_scalar",
-    "dtype_name",
-    "element_dtype",
-    "float16",
-    "float32",
-    "float64",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "refuse_dtype_first",
-    "take",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "vector_type",
-    "without_vectors",
-]
-
 _POSSIBLE = "real numbers of 8 to 64 bits and structured dtypes of these; use .astype(...)"
 _SCALARS = tuple(
     np.dtype(t) for t in (float32, int32, uint32, float64, int64, uint64, float16, int16, uint16, int8, uint8)

@@ -13,8 +13,6 @@ from vkamp.lang.dtypes import components, convert_scalar, dtype_name, without_ve
 from vkamp.lang.vectors import ShortVector, vector_class
 from vkamp.tracebacks import entry_point
 
-__all__ = ["element_at", "element_reference", "resolve", "store"]
-
 
 class HostElements(Protocol):
     """A container whose elements the host can reach."""

@@ -34,8 +34,6 @@ from vkamp.lang.moves import Log
 from vkamp.lang.region import EMPTY, ByteSet, Layout, scatter
 from vkamp.lang.storage import Location, SharedStorage, Storage, moved_between, shared_storage
 
-__all__ = ["DeviceCopy", "Home", "epoch"]
-
 _Bytes = NDArray[np.uint8]
 _ids = count(1)
 

@@ -27,8 +27,6 @@ from vkamp.errors import CheckWarning
 from vkamp.lang.home import Home, depth
 from vkamp.lang.moves import Log
 
-__all__ = ["Lease", "bring_home_at_exit", "lease_memory"]
-
 #: Rooms whose code may hold a device's lock; an object that dies there must not use the device.
 _DEVICE_ROOMS = ("vkamp.run.", "vkamp.sim.")
 

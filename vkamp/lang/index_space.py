@@ -16,7 +16,6 @@ from vkamp.tracebacks import entry_point
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["extent", "index", "tiled_extent", "tiled_index"]
 
 _LOWEST, _HIGHEST = -(2**31), 2**31 - 1
 _T = TypeVar("_T", bound="_Components")

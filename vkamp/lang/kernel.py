@@ -16,8 +16,6 @@ from vkamp.lang.overloads import Form, choose, describe, form_of, kind_of
 from vkamp.lang.vectors import ShortVector
 from vkamp.tracebacks import entry_point, forwards
 
-__all__ = ["LOWERINGS", "BoundKernel", "DeviceFunction", "KernelFunction", "func", "kernel", "set_inspector"]
-
 #: How the threads of a tile can run on a device.
 LOWERINGS = ("auto", "threads", "loops")
 

@@ -12,8 +12,6 @@ from types import FrameType
 from vkamp.lang.region import ByteSet
 from vkamp.lang.storage import Location
 
-__all__ = ["Log", "Move"]
-
 #: Moves that a home remembers; older ones are only counted.
 _KEEP = 64
 _PACKAGE = __name__.partition(".")[0]

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from vkamp.lang.container import Container
     from vkamp.lang.storage import Location
 
-__all__ = ["container_html"]
 
 #: The most that is copied within the host for a look, in bytes.
 _MOST_COPIED = 16 << 20

@@ -22,8 +22,6 @@ from vkamp.lang.dtypes import dtype_name
 from vkamp.lang.index_space import extent, index, tiled_index
 from vkamp.lang.vectors import ShortVector
 
-__all__ = ["ANY", "FUNCTION", "Form", "Kind", "choose", "form_of", "kind_of", "kind_of_dtype"]
-
 #: A kind of argument: a number's dtype, a struct's dtype with its class, or one of the words below.
 Kind = Any
 

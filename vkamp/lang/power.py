@@ -6,8 +6,6 @@ from typing import Any
 
 from vkamp.lang.kernel import func
 
-__all__ = ["integer_power"]
-
 
 @func
 def integer_power(base: Any, exponent: Any) -> Any:

@@ -7,8 +7,6 @@ from typing import Any
 
 from vkamp.lang.kernel import func
 
-__all__ = ["gcd", "isclose", "lcm"]
-
 
 @func
 def gcd(a: Any, b: Any) -> Any:

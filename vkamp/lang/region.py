@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from vkamp.lang.copying import copy_bytes
 
-__all__ = ["ByteSet", "Footprint", "Layout", "dense_strides", "scatter"]
-
 _Parity = NDArray[np.bool_]
 
 

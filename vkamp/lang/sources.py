@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["has_memory", "memory_of", "values_of"]
-
 #: DLPack's numbers of memory that the host reaches: its own, and what CUDA and ROCm pin for it.
 _HOST_DEVICES = (1, 3, 11)
 _COPY = "write np.array(...) of it and keep that"

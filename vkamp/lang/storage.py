@@ -15,18 +15,6 @@ from vkamp.errors import AmpError
 from vkamp.lang.access import access_type
 from vkamp.lang.region import ByteSet
 
-__all__ = [
-    "Location",
-    "SharedStorage",
-    "Storage",
-    "default_location",
-    "host_location",
-    "moved_between",
-    "set_host_location_provider",
-    "set_location_provider",
-    "shared_storage",
-]
-
 
 class Storage(Protocol):
     """Device memory of one accelerator_view."""

@@ -26,8 +26,6 @@ else:
         return lambda function: function
 
 
-__all__ = ["StructField", "struct", "struct_fields"]
-
 _C = TypeVar("_C", bound=type)
 
 _PYTHON = {int: np.int32, float: np.float32}

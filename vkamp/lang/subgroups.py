@@ -8,8 +8,6 @@ from vkamp.errors import AmpError
 from vkamp.ir.subgroups import INDICES, SUBGROUPS, IndexRow, SubgroupRow
 from vkamp.tracebacks import entry_point
 
-__all__ = ["HABITS", "SubgroupFunction", "SubgroupNamespace", "subgroup"]
-
 #: What other libraries call them.
 HABITS = {
     "sum": ".add(x)",

@@ -17,8 +17,6 @@ from vkamp.lang.container import Container
 from vkamp.lang.dtypes import components, convert, dtype_name, take, vector_type
 from vkamp.tracebacks import entry_point
 
-__all__ = ["copy", "copy_async"]
-
 
 @entry_point
 def copy(src: Any, dest: Any) -> None:

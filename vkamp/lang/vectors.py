@@ -20,37 +20,6 @@ from vkamp.tracebacks import entry_point
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = [
-    "ShortVector",
-    "double2",
-    "double3",
-    "double4",
-    "double_2",
-    "double_3",
-    "double_4",
-    "float2",
-    "float3",
-    "float4",
-    "float_2",
-    "float_3",
-    "float_4",
-    "int2",
-    "int3",
-    "int4",
-    "int_2",
-    "int_3",
-    "int_4",
-    "letters_of",
-    "short_vector",
-    "short_vector_traits",
-    "uint2",
-    "uint3",
-    "uint4",
-    "uint_2",
-    "uint_3",
-    "uint_4",
-    "vector_class",
-]
 
 _COLOURS = "rgba"
 

@@ -33,8 +33,6 @@ from vkamp.lang.sources import has_memory, memory_of
 from vkamp.lang.storage import Location, host_location
 from vkamp.tracebacks import entry_point
 
-__all__ = ["array_view"]
-
 _Subscript = int | tuple[int, ...] | index | tiled_index
 _Slices = slice | tuple[int | slice, ...]
 

@@ -18,8 +18,6 @@ from vkamp.lang.home import Home, Seen
 from vkamp.lang.region import EMPTY, Layout, scatter
 from vkamp.lang.views import array_view
 
-__all__ = ["Changed", "changed_behind", "watch"]
-
 
 @dataclass(frozen=True)
 class Changed:

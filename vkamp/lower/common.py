@@ -11,53 +11,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from vkamp.ir import nodes as ir
 from vkamp.ir.access import access
 from vkamp.ir.containers import Access
 from vkamp.ir.flow import assigned, targets
-from vkamp.ir.nodes import (
-    Assign,
-    Barrier,
-    Binary,
-    Block,
-    BufferElement,
-    BufferExtent,
-    BufferParam,
-    Call,
-    Cast,
-    Const,
-    Construct,
-    Expr,
-    For,
-    Kernel,
-    Load,
-    Local,
-    Logical,
-    Node,
-    Place,
-    Reinterpreted,
-    Select,
-    Stmt,
-    Swizzle,
-    ThreadIndex,
-    Unary,
-    Variable,
-    changed_places,
-    children,
-    root_of,
-    transform,
-    walk,
-    walk_statements,
-)
 from vkamp.ir.types import INT32, VECTOR_LETTERS, Array, Scalar, Vector
 from vkamp.lower.bounds import linear
 from vkamp.lower.values import constant_buffers
 
-__all__ = ["WIDE", "Group", "Memory", "certain_loads", "is_memory", "memory_of", "shared"]
-
 #: Elements of a wide access.
 WIDE = 4
 
-Group = list[Stmt]
+Group = list[ir.Stmt]
 _Key = tuple[object, ...]
 
 
@@ -70,7 +35,7 @@ class Memory:
     that are always multiples of four; ``dims``: dimensions in which the tile is one; ``precise``: the kernel is.
     """
 
-    buffers: Mapping[str, BufferParam]
+    buffers: Mapping[str, ir.BufferParam]
     fixed: frozenset[str] = frozenset()
     written: frozenset[str] = frozenset()
     aligned: frozenset[str] = frozenset()
@@ -78,27 +43,27 @@ class Memory:
     dims: frozenset[int] = frozenset()
     precise: bool = False
 
-    def is_multiple(self, expr: Expr, threads: frozenset[int]) -> bool:
+    def is_multiple(self, expr: ir.Expr, threads: frozenset[int]) -> bool:
         """Whether an index is a multiple of four; ``threads``: dimensions in which the thread's index is one."""
-        if isinstance(expr, Const):
+        if isinstance(expr, ir.Const):
             return int(expr.value) % WIDE == 0
-        if isinstance(expr, ThreadIndex):
+        if isinstance(expr, ir.ThreadIndex):
             whole = expr.dim in self.dims
             return (whole and (expr.kind == "tile_origin" or (expr.kind == "global" and expr.dim in threads))) or (
                 expr.kind == "local" and expr.dim in threads
             )
-        if isinstance(expr, BufferExtent):
+        if isinstance(expr, ir.BufferExtent):
             return expr.buffer in self.aligned and expr.dim == self.buffers[expr.buffer].rank - 1
-        if isinstance(expr, Load) and isinstance(expr.place, Local):
+        if isinstance(expr, ir.Load) and isinstance(expr.place, ir.Local):
             return expr.place.variable.name in self.multiples
-        if isinstance(expr, Binary):
+        if isinstance(expr, ir.Binary):
             sides = [self.is_multiple(side, threads) for side in (expr.left, expr.right)]
             return any(sides) if expr.op == "mul" else expr.op in ("add", "sub") and all(sides)
         return False
 
-    def position(self, place: Node, threads: frozenset[int]) -> tuple[_Key, int] | None:
+    def position(self, place: ir.Node, threads: frozenset[int]) -> tuple[_Key, int] | None:
         """Which four elements a place is one of, and which one it is; ``None`` if that is not known."""
-        if not isinstance(place, BufferElement) or place.buffer not in self.buffers:
+        if not isinstance(place, ir.BufferElement) or place.buffer not in self.buffers:
             return None
         buffer = self.buffers[place.buffer]
         if not isinstance(buffer.element, Scalar) or buffer.element.size != 4 or not buffer.dense:
@@ -115,7 +80,7 @@ class Memory:
         return ("wide", place.buffer, rows, frozenset(terms.items()), constant - number), number
 
 
-def memory_of(kernel: Kernel, aligned: frozenset[str]) -> Memory:
+def memory_of(kernel: ir.Kernel, aligned: frozenset[str]) -> Memory:
     """What is known of a kernel, of which ``aligned`` containers have rows of a multiple of four elements."""
     assert kernel.tile is not None
     table = access(kernel)
@@ -133,14 +98,14 @@ def memory_of(kernel: Kernel, aligned: frozenset[str]) -> Memory:
     return dataclasses.replace(memory, multiples=_multiples(kernel, memory))
 
 
-def _multiples(kernel: Kernel, memory: Memory) -> frozenset[str]:
+def _multiples(kernel: ir.Kernel, memory: Memory) -> frozenset[str]:
     """The variables that are multiples of four wherever they are used: all that they are ever given are."""
-    given: dict[str, list[Expr]] = {}
+    given: dict[str, list[ir.Expr]] = {}
     unknown: set[str] = set()
-    for statement in walk_statements(kernel.body.body):
-        if isinstance(statement, For):
+    for statement in ir.walk_statements(kernel.body.body):
+        if isinstance(statement, ir.For):
             given.setdefault(statement.variable.name, []).extend((statement.start, statement.step))
-        elif isinstance(statement, Assign) and isinstance(statement.place, Local):
+        elif isinstance(statement, ir.Assign) and isinstance(statement.place, ir.Local):
             given.setdefault(statement.place.variable.name, []).append(statement.value)
         else:
             unknown |= {v.name for v in targets(statement)}
@@ -158,59 +123,59 @@ def _multiples(kernel: Kernel, memory: Memory) -> frozenset[str]:
 # -- places that are one -------------------------------------------------------------------------------------------
 
 
-def is_memory(place: Place) -> bool:
+def is_memory(place: ir.Place) -> bool:
     """Whether a place is an element in memory, not a variable of one thread."""
-    return not isinstance(place, Local) and (
-        isinstance(root_of(place), BufferElement) or isinstance(root_of(place).type, Array)
+    return not isinstance(place, ir.Local) and (
+        isinstance(ir.root_of(place), ir.BufferElement) or isinstance(ir.root_of(place).type, Array)
     )
 
 
-def key_of(place: Node) -> _Key:
+def key_of(place: ir.Node) -> _Key:
     """What places of one element have in common."""
-    if isinstance(place, Local):
+    if isinstance(place, ir.Local):
         return "local", place.variable.storage, place.variable.name
     parts: list[object] = [type(place).__name__]
     for item in dataclasses.fields(place):
         value = getattr(place, item.name)
         if item.name == "span":
             continue
-        if isinstance(value, Node):
+        if isinstance(value, ir.Node):
             parts.append(key_of(value))
-        elif isinstance(value, tuple) and value and all(isinstance(v, Expr) for v in value):
+        elif isinstance(value, tuple) and value and all(isinstance(v, ir.Expr) for v in value):
             parts.append(tuple(map(index_key, value)))
         else:
             parts.append(value)
     return tuple(parts)
 
 
-def index_key(index: Expr) -> object:
+def index_key(index: ir.Expr) -> object:
     """What equal indices have in common."""
-    if index.type != INT32 or isinstance(index, (Cast, Unary)):
+    if index.type != INT32 or isinstance(index, (ir.Cast, ir.Unary)):
         return index
     terms, constant = linear(index)
     return frozenset(terms.items()), constant
 
 
-def _root_key(place: Place) -> _Key:
-    root = root_of(place)
-    if isinstance(root, BufferElement):
+def _root_key(place: ir.Place) -> _Key:
+    root = ir.root_of(place)
+    if isinstance(root, ir.BufferElement):
         return ("buffer",)
     return "variable", root.variable.storage, root.variable.name
 
 
-def certain_loads(expr: Node) -> Iterator[Load]:
+def certain_loads(expr: ir.Node) -> Iterator[ir.Load]:
     """The loads from memory that an expression does in any case."""
-    if isinstance(expr, Load):
+    if isinstance(expr, ir.Load):
         if is_memory(expr.place):
             yield expr
         return
-    if isinstance(expr, Select):
+    if isinstance(expr, ir.Select):
         yield from certain_loads(expr.condition)
         return
-    if isinstance(expr, Logical):
+    if isinstance(expr, ir.Logical):
         yield from certain_loads(expr.left)
         return
-    for child in children(expr):
+    for child in ir.children(expr):
         yield from certain_loads(child)
 
 
@@ -227,27 +192,27 @@ class _Versions:
     variables: Counter[str] = field(default_factory=Counter)
     memory: Counter[_Key] = field(default_factory=Counter)
 
-    def of(self, load: Load, fixed: frozenset[str]) -> _Key:
+    def of(self, load: ir.Load, fixed: frozenset[str]) -> _Key:
         """The element that a load reads, and the state that it reads."""
-        names = sorted({n.variable.name for n in walk(load.place) if isinstance(n, Local)})
-        root = root_of(load.place)
-        is_fixed = isinstance(root, BufferElement) and root.buffer in fixed
+        names = sorted({n.variable.name for n in ir.walk(load.place) if isinstance(n, ir.Local)})
+        root = ir.root_of(load.place)
+        is_fixed = isinstance(root, ir.BufferElement) and root.buffer in fixed
         state = tuple((name, self.variables[name]) for name in names if self.variables[name])
         times = 0 if is_fixed else self.memory[_root_key(load.place)] + self.memory[_EVERYTHING]
         return key_of(load.place), state, times, load.type
 
-    def pass_by(self, statement: Stmt) -> None:
+    def pass_by(self, statement: ir.Stmt) -> None:
         """What a statement changes has another version behind it."""
         self.variables.update(assigned((statement,)))
         for key in _changed_memory(statement):
             self.memory[key] += 1
 
 
-def _changed_memory(statement: Stmt) -> set[_Key]:
+def _changed_memory(statement: ir.Stmt) -> set[_Key]:
     found: set[_Key] = set()
-    for inner in walk_statements((statement,)):
-        found |= {_root_key(place) for place in changed_places(inner) if is_memory(place)}
-        if isinstance(inner, (Barrier, Call)):
+    for inner in ir.walk_statements((statement,)):
+        found |= {_root_key(place) for place in ir.changed_places(inner) if is_memory(place)}
+        if isinstance(inner, (ir.Barrier, ir.Call)):
             found.add(_EVERYTHING)
     return found
 
@@ -256,8 +221,8 @@ def shared(
     groups: list[Group],
     memory: Memory,
     threads: frozenset[int],
-    fresh: Callable[[str, Load, Vector | None], Variable],
-) -> Block:
+    fresh: Callable[[str, ir.Load, Vector | None], ir.Variable],
+) -> ir.Block:
     """The statements of ``groups`` in a row, each element that several load loaded once, neighbours at once.
 
     The statements of one group do the same for several threads, so that all their loads may come first.  ``threads``:
@@ -269,21 +234,21 @@ def shared(
 
 class _Sharing:
     def __init__(
-        self, memory: Memory, threads: frozenset[int], fresh: Callable[[str, Load, Vector | None], Variable]
+        self, memory: Memory, threads: frozenset[int], fresh: Callable[[str, ir.Load, Vector | None], ir.Variable]
     ) -> None:
         self.memory = memory
         self.threads = threads
         self.fresh = fresh
         #: The values at hand, by what they are the value of.
-        self.values: dict[_Key, Callable[[Node], Expr]] = {}
+        self.values: dict[_Key, Callable[[ir.Node], ir.Expr]] = {}
         #: How often each element is loaded in one state, and which of four neighbours are.
         self.uses: Counter[_Key] = Counter()
-        self.rows: dict[_Key, dict[int, tuple[_Key, Load]]] = {}
+        self.rows: dict[_Key, dict[int, tuple[_Key, ir.Load]]] = {}
 
-    def run(self, groups: list[Group]) -> Block:
+    def run(self, groups: list[Group]) -> ir.Block:
         self.count(groups)
         versions = _Versions()
-        out: list[Stmt] = []
+        out: list[ir.Stmt] = []
         for group in groups:
             out += self.loaded(group, versions)
             changed = [self.changed(statement, versions) for statement in group]
@@ -307,10 +272,10 @@ class _Sharing:
                 versions.pass_by(statement)
 
     @staticmethod
-    def loads(statement: Stmt) -> Iterable[Load]:
-        return certain_loads(statement.value) if isinstance(statement, Assign) else ()
+    def loads(statement: ir.Stmt) -> Iterable[ir.Load]:
+        return certain_loads(statement.value) if isinstance(statement, ir.Assign) else ()
 
-    def loaded(self, group: Group, versions: _Versions) -> Iterator[Stmt]:
+    def loaded(self, group: Group, versions: _Versions) -> Iterator[ir.Stmt]:
         """The loads that come before a group."""
         for statement in group:
             for load in self.loads(statement):
@@ -324,32 +289,32 @@ class _Sharing:
                 elif self.uses[key] > 1:
                     variable = self.fresh(f"{_name(load.place)}_value", load, None)
                     self.values[key] = _value_of(variable, None)
-                    yield Assign(group[0].span, Local(load.span, load.type, variable), load)
+                    yield ir.Assign(group[0].span, ir.Local(load.span, load.type, variable), load)
 
-    def wide(self, place: Place, allowed: frozenset[str]) -> tuple[_Key, int] | None:
-        if not isinstance(place, BufferElement) or place.buffer not in allowed:
+    def wide(self, place: ir.Place, allowed: frozenset[str]) -> tuple[_Key, int] | None:
+        if not isinstance(place, ir.BufferElement) or place.buffer not in allowed:
             return None
         return self.memory.position(place, self.threads)
 
-    def vector(self, before: Stmt, row: Mapping[int, tuple[_Key, Load]]) -> Stmt:
+    def vector(self, before: ir.Stmt, row: Mapping[int, tuple[_Key, ir.Load]]) -> ir.Stmt:
         """Four neighbours in one load."""
         _, first = row[0]
-        assert isinstance(first.place, BufferElement) and isinstance(first.type, Scalar)
+        assert isinstance(first.place, ir.BufferElement) and isinstance(first.type, Scalar)
         kind = Vector(first.type, WIDE)
         variable = self.fresh(f"{_name(first.place)}_values", first, kind)
         for number, (key, _) in row.items():
             self.values[key] = _value_of(variable, VECTOR_LETTERS[number])
-        value = Load(first.span, kind, _as_vector(first.place, kind))
-        return Assign(before.span, Local(first.span, kind, variable), value)
+        value = ir.Load(first.span, kind, _as_vector(first.place, kind))
+        return ir.Assign(before.span, ir.Local(first.span, kind, variable), value)
 
-    def changed(self, statement: Stmt, versions: _Versions) -> Stmt:
+    def changed(self, statement: ir.Stmt, versions: _Versions) -> ir.Stmt:
         """A statement with the values at hand in the place of its loads."""
-        nested = not isinstance(statement, Assign)
+        nested = not isinstance(statement, ir.Assign)
         names = assigned((statement,)) if nested else set()
         stored = _changed_memory(statement) if nested else set()
 
-        def change(node: Node) -> Node:
-            if not isinstance(node, Load) or not is_memory(node.place):
+        def change(node: ir.Node) -> ir.Node:
+            if not isinstance(node, ir.Load) or not is_memory(node.place):
                 return node
             value = self.values.get(versions.of(node, self.memory.fixed))
             if value is None:
@@ -359,20 +324,20 @@ class _Sharing:
             return value(node)
 
         if not nested:
-            assert isinstance(statement, Assign)
-            value = transform(statement.value, change)
-            assert isinstance(value, Expr)
+            assert isinstance(statement, ir.Assign)
+            value = ir.transform(statement.value, change)
+            assert isinstance(value, ir.Expr)
             return dataclasses.replace(statement, value=value)
-        new = transform(statement, change)
-        assert isinstance(new, Stmt)
+        new = ir.transform(statement, change)
+        assert isinstance(new, ir.Stmt)
         return new
 
-    def stored(self, group: Group) -> Iterator[Stmt]:
+    def stored(self, group: Group) -> Iterator[ir.Stmt]:
         """The statements of a group, four stores to neighbours as one."""
-        rows: dict[_Key, dict[int, Assign]] = {}
-        if not self.memory.precise and all(isinstance(s, Assign) for s in group):
+        rows: dict[_Key, dict[int, ir.Assign]] = {}
+        if not self.memory.precise and all(isinstance(s, ir.Assign) for s in group):
             for statement in group:
-                assert isinstance(statement, Assign)
+                assert isinstance(statement, ir.Assign)
                 at = self.wide(statement.place, self.memory.written)
                 if at is not None:
                     rows.setdefault(at[0], {})[at[1]] = statement
@@ -385,33 +350,33 @@ class _Sharing:
                 yield _vector_store(row)
 
 
-def _vector_store(row: Mapping[int, Assign]) -> Stmt:
+def _vector_store(row: Mapping[int, ir.Assign]) -> ir.Stmt:
     first = row[0]
-    assert isinstance(first.place, BufferElement) and isinstance(first.place.type, Scalar)
+    assert isinstance(first.place, ir.BufferElement) and isinstance(first.place.type, Scalar)
     kind = Vector(first.place.type, WIDE)
     parts = tuple(row[number].value for number in range(WIDE))
-    return Assign(first.span, _as_vector(first.place, kind), Construct(first.span, kind, parts))
+    return ir.Assign(first.span, _as_vector(first.place, kind), ir.Construct(first.span, kind, parts))
 
 
-def _as_vector(place: BufferElement, kind: Vector) -> Place:
-    return Reinterpreted(place.span, kind, place, Const(place.span, INT32, 0))
+def _as_vector(place: ir.BufferElement, kind: Vector) -> ir.Place:
+    return ir.Reinterpreted(place.span, kind, place, ir.Const(place.span, INT32, 0))
 
 
-def _value_of(variable: Variable, letter: str | None) -> Callable[[Node], Expr]:
-    def value(node: Node) -> Expr:
-        whole = Load(node.span, variable.type, Local(node.span, variable.type, variable))
+def _value_of(variable: ir.Variable, letter: str | None) -> Callable[[ir.Node], ir.Expr]:
+    def value(node: ir.Node) -> ir.Expr:
+        whole = ir.Load(node.span, variable.type, ir.Local(node.span, variable.type, variable))
         if letter is None:
             return whole
         assert isinstance(variable.type, Vector)
-        return Swizzle(node.span, variable.type.element, whole, letter)
+        return ir.Swizzle(node.span, variable.type.element, whole, letter)
 
     return value
 
 
-def _names(place: Node) -> set[str]:
-    return {n.variable.name for n in walk(place) if isinstance(n, Local)}
+def _names(place: ir.Node) -> set[str]:
+    return {n.variable.name for n in ir.walk(place) if isinstance(n, ir.Local)}
 
 
-def _name(place: Place) -> str:
-    root = root_of(place)
-    return root.buffer if isinstance(root, BufferElement) else root.variable.name
+def _name(place: ir.Place) -> str:
+    root = ir.root_of(place)
+    return root.buffer if isinstance(root, ir.BufferElement) else root.variable.name

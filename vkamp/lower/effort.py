@@ -9,24 +9,8 @@ from __future__ import annotations
 
 from dataclasses import astuple, dataclass
 
+from vkamp.ir import nodes as ir
 from vkamp.ir.access import own_nodes
-from vkamp.ir.nodes import (
-    ArrayElement,
-    Binary,
-    Block,
-    BufferElement,
-    Call,
-    For,
-    If,
-    Kernel,
-    Logical,
-    Select,
-    While,
-    blocks,
-)
-
-__all__ = ["Effort", "effort"]
-
 
 _DIVISIONS = ("floordiv", "floormod", "tdiv", "trem")
 #: Seconds for an expression, a division, a branch or choice, and a loop.
@@ -55,7 +39,7 @@ class Effort:
         return text + self.loops * _LOOP + self.loops**2 * _LOOPS + self.accesses**2 * _ACCESSES
 
 
-def effort(kernel: Kernel) -> Effort:
+def effort(kernel: ir.Kernel) -> Effort:
     """What a driver has to compile."""
     known: dict[str, Effort] = {}
     # A function comes before those that call it.
@@ -64,19 +48,19 @@ def effort(kernel: Kernel) -> Effort:
     return known[kernel.body.name]
 
 
-def _of(block: Block, known: dict[str, Effort]) -> Effort:
+def _of(block: ir.Block, known: dict[str, Effort]) -> Effort:
     total = Effort()
     for statement in block:
         nodes = list(own_nodes(statement))
         total += Effort(
             expressions=len(nodes),
-            divisions=sum(isinstance(n, Binary) and n.op in _DIVISIONS for n in nodes),
-            branches=isinstance(statement, If) + sum(isinstance(n, (Logical, Select)) for n in nodes),
-            loops=int(isinstance(statement, (For, While))),
-            accesses=sum(isinstance(n, (BufferElement, ArrayElement)) for n in nodes),
+            divisions=sum(isinstance(n, ir.Binary) and n.op in _DIVISIONS for n in nodes),
+            branches=isinstance(statement, ir.If) + sum(isinstance(n, (ir.Logical, ir.Select)) for n in nodes),
+            loops=int(isinstance(statement, (ir.For, ir.While))),
+            accesses=sum(isinstance(n, (ir.BufferElement, ir.ArrayElement)) for n in nodes),
         )
-        if isinstance(statement, Call):
+        if isinstance(statement, ir.Call):
             total += known[statement.function]
-        for inner in blocks(statement):
+        for inner in ir.blocks(statement):
             total += _of(inner, known)
     return total

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["KeepsThreads"]
-
 
 class KeepsThreads(Exception):  # noqa: N818
     """The kernel cannot run with its threads as loops, or would gain nothing; ``inspect()`` shows the reason."""

@@ -11,36 +11,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from vkamp.ir import nodes as ir
 from vkamp.ir.access import access, own_nodes
 from vkamp.ir.flow import assigned, targets
-from vkamp.ir.nodes import (
-    ArrayElement,
-    Assign,
-    Atomic,
-    Binary,
-    Block,
-    BufferElement,
-    BufferExtent,
-    Cast,
-    Const,
-    Declare,
-    Expr,
-    For,
-    Kernel,
-    Load,
-    Local,
-    Node,
-    ScalarValue,
-    Stmt,
-    ThreadIndex,
-    Variable,
-    While,
-    blocks,
-    map_block,
-    root_of,
-    walk,
-    walk_statements,
-)
 from vkamp.ir.ranges import Ranges
 from vkamp.ir.types import INT32, Array
 from vkamp.ir.usage import memory_unit
@@ -50,22 +23,20 @@ from vkamp.lower.phases import phases_of
 from vkamp.lower.rewrite import changed, contains, filtered
 from vkamp.lower.values import constant_buffers, uniform_variables
 
-__all__ = ["forwarded"]
-
 
 @dataclass(frozen=True)
 class _Copy:
     """An array that holds what ``value`` loads: subscript ``d`` is ``shifts[d]`` more than component ``dims[d]`` of the
     local index."""
 
-    array: Variable
-    statement: Assign
-    value: Expr
+    array: ir.Variable
+    statement: ir.Assign
+    value: ir.Expr
     dims: tuple[int, ...]
     shifts: tuple[int, ...]
 
 
-def forwarded(kernel: Kernel) -> Kernel:
+def forwarded(kernel: ir.Kernel) -> ir.Kernel:
     """The kernel without arrays that are copies, and without barriers that order nothing any more."""
     if not kernel.tile_statics:
         return kernel
@@ -83,24 +54,24 @@ def forwarded(kernel: Kernel) -> Kernel:
     return kernel if left or _exchanges(kernel) else _with_body(kernel, filtered(kernel.body.body, _is_no_wait))
 
 
-def _with_body(kernel: Kernel, body: Block) -> Kernel:
+def _with_body(kernel: ir.Kernel, body: ir.Block) -> ir.Kernel:
     return dataclasses.replace(kernel, body=dataclasses.replace(kernel.body, body=body))
 
 
-def _is_no_wait(statement: Stmt) -> bool:
+def _is_no_wait(statement: ir.Stmt) -> bool:
     return not is_wait(statement)
 
 
-def _arrays(kernel: Kernel) -> Iterator[Variable]:
+def _arrays(kernel: ir.Kernel) -> Iterator[ir.Variable]:
     """The tile_static arrays that are used, as often as they are."""
     for function in (*kernel.functions, kernel.body):
-        for statement in walk_statements(function.body):
+        for statement in ir.walk_statements(function.body):
             for node in own_nodes(statement):
-                if isinstance(node, Local) and node.variable.storage == "tile_static":
+                if isinstance(node, ir.Local) and node.variable.storage == "tile_static":
                     yield node.variable
 
 
-def _exchanges(kernel: Kernel) -> bool:
+def _exchanges(kernel: ir.Kernel) -> bool:
     """Whether barriers may order accesses of containers: one is read and changed, or changed before a barrier."""
     table = access(kernel)
     by_storage: dict[int, list[str]] = {}
@@ -116,27 +87,27 @@ def _exchanges(kernel: Kernel) -> bool:
     return _stores_before_wait(kernel.body.body, changing, False)[1]
 
 
-def _stores(statement: Stmt) -> bool:
-    if isinstance(statement, Assign):
-        return isinstance(root_of(statement.place), BufferElement)
-    return isinstance(statement, Atomic)
+def _stores(statement: ir.Stmt) -> bool:
+    if isinstance(statement, ir.Assign):
+        return isinstance(ir.root_of(statement.place), ir.BufferElement)
+    return isinstance(statement, ir.Atomic)
 
 
-def _stores_before_wait(block: Block, changing: set[str], stored: bool) -> tuple[bool, bool]:
+def _stores_before_wait(block: ir.Block, changing: set[str], stored: bool) -> tuple[bool, bool]:
     """Whether a container may have been changed at the end of a block, and whether a barrier comes behind that."""
     for statement in block:
         if is_wait(statement) and stored:
             return True, True
         stored = stored or _stores(statement) or getattr(statement, "function", None) in changing
-        is_loop = isinstance(statement, (For, While))
-        if is_loop and contains(blocks(statement)[0], is_wait):
+        is_loop = isinstance(statement, (ir.For, ir.While))
+        if is_loop and contains(ir.blocks(statement)[0], is_wait):
             # What one iteration stores is before the barriers of the next.
             inside = any(_stores(s) or getattr(s, "function", None) in changing for s in _inner(statement))
             if stored or inside:
                 return True, True
             continue
         before = stored
-        for inner in blocks(statement):
+        for inner in ir.blocks(statement):
             after, found = _stores_before_wait(inner, changing, before)
             if found:
                 return True, True
@@ -144,20 +115,20 @@ def _stores_before_wait(block: Block, changing: set[str], stored: bool) -> tuple
     return stored, False
 
 
-def _inner(statement: Stmt) -> Iterator[Stmt]:
-    for block in blocks(statement):
-        yield from walk_statements(block)
+def _inner(statement: ir.Stmt) -> Iterator[ir.Stmt]:
+    for block in ir.blocks(statement):
+        yield from ir.walk_statements(block)
 
 
 # -- values of indices ---------------------------------------------------------------------------------------------
 
 
-def index_values(kernel: Kernel) -> dict[str, Expr]:
+def index_values(kernel: ir.Kernel) -> dict[str, ir.Expr]:
     """The variables that are one value of the thread's index wherever they are used, and those values."""
-    counts = Counter(v.name for s in walk_statements(kernel.body.body) for v in targets(s))
-    found: dict[str, Expr] = {}
-    for statement in walk_statements(kernel.body.body):
-        if isinstance(statement, Assign) and isinstance(statement.place, Local):
+    counts = Counter(v.name for s in ir.walk_statements(kernel.body.body) for v in targets(s))
+    found: dict[str, ir.Expr] = {}
+    for statement in ir.walk_statements(kernel.body.body):
+        if isinstance(statement, ir.Assign) and isinstance(statement.place, ir.Local):
             variable = statement.place.variable
             if counts[variable.name] != 1 or variable.storage != "local" or variable.type != INT32:
                 continue
@@ -167,21 +138,21 @@ def index_values(kernel: Kernel) -> dict[str, Expr]:
     return found
 
 
-def _is_fixed(expr: Expr) -> bool:
+def _is_fixed(expr: ir.Expr) -> bool:
     """Whether an expression is arithmetic of what never changes for a thread."""
-    for node in walk(expr):
-        if isinstance(node, Binary) and node.op in ("add", "sub", "mul"):
+    for node in ir.walk(expr):
+        if isinstance(node, ir.Binary) and node.op in ("add", "sub", "mul"):
             continue
-        if not isinstance(node, (Const, ScalarValue, BufferExtent, ThreadIndex)):
+        if not isinstance(node, (ir.Const, ir.ScalarValue, ir.BufferExtent, ir.ThreadIndex)):
             return False
     return True
 
 
-def resolved(expr: Expr, values: Mapping[str, Expr]) -> Expr:
+def resolved(expr: ir.Expr, values: Mapping[str, ir.Expr]) -> ir.Expr:
     """An expression with such variables' values in their places."""
 
-    def change(node: Node) -> Node:
-        if isinstance(node, Load) and isinstance(node.place, Local) and node.place.variable.storage == "local":
+    def change(node: ir.Node) -> ir.Node:
+        if isinstance(node, ir.Load) and isinstance(node.place, ir.Local) and node.place.variable.storage == "local":
             return values.get(node.place.variable.name, node)
         return node
 
@@ -191,11 +162,13 @@ def resolved(expr: Expr, values: Mapping[str, Expr]) -> Expr:
 # -- finding copies ------------------------------------------------------------------------------------------------
 
 
-def _copy_of(kernel: Kernel, array: Variable, uniform: frozenset[str], values: Mapping[str, Expr]) -> _Copy | None:
+def _copy_of(
+    kernel: ir.Kernel, array: ir.Variable, uniform: frozenset[str], values: Mapping[str, ir.Expr]
+) -> _Copy | None:
     """What an array is a copy of, if it is one, and everything reads it where the copy holds."""
     uses = sum(v.name == array.name for v in _arrays(kernel))
     body = kernel.body.body
-    writes = [s for s in walk_statements(body) if isinstance(s, Assign) and _is_element(s.place, array)]
+    writes = [s for s in ir.walk_statements(body) if isinstance(s, ir.Assign) and _is_element(s.place, array)]
     if len(writes) != 1:
         return None
     statement = writes[0]
@@ -211,34 +184,34 @@ def _copy_of(kernel: Kernel, array: Variable, uniform: frozenset[str], values: M
     while behind and not _reads_of(behind[-1:], array):
         behind = behind[:-1]
     reads = _reads_of(behind, array)
-    if {n.variable.name for n in walk(copy.value) if isinstance(n, Local)} & assigned(behind):
+    if {n.variable.name for n in ir.walk(copy.value) if isinstance(n, ir.Local)} & assigned(behind):
         return None
     ranges = Ranges(kernel.body, kernel.tile, unit=memory_unit(kernel))
-    declared = sum(isinstance(s, Declare) and s.variable == array for s in walk_statements(body))
+    declared = sum(isinstance(s, ir.Declare) and s.variable == array for s in ir.walk_statements(body))
     # A declaration is no operand: what is left is the store and the loads, and no other use.
     if uses != len(reads) + 1 or declared > 1:
         return None
     return copy if all(_is_inside(copy, r, kernel, ranges, values) for r in reads) else None
 
 
-def _is_element(place: Node, array: Variable) -> bool:
-    return isinstance(place, ArrayElement) and isinstance(place.base, Local) and place.base.variable == array
+def _is_element(place: ir.Node, array: ir.Variable) -> bool:
+    return isinstance(place, ir.ArrayElement) and isinstance(place.base, ir.Local) and place.base.variable == array
 
 
-def _is_load(node: Node, array: Variable) -> bool:
-    return isinstance(node, Load) and _is_element(node.place, array)
+def _is_load(node: ir.Node, array: ir.Variable) -> bool:
+    return isinstance(node, ir.Load) and _is_element(node.place, array)
 
 
-def _reads_of(block: Block, array: Variable) -> list[Node]:
-    return [n for s in walk_statements(block) for n in own_nodes(s) if _is_load(n, array)]
+def _reads_of(block: ir.Block, array: ir.Variable) -> list[ir.Node]:
+    return [n for s in ir.walk_statements(block) for n in own_nodes(s) if _is_load(n, array)]
 
 
-def _block_of(block: Block, wanted: Stmt) -> Block | None:
+def _block_of(block: ir.Block, wanted: ir.Stmt) -> ir.Block | None:
     """The block that a statement stands in."""
     for statement in block:
         if statement is wanted:
             return block
-        for inner in blocks(statement):
+        for inner in ir.blocks(statement):
             found = _block_of(inner, wanted)
             if found is not None:
                 return found
@@ -246,15 +219,15 @@ def _block_of(block: Block, wanted: Stmt) -> Block | None:
 
 
 def _shape_of(
-    kernel: Kernel, array: Variable, statement: Assign, uniform: frozenset[str], values: Mapping[str, Expr]
+    kernel: ir.Kernel, array: ir.Variable, statement: ir.Assign, uniform: frozenset[str], values: Mapping[str, ir.Expr]
 ) -> _Copy | None:
     """The copy that a statement makes, one element for each thread."""
-    assert isinstance(statement.place, ArrayElement) and kernel.tile is not None
+    assert isinstance(statement.place, ir.ArrayElement) and kernel.tile is not None
     value = resolved(statement.value, values)
     load = value
-    while isinstance(load, Cast):
+    while isinstance(load, ir.Cast):
         load = load.operand
-    if not isinstance(load, Load) or not isinstance(load.place, BufferElement):
+    if not isinstance(load, ir.Load) or not isinstance(load.place, ir.BufferElement):
         return None
     if load.place.buffer not in constant_buffers(kernel) or not _is_index_of(load.place, uniform):
         return None
@@ -265,7 +238,7 @@ def _shape_of(
         if len(terms) != 1:
             return None
         ((term, factor),) = terms.items()
-        if not isinstance(term, ThreadIndex) or term.kind != "local" or factor != 1:
+        if not isinstance(term, ir.ThreadIndex) or term.kind != "local" or factor != 1:
             return None
         dims.append(term.dim)
         shifts.append(constant)
@@ -274,24 +247,24 @@ def _shape_of(
     return _Copy(array, statement, value, tuple(dims), tuple(shifts))
 
 
-def _is_index_of(place: BufferElement, uniform: frozenset[str]) -> bool:
+def _is_index_of(place: ir.BufferElement, uniform: frozenset[str]) -> bool:
     """Whether an element's subscripts are arithmetic of the thread's index and uniform variables."""
     for index in place.indices:
-        for node in walk(index):
-            if isinstance(node, Binary) and node.op in ("add", "sub", "mul"):
+        for node in ir.walk(index):
+            if isinstance(node, ir.Binary) and node.op in ("add", "sub", "mul"):
                 continue
-            if isinstance(node, Load) and isinstance(node.place, Local):
+            if isinstance(node, ir.Load) and isinstance(node.place, ir.Local):
                 continue
-            if isinstance(node, Local) and node.variable.storage == "local" and node.variable.name in uniform:
+            if isinstance(node, ir.Local) and node.variable.storage == "local" and node.variable.name in uniform:
                 continue
-            if not isinstance(node, (Const, ScalarValue, BufferExtent, ThreadIndex)):
+            if not isinstance(node, (ir.Const, ir.ScalarValue, ir.BufferExtent, ir.ThreadIndex)):
                 return False
     return True
 
 
-def _is_inside(copy: _Copy, load: Node, kernel: Kernel, ranges: Ranges, values: Mapping[str, Expr]) -> bool:
+def _is_inside(copy: _Copy, load: ir.Node, kernel: ir.Kernel, ranges: Ranges, values: Mapping[str, ir.Expr]) -> bool:
     """Whether a load reads what the copy wrote, wherever the program is right."""
-    assert isinstance(load, Load) and isinstance(load.place, ArrayElement) and kernel.tile is not None
+    assert isinstance(load, ir.Load) and isinstance(load.place, ir.ArrayElement) and kernel.tile is not None
     shape = copy.array.type
     assert isinstance(shape, Array)
     for index, dim, shift, size in zip(load.place.indices, copy.dims, copy.shifts, shape.shape, strict=True):
@@ -308,33 +281,33 @@ def _is_inside(copy: _Copy, load: Node, kernel: Kernel, ranges: Ranges, values: 
 # -- without them --------------------------------------------------------------------------------------------------
 
 
-def _without(kernel: Kernel, copy: _Copy, values: Mapping[str, Expr]) -> Kernel:
+def _without(kernel: ir.Kernel, copy: _Copy, values: Mapping[str, ir.Expr]) -> ir.Kernel:
     """The kernel that reads what an array was a copy of."""
 
-    def source(place: ArrayElement) -> Expr:
-        local: dict[int, Expr] = {}
+    def source(place: ir.ArrayElement) -> ir.Expr:
+        local: dict[int, ir.Expr] = {}
         for index, dim, shift in zip(place.indices, copy.dims, copy.shifts, strict=True):
             whole = resolved(index, values)
-            local[dim] = changed(Binary(whole.span, INT32, "sub", whole, Const(whole.span, INT32, shift)), folded)
+            local[dim] = changed(ir.Binary(whole.span, INT32, "sub", whole, ir.Const(whole.span, INT32, shift)), folded)
 
-        def change(node: Node) -> Node:
-            if isinstance(node, ThreadIndex) and node.kind in ("local", "global"):
-                index: Expr = local.get(node.dim) or Const(node.span, INT32, 0)
-                if index == ThreadIndex(node.span, INT32, "local", node.dim):
+        def change(node: ir.Node) -> ir.Node:
+            if isinstance(node, ir.ThreadIndex) and node.kind in ("local", "global"):
+                index: ir.Expr = local.get(node.dim) or ir.Const(node.span, INT32, 0)
+                if index == ir.ThreadIndex(node.span, INT32, "local", node.dim):
                     return node
                 return index if node.kind == "local" else folded(global_index(node, index))
             return folded(node)
 
         return changed(copy.value, change)
 
-    def change(node: Node) -> Node:
+    def change(node: ir.Node) -> ir.Node:
         if _is_load(node, copy.array):
-            assert isinstance(node, Load) and isinstance(node.place, ArrayElement)
+            assert isinstance(node, ir.Load) and isinstance(node.place, ir.ArrayElement)
             return source(node.place)
         return node
 
-    def keep(statement: Stmt) -> bool:
-        is_declared = isinstance(statement, Declare) and statement.variable == copy.array
+    def keep(statement: ir.Stmt) -> bool:
+        is_declared = isinstance(statement, ir.Declare) and statement.variable == copy.array
         return not is_declared and statement is not copy.statement
 
-    return _with_body(kernel, map_block(filtered(kernel.body.body, keep), change))
+    return _with_body(kernel, ir.map_block(filtered(kernel.body.body, keep), change))

@@ -13,47 +13,14 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from vkamp.ir import nodes as ir
 from vkamp.ir.access import own_nodes
 from vkamp.ir.flow import assigned, exposed, mentioned
-from vkamp.ir.nodes import (
-    ArrayElement,
-    Assign,
-    Atomic,
-    Binary,
-    Block,
-    Break,
-    BufferElement,
-    Builtin,
-    Call,
-    Const,
-    Continue,
-    Expr,
-    For,
-    If,
-    Load,
-    Local,
-    Logical,
-    Node,
-    Place,
-    Return,
-    Select,
-    Stmt,
-    ThreadIndex,
-    Variable,
-    While,
-    blocks,
-    map_block,
-    transform,
-    walk,
-    walk_statements,
-)
 from vkamp.ir.types import INT32, Vector
 from vkamp.lower.bounds import linear, values
 from vkamp.lower.common import WIDE, Group, Memory, certain_loads, is_memory, shared
 from vkamp.lower.rewrite import Names, contains, filtered, value_of, with_variables
 from vkamp.lower.shape import Shape
-
-__all__ = ["TURN", "Around", "Jam", "accesses", "cost", "jammed"]
 
 #: Threads that go together, at most, and statements of a phase: the drivers compile too long otherwise.
 _MOST_THREADS, _MOST_STATEMENTS = 32, 200
@@ -72,9 +39,9 @@ class Jam:
     """A phase for ``counts`` threads of each lane per dimension at once, the variables that are new in it, and what
     it costs for each thread."""
 
-    block: Block
+    block: ir.Block
     counts: tuple[int, ...]
-    variables: tuple[Variable, ...]
+    variables: tuple[ir.Variable, ...]
     cost: float
 
 
@@ -96,15 +63,15 @@ class Around:
     accesses: int
 
 
-def jammed(block: Block, around: Around) -> Jam | None:
+def jammed(block: ir.Block, around: Around) -> Jam | None:
     """The best jam of a phase, if one is worth it."""
-    if contains(block, lambda s: isinstance(s, (Return, Atomic, Call))):
+    if contains(block, lambda s: isinstance(s, (ir.Return, ir.Atomic, ir.Call))):
         return None
     block = _without_index_values(block, around.private)
     most = _WORTH * (cost(block) + TURN)
     best: tuple[float, Jam] | None = None
     for jam in _jams(block, around):
-        too_long = sum(1 for _ in walk_statements(jam.block)) > _MOST_STATEMENTS
+        too_long = sum(1 for _ in ir.walk_statements(jam.block)) > _MOST_STATEMENTS
         too_long = too_long or branches(jam.block) > _MOST_BRANCHES
         if too_long or accesses(jam.block) > around.accesses or jam.cost > most:
             continue
@@ -114,9 +81,9 @@ def jammed(block: Block, around: Around) -> Jam | None:
     return best[1] if best is not None else None
 
 
-def _jams(block: Block, around: Around) -> Iterator[Jam]:
+def _jams(block: ir.Block, around: Around) -> Iterator[Jam]:
     """The jams of a phase: for each choice of threads, and with loops that load neighbours unrolled, if there are."""
-    least = sum(not blocks(s) for s in walk_statements(block))
+    least = sum(not ir.blocks(s) for s in ir.walk_statements(block))
     for counts in _choices(around):
         if least * math.prod(counts) <= _MOST_STATEMENTS:
             jammer = _Jammer(block, counts, around, unrolled=False)
@@ -144,60 +111,60 @@ def _choices(around: Around) -> Iterator[tuple[int, ...]]:
 # -- counting ------------------------------------------------------------------------------------------------------
 
 
-def cost(block: Block) -> float:
+def cost(block: ir.Block) -> float:
     """What a block costs, in statements of arithmetic."""
     total = 0.0
     for statement in block:
-        total += _own_cost(statement) + sum(_cost(n.place) for n in own_nodes(statement) if isinstance(n, Load))
-        if isinstance(statement, Assign):
+        total += _own_cost(statement) + sum(_cost(n.place) for n in own_nodes(statement) if isinstance(n, ir.Load))
+        if isinstance(statement, ir.Assign):
             total += _cost(statement.place)
-        inner = sum(map(cost, blocks(statement)))
-        total += _turns(statement) * (TURN + inner) if isinstance(statement, (For, While)) else inner
+        inner = sum(map(cost, ir.blocks(statement)))
+        total += _turns(statement) * (TURN + inner) if isinstance(statement, (ir.For, ir.While)) else inner
     return total
 
 
-def _own_cost(statement: Stmt) -> int:
+def _own_cost(statement: ir.Stmt) -> int:
     """Of a statement itself; a condition costs lanes that go both ways."""
-    return _BRANCH if isinstance(statement, If) else 1
+    return _BRANCH if isinstance(statement, ir.If) else 1
 
 
-def _cost(place: Place) -> int:
+def _cost(place: ir.Place) -> int:
     if not is_memory(place):
         return 0
     return _WIDE if isinstance(place.type, Vector) else _ELEMENT
 
 
-def _turns(loop: For | While) -> int:
-    if isinstance(loop, For):
+def _turns(loop: ir.For | ir.While) -> int:
+    if isinstance(loop, ir.For):
         bounds = (loop.start, loop.stop, loop.step)
-        if all(isinstance(b, Const) for b in bounds):
-            start, stop, step = (int(b.value) for b in bounds if isinstance(b, Const))
+        if all(isinstance(b, ir.Const) for b in bounds):
+            start, stop, step = (int(b.value) for b in bounds if isinstance(b, ir.Const))
             return len(range(start, stop, step)) if step else 0
     return _TURNS
 
 
-def accesses(block: Block) -> int:
+def accesses(block: ir.Block) -> int:
     """The loads and stores in the text of a block."""
     count = 0
-    for statement in walk_statements(block):
-        count += sum(1 for n in own_nodes(statement) if isinstance(n, Load) and is_memory(n.place))
-        count += isinstance(statement, Assign) and is_memory(statement.place)
+    for statement in ir.walk_statements(block):
+        count += sum(1 for n in own_nodes(statement) if isinstance(n, ir.Load) and is_memory(n.place))
+        count += isinstance(statement, ir.Assign) and is_memory(statement.place)
     return count
 
 
-def branches(block: Block) -> int:
+def branches(block: ir.Block) -> int:
     """The places in the text of a block where threads may go two ways."""
     count = 0
-    for statement in walk_statements(block):
-        count += isinstance(statement, If)
-        count += sum(isinstance(n, (Logical, Select)) for n in own_nodes(statement))
+    for statement in ir.walk_statements(block):
+        count += isinstance(statement, ir.If)
+        count += sum(isinstance(n, (ir.Logical, ir.Select)) for n in own_nodes(statement))
     return count
 
 
 # -- values of indices ---------------------------------------------------------------------------------------------
 
 
-def _without_index_values(block: Block, private: frozenset[str]) -> Block:
+def _without_index_values(block: ir.Block, private: frozenset[str]) -> ir.Block:
     """The block with the values of indices where they are used, so that equal elements look equal."""
     open_ = exposed(block)
     known = {
@@ -210,39 +177,39 @@ def _without_index_values(block: Block, private: frozenset[str]) -> Block:
             break
         known = {n: v for n, v in known.items() if n not in wrong}
 
-    def change(node: Node) -> Node:
-        if isinstance(node, Load) and isinstance(node.place, Local) and node.place.variable.name in known:
-            return transform(known[node.place.variable.name], change)
+    def change(node: ir.Node) -> ir.Node:
+        if isinstance(node, ir.Load) and isinstance(node.place, ir.Local) and node.place.variable.name in known:
+            return ir.transform(known[node.place.variable.name], change)
         return node
 
-    def keep(statement: Stmt) -> bool:
-        is_value = isinstance(statement, Assign) and isinstance(statement.place, Local)
+    def keep(statement: ir.Stmt) -> bool:
+        is_value = isinstance(statement, ir.Assign) and isinstance(statement.place, ir.Local)
         return not (is_value and statement.place.variable.name in known)  # type: ignore[attr-defined]
 
-    return map_block(filtered(block, keep), change)
+    return ir.map_block(filtered(block, keep), change)
 
 
-def _is_index(expr: Expr) -> bool:
+def _is_index(expr: ir.Expr) -> bool:
     """Whether an expression is cheap arithmetic of indices."""
-    for node in walk(expr):
-        if isinstance(node, (BufferElement, ArrayElement)):
+    for node in ir.walk(expr):
+        if isinstance(node, (ir.BufferElement, ir.ArrayElement)):
             return False
-        if isinstance(node, (Builtin, Select, Logical)):
+        if isinstance(node, (ir.Builtin, ir.Select, ir.Logical)):
             return False
-        if isinstance(node, Binary) and node.op not in ("add", "sub", "mul", "shl", "shr", "bitand"):
+        if isinstance(node, ir.Binary) and node.op not in ("add", "sub", "mul", "shl", "shr", "bitand"):
             return False
     return True
 
 
-def _variables(expr: Node) -> set[str]:
-    return {n.variable.name for n in walk(expr) if isinstance(n, Local) and n.variable.storage != "tile_static"}
+def _variables(expr: ir.Node) -> set[str]:
+    return {n.variable.name for n in ir.walk(expr) if isinstance(n, ir.Local) and n.variable.storage != "tile_static"}
 
 
 # -- the jam -------------------------------------------------------------------------------------------------------
 
 
 class _Jammer:
-    def __init__(self, block: Block, counts: tuple[int, ...], around: Around, *, unrolled: bool) -> None:
+    def __init__(self, block: ir.Block, counts: tuple[int, ...], around: Around, *, unrolled: bool) -> None:
         self.source = block
         self.unrolled = unrolled
         self.names = around.fresh()
@@ -258,29 +225,29 @@ class _Jammer:
         self.varying = assigned(block) - around.arrays
         #: Whether a loop over neighbours was met: which loops go together depends on the threads.
         self.unrolls = False
-        self.variables: list[Variable] = []
-        self.own: list[dict[str, Variable]] = [{} for _ in self.offsets]
+        self.variables: list[ir.Variable] = []
+        self.own: list[dict[str, ir.Variable]] = [{} for _ in self.offsets]
 
     def run(self) -> Jam:
         block = self.block(self.source)
         each = (cost(block) + TURN) / math.prod(self.counts)
         return Jam(block, self.counts, tuple(self.variables), each)
 
-    def block(self, block: Block) -> Block:
+    def block(self, block: ir.Block) -> ir.Block:
         return self.together(self.groups(block))
 
-    def together(self, groups: list[Group]) -> Block:
+    def together(self, groups: list[Group]) -> ir.Block:
         threads = frozenset(d for d, whole in enumerate(self.whole) if whole % WIDE == 0)
         return shared(groups, self.memory, threads, self.variable)
 
-    def groups(self, block: Block) -> list[Group]:
+    def groups(self, block: ir.Block) -> list[Group]:
         """Each statement for all threads that go together."""
         groups: list[Group] = []
         for statement in block:
-            if isinstance(statement, If) and self.decide_alike(statement):
+            if isinstance(statement, ir.If) and self.decide_alike(statement):
                 then, orelse = self.block(statement.then), self.block(statement.orelse)
                 groups.append([dataclasses.replace(statement, then=then, orelse=orelse)])
-            elif isinstance(statement, For) and self.goes_together(statement):
+            elif isinstance(statement, ir.For) and self.goes_together(statement):
                 self.varying.discard(statement.variable.name)
                 groups.append([self.loop(statement)])
                 self.varying.add(statement.variable.name)
@@ -288,7 +255,7 @@ class _Jammer:
                 groups.append([self.copy(statement, number) for number in range(len(self.offsets))])
         return groups
 
-    def loop(self, loop: For) -> For:
+    def loop(self, loop: ir.For) -> ir.For:
         """A loop that all threads go through together; one over neighbours in memory takes four steps at once."""
         neighbours = self.counts_neighbours(loop)
         self.unrolls |= neighbours
@@ -299,38 +266,44 @@ class _Jammer:
         groups: list[Group] = []
         for step in range(WIDE):
 
-            def change(node: Node, step: int = step) -> Node:
-                is_it = isinstance(node, Load) and isinstance(node.place, Local) and node.place.variable.name == name
-                return Binary(node.span, INT32, "add", node, Const(node.span, INT32, step)) if is_it and step else node  # type: ignore[arg-type]
+            def change(node: ir.Node, step: int = step) -> ir.Node:
+                if not (
+                    step
+                    and isinstance(node, ir.Load)
+                    and isinstance(node.place, ir.Local)
+                    and node.place.variable.name == name
+                ):
+                    return node
+                return ir.Binary(node.span, INT32, "add", node, ir.Const(node.span, INT32, step))
 
-            groups += self.groups(map_block(loop.body, change))
+            groups += self.groups(ir.map_block(loop.body, change))
         body = self.together(groups)
         self.memory = before
-        return dataclasses.replace(loop, step=Const(loop.span, INT32, WIDE), body=body)
+        return dataclasses.replace(loop, step=ir.Const(loop.span, INT32, WIDE), body=body)
 
-    def counts_neighbours(self, loop: For) -> bool:
+    def counts_neighbours(self, loop: ir.For) -> bool:
         """Whether a loop counts by one between multiples of four, and loads elements that are neighbours."""
-        if loop.variable.type != INT32 or not isinstance(loop.step, Const) or loop.step.value != 1:
+        if loop.variable.type != INT32 or not isinstance(loop.step, ir.Const) or loop.step.value != 1:
             return False
         if not all(self.memory.is_multiple(e, frozenset()) for e in (loop.start, loop.stop)):
             return False
-        if contains(loop.body, lambda s: isinstance(s, (For, While))):
+        if contains(loop.body, lambda s: isinstance(s, (ir.For, ir.While))):
             return False
         variable = value_of(loop.variable, loop)
         for statement in loop.body:
-            for load in certain_loads(statement.value) if isinstance(statement, Assign) else ():
-                last = load.place.indices[-1] if isinstance(load.place, BufferElement) else None
+            for load in certain_loads(statement.value) if isinstance(statement, ir.Assign) else ():
+                last = load.place.indices[-1] if isinstance(load.place, ir.BufferElement) else None
                 if last is not None and last.type == INT32 and linear(last)[0].get(variable) == 1:
                     return True
         return False
 
-    def uniform(self, expr: Expr) -> bool:
+    def uniform(self, expr: ir.Expr) -> bool:
         """Whether an expression is the same for all threads that go together, whenever it is evaluated."""
         if _variables(expr) & self.varying:
             return False
-        return not any(isinstance(n, (ThreadIndex, ArrayElement, BufferElement)) for n in walk(expr))
+        return not any(isinstance(n, (ir.ThreadIndex, ir.ArrayElement, ir.BufferElement)) for n in ir.walk(expr))
 
-    def decide_alike(self, statement: If) -> bool:
+    def decide_alike(self, statement: ir.If) -> bool:
         """Whether the condition is the same for all threads that go together: what it depends on, or its value."""
         if self.uniform(statement.condition):
             return True
@@ -340,56 +313,58 @@ class _Jammer:
         first, *others = (self.copy(bare, number) for number in range(len(self.offsets)))
         return all(first == other for other in others)
 
-    def goes_together(self, loop: For) -> bool:
+    def goes_together(self, loop: ir.For) -> bool:
         if not all(map(self.uniform, (loop.start, loop.stop, loop.step))) or loop.variable.name in assigned(loop.body):
             return False
-        others = sum(s.variable.name == loop.variable.name for s in walk_statements(self.source) if isinstance(s, For))
-        jumps = contains(loop.body, lambda s: isinstance(s, (Break, Continue)))
+        others = sum(
+            s.variable.name == loop.variable.name for s in ir.walk_statements(self.source) if isinstance(s, ir.For)
+        )
+        jumps = contains(loop.body, lambda s: isinstance(s, (ir.Break, ir.Continue)))
         return others == 1 and not jumps and not _used_outside(self.source, loop)
 
-    def variable(self, name: str, load: Load, kind: Vector | None) -> Variable:
+    def variable(self, name: str, load: ir.Load, kind: Vector | None) -> ir.Variable:
         """A variable for what several threads load."""
-        variable = Variable(self.names.give(name), kind or load.type, "local", load.span, temporary=True)
+        variable = ir.Variable(self.names.give(name), kind or load.type, "local", load.span, temporary=True)
         self.variables.append(variable)
         return variable
 
-    def copy(self, statement: Stmt, number: int) -> Stmt:
+    def copy(self, statement: ir.Stmt, number: int) -> ir.Stmt:
         """A statement as one of the threads runs it."""
         offsets = self.offsets[number]
 
-        def change(node: Node) -> Node:
-            if isinstance(node, ThreadIndex) and node.kind in ("local", "global") and offsets[node.dim]:
-                return Binary(node.span, INT32, "add", node, Const(node.span, INT32, offsets[node.dim]))
-            return self.quotient(node) if isinstance(node, Binary) else node
+        def change(node: ir.Node) -> ir.Node:
+            if isinstance(node, ir.ThreadIndex) and node.kind in ("local", "global") and offsets[node.dim]:
+                return ir.Binary(node.span, INT32, "add", node, ir.Const(node.span, INT32, offsets[node.dim]))
+            return self.quotient(node) if isinstance(node, ir.Binary) else node
 
         (copy,) = with_variables((statement,), self.renamed(statement, number))
-        (copy,) = map_block((copy,), change)
+        (copy,) = ir.map_block((copy,), change)
         return copy
 
-    def quotient(self, node: Binary) -> Expr:
+    def quotient(self, node: ir.Binary) -> ir.Expr:
         """The quotient and remainder of a thread's index by how many threads go together."""
-        index: Expr = node.left
+        index: ir.Expr = node.left
         by = node.right
-        if node.op not in ("floordiv", "floormod") or not isinstance(by, Const) or by.value <= 0:
+        if node.op not in ("floordiv", "floormod") or not isinstance(by, ir.Const) or by.value <= 0:
             return node
         offset = 0
-        if isinstance(index, Binary) and index.op == "add" and isinstance(index.right, Const):
+        if isinstance(index, ir.Binary) and index.op == "add" and isinstance(index.right, ir.Const):
             offset, index = int(index.right.value), index.left
-        if not isinstance(index, ThreadIndex) or index.kind != "local":
+        if not isinstance(index, ir.ThreadIndex) or index.kind != "local":
             return node
         whole, size = self.whole[index.dim], int(by.value)
         if node.op == "floormod" and whole % size == 0:
-            return Const(node.span, INT32, offset % size)
+            return ir.Const(node.span, INT32, offset % size)
         if node.op == "floordiv" and size % whole == 0 and 0 <= offset < whole:
             return dataclasses.replace(node, left=index)
         return node
 
-    def renamed(self, statement: Stmt, number: int) -> Mapping[str, Variable]:
+    def renamed(self, statement: ir.Stmt, number: int) -> Mapping[str, ir.Variable]:
         """The variables of a thread: the first one keeps the names."""
         if number == 0:
             return {}
         own = self.own[number]
-        for inner in walk_statements((statement,)):
+        for inner in ir.walk_statements((statement,)):
             for variable in mentioned(inner):
                 if variable.name in self.varying and variable.name not in own:
                     name = self.names.give(f"{variable.name}_{number}")
@@ -398,14 +373,14 @@ class _Jammer:
         return {name: variable for name, variable in own.items() if name in self.varying}
 
 
-def _used_outside(block: Block, loop: For) -> bool:
+def _used_outside(block: ir.Block, loop: ir.For) -> bool:
     """Whether a loop's variable is read behind the loop."""
     name = loop.variable.name
 
-    def count(nodes: Block) -> int:
+    def count(nodes: ir.Block) -> int:
         return sum(
-            isinstance(n, Local) and n.variable.name == name and n.variable.storage != "tile_static"
-            for s in walk_statements(nodes)
+            isinstance(n, ir.Local) and n.variable.name == name and n.variable.storage != "tile_static"
+            for s in ir.walk_statements(nodes)
             for n in own_nodes(s)
         )
 

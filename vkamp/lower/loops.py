@@ -12,41 +12,9 @@ import math
 from collections.abc import Mapping
 
 from vkamp.errors import Span
+from vkamp.ir import nodes as ir
 from vkamp.ir.fences import LANE_FENCES
 from vkamp.ir.flow import assigned, certain, exposed, named, uses
-from vkamp.ir.nodes import (
-    ArrayElement,
-    Assign,
-    Barrier,
-    Binary,
-    Block,
-    Break,
-    Builtin,
-    Call,
-    ComponentsOf,
-    Const,
-    Continue,
-    Declare,
-    Expr,
-    For,
-    If,
-    Kernel,
-    Load,
-    Local,
-    Node,
-    Place,
-    Remark,
-    Return,
-    Stmt,
-    Swizzle,
-    ThreadIndex,
-    Variable,
-    While,
-    map_block,
-    map_blocks,
-    walk,
-    walk_statements,
-)
 from vkamp.ir.types import BOOL, INT32, Array
 from vkamp.ir.uses import uses_subgroups
 from vkamp.lower.bounds import Bound, flattened, folded, guards, split_guarded
@@ -60,8 +28,6 @@ from vkamp.lower.rewrite import Names, changed, contains, filtered, value_of
 from vkamp.lower.shape import Shape, shapes_for
 from vkamp.lower.values import Places, computable, hoist, places
 
-__all__ = ["loops", "waits"]
-
 #: Bytes that each lane may keep for its threads.
 _KEPT_BYTES = 16384
 #: Memory accesses that phases for several threads at once may have: the drivers compile too long otherwise.
@@ -72,12 +38,12 @@ _DOUBT = 1.05
 _TURNS = 16
 
 
-def waits(kernel: Kernel) -> bool:
+def waits(kernel: ir.Kernel) -> bool:
     """Whether a kernel has a barrier that waits."""
     return any(contains(f.body, is_wait) for f in (*kernel.functions, kernel.body))
 
 
-def loops(kernel: Kernel, most: int, aligned: frozenset[str] = frozenset()) -> Kernel:
+def loops(kernel: ir.Kernel, most: int, aligned: frozenset[str] = frozenset()) -> ir.Kernel:
     """The kernel with its threads as loops of at most ``most`` lanes; KeepsThreads says why that cannot be.
 
     ``aligned``: containers whose last dimension is a multiple of four.
@@ -94,7 +60,7 @@ def loops(kernel: Kernel, most: int, aligned: frozenset[str] = frozenset()) -> K
     items = split_guarded(items, once, computable(kernel, items, once))
     where = places(kernel, items, once, variables)
     memory = memory_of(kernel, aligned)
-    forms: list[tuple[_Lowering, Block]] = []
+    forms: list[tuple[_Lowering, ir.Block]] = []
     for shape in shapes_for(tile, most):
         lowering = _Lowering(kernel, shape, where, memory, names.copy(), list(variables))
         forms.append((lowering, lowering.body(items)))
@@ -110,13 +76,13 @@ def loops(kernel: Kernel, most: int, aligned: frozenset[str] = frozenset()) -> K
 class _Kept:
     """A variable of which each thread keeps its own, and the array of all of a lane's."""
 
-    variable: Variable
-    array: Variable
+    variable: ir.Variable
+    array: ir.Variable
 
 
 class _Lowering:
     def __init__(
-        self, kernel: Kernel, shape: Shape, where: Places, memory: Memory, names: Names, variables: list[Variable]
+        self, kernel: ir.Kernel, shape: Shape, where: Places, memory: Memory, names: Names, variables: list[ir.Variable]
     ) -> None:
         self.kernel = kernel
         self.shape = shape
@@ -146,13 +112,13 @@ class _Lowering:
                 f"its threads keep {size} bytes for each lane from phase to phase, and {_KEPT_BYTES} are the limit"
             )
 
-    def new(self, name: str, kind: object) -> Variable:
+    def new(self, name: str, kind: object) -> ir.Variable:
         """A variable of the loops."""
-        variable = Variable(self.names.give(name), kind, "local", self.kernel.body.span, temporary=True)  # type: ignore[arg-type]
+        variable = ir.Variable(self.names.give(name), kind, "local", self.kernel.body.span, temporary=True)  # type: ignore[arg-type]
         self.variables.append(variable)
         return variable
 
-    def array_of(self, variable: Variable) -> Variable:
+    def array_of(self, variable: ir.Variable) -> ir.Variable:
         shape = tuple(n for pair in zip(self.trips, self.runs, strict=True) for n in pair if n > 1)
         kind = variable.type
         whole = Array(kind.element, (*shape, *kind.shape)) if isinstance(kind, Array) else Array(kind, shape)
@@ -164,20 +130,20 @@ class _Lowering:
 
     # -- outside the phases ------------------------------------------------------------------------------------
 
-    def body(self, items: tuple[Item, ...]) -> Block:
+    def body(self, items: tuple[Item, ...]) -> ir.Block:
         """The body of the kernel."""
-        declared = [Declare(_unsaid(k.variable.span), k.array) for k in self.kept.values()]
+        declared = [ir.Declare(_unsaid(k.variable.span), k.array) for k in self.kept.values()]
         return (*declared, *self.items(items))
 
-    def items(self, items: tuple[Item, ...]) -> Block:
-        out: list[Stmt] = []
+    def items(self, items: tuple[Item, ...]) -> ir.Block:
+        out: list[ir.Stmt] = []
         for item in items:
             if isinstance(item, Phase):
                 out += self.phase(item)
             elif isinstance(item, Sync):
                 if math.prod(self.lanes) > 1:
                     fence = LANE_FENCES[item.fence.orders_global, item.fence.orders_tile_static]
-                    out.append(Barrier(item.span, fence))
+                    out.append(ir.Barrier(item.span, fence))
             elif isinstance(item, Single):
                 out.append(item.statement)
             elif isinstance(item, Branch):
@@ -188,9 +154,9 @@ class _Lowering:
                 out.append(self.repeat(item))
         return tuple(out)
 
-    def repeat(self, item: Repeat) -> Stmt:
+    def repeat(self, item: Repeat) -> ir.Stmt:
         statement = item.statement
-        if isinstance(statement, For):
+        if isinstance(statement, ir.For):
             start, stop, step = map(self.first, (statement.start, statement.stop, statement.step))
             statement = dataclasses.replace(statement, start=start, stop=stop, step=step)
         else:
@@ -200,56 +166,56 @@ class _Lowering:
         self.times //= _TURNS
         return dataclasses.replace(statement, body=body)
 
-    def first(self, expr: Expr) -> Expr:
+    def first(self, expr: ir.Expr) -> ir.Expr:
         """A uniform expression as each lane's first thread sees it."""
 
-        def change(node: Node) -> Node:
-            if isinstance(node, ThreadIndex) and node.kind in ("local", "global"):
+        def change(node: ir.Node) -> ir.Node:
+            if isinstance(node, ir.ThreadIndex) and node.kind in ("local", "global"):
                 lane = self.row(node.dim, node.span)
                 return lane if node.kind == "local" else global_index(node, lane)
-            if isinstance(node, Load) and isinstance(node.place, (Local, ComponentsOf)):
+            if isinstance(node, ir.Load) and isinstance(node.place, (ir.Local, ir.ComponentsOf)):
                 place = node.place
-                root = place.base if isinstance(place, ComponentsOf) else place
-                if isinstance(root, Local) and root.variable.name in self.where.again:
+                root = place.base if isinstance(place, ir.ComponentsOf) else place
+                if isinstance(root, ir.Local) and root.variable.name in self.where.again:
                     value = changed(self.where.again[root.variable.name], change)
-                    if isinstance(place, ComponentsOf):
-                        return Swizzle(node.span, node.type, value, place.letters)
+                    if isinstance(place, ir.ComponentsOf):
+                        return ir.Swizzle(node.span, node.type, value, place.letters)
                     return value
-            return self.element(node, [Const(node.span, INT32, 0) for n in (*self.trips, *self.runs) if n > 1])
+            return self.element(node, [ir.Const(node.span, INT32, 0) for n in (*self.trips, *self.runs) if n > 1])
 
         return changed(expr, change)
 
-    def lane(self, dim: int, span: Span) -> Expr:
+    def lane(self, dim: int, span: Span) -> ir.Expr:
         if self.lanes[dim] == 1:
-            return Const(span, INT32, 0)
-        return ThreadIndex(span, INT32, "lane", dim)
+            return ir.Const(span, INT32, 0)
+        return ir.ThreadIndex(span, INT32, "lane", dim)
 
-    def row(self, dim: int, span: Span) -> Expr:
+    def row(self, dim: int, span: Span) -> ir.Expr:
         """The first thread of a lane in a dimension."""
         lane = self.lane(dim, span)
-        if self.runs[dim] == 1 or isinstance(lane, Const):
+        if self.runs[dim] == 1 or isinstance(lane, ir.Const):
             return lane
-        return Binary(span, INT32, "mul", lane, Const(span, INT32, self.runs[dim]))
+        return ir.Binary(span, INT32, "mul", lane, ir.Const(span, INT32, self.runs[dim]))
 
-    def element(self, node: Node, slot: list[Expr]) -> Node:
+    def element(self, node: ir.Node, slot: list[ir.Expr]) -> ir.Node:
         """A kept variable, or an element of a kept array, as the element of the array of all of them."""
-        if isinstance(node, Local) and node.variable.name in self.kept and node.variable.storage == "local":
+        if isinstance(node, ir.Local) and node.variable.name in self.kept and node.variable.storage == "local":
             array = self.kept[node.variable.name].array
-            return ArrayElement(node.span, node.type, Local(node.span, array.type, array), tuple(slot))
+            return ir.ArrayElement(node.span, node.type, ir.Local(node.span, array.type, array), tuple(slot))
         return self.kept_element(node, slot)
 
-    def kept_element(self, node: Node, slot: list[Expr]) -> Node:
-        if isinstance(node, ArrayElement) and isinstance(node.base, Local):
+    def kept_element(self, node: ir.Node, slot: list[ir.Expr]) -> ir.Node:
+        if isinstance(node, ir.ArrayElement) and isinstance(node.base, ir.Local):
             variable = node.base.variable
             if variable.storage == "private" and variable.name in self.kept:
                 array = self.kept[variable.name].array
-                base = Local(node.span, array.type, array)
+                base = ir.Local(node.span, array.type, array)
                 return dataclasses.replace(node, base=base, indices=(*slot, *node.indices))
         return node
 
     # -- a phase -----------------------------------------------------------------------------------------------
 
-    def phase(self, phase: Phase) -> list[Stmt]:
+    def phase(self, phase: Phase) -> list[ir.Stmt]:
         """The loops over the threads around a phase."""
         block = self.without_unused(self.with_values(phase.block))
         if not block:
@@ -279,14 +245,14 @@ class _Lowering:
         used = named(block)
         for dim in reversed(range(len(self.tile))):
             if self.global_[dim].name in used:
-                local = Load(span, INT32, _place(self.local[dim], span))
-                index = ThreadIndex(span, INT32, "global", dim)
-                block = (Assign(span, _place(self.global_[dim], span), global_index(index, local)), *block)
+                local = ir.Load(span, INT32, _place(self.local[dim], span))
+                index = ir.ThreadIndex(span, INT32, "global", dim)
+                block = (ir.Assign(span, _place(self.global_[dim], span), global_index(index, local)), *block)
             if fixed[dim] is None:
                 block = (self.loop(dim, bounds.get(dim), counts[dim], block, span),)
-        return [Remark(span, f"Phase {self.phases}"), *block]
+        return [ir.Remark(span, f"Phase {self.phases}"), *block]
 
-    def only(self, dim: int, bound: Bound | None, span: Span) -> Expr | None:
+    def only(self, dim: int, bound: Bound | None, span: Span) -> ir.Expr | None:
         """The only index that a lane has to go through in a dimension, if it is known."""
         if self.shape.counts[dim] == 1:
             return self.lane(dim, span)
@@ -298,13 +264,13 @@ class _Lowering:
             return None
         row = self.row(dim, span)
         number = first + bound.equal % self.runs[dim]
-        return changed(Binary(span, INT32, "add", row, Const(span, INT32, number)), folded)
+        return changed(ir.Binary(span, INT32, "add", row, ir.Const(span, INT32, number)), folded)
 
-    def fixed(self, dim: int, count: int, span: Span) -> Expr | None:
+    def fixed(self, dim: int, count: int, span: Span) -> ir.Expr | None:
         """The index of the first thread of a lane, where all its threads of a dimension go together."""
         return self.row(dim, span) if count == self.shape.counts[dim] else None
 
-    def count(self, block: Block, counts: tuple[int, ...], only: Mapping[int, Expr | None]) -> None:
+    def count(self, block: ir.Block, counts: tuple[int, ...], only: Mapping[int, ir.Expr | None]) -> None:
         """Adds what a phase costs."""
         looped = [d for d in only if only[d] is None]
         turns = math.prod(self.shape.counts[d] // counts[d] for d in looped)
@@ -313,7 +279,7 @@ class _Lowering:
         self.rows_together &= rows == 0
         self.cost += self.times * turns * (cost(block) + TURN * (1 + rows / 4))
 
-    def jammed(self, block: Block, single: frozenset[int]) -> tuple[Block, tuple[int, ...]]:
+    def jammed(self, block: ir.Block, single: frozenset[int]) -> tuple[ir.Block, tuple[int, ...]]:
         """The phase for several threads of each lane at once, where that saves accesses; how many, per dimension."""
         arrays = frozenset(kept.array.name for kept in self.kept.values())
         private = frozenset({v.name for v in self.variables} - self.kept.keys() - self.where.once - arrays)
@@ -328,115 +294,117 @@ class _Lowering:
         self.accesses -= accesses(jam.block)
         return jam.block, jam.counts
 
-    def loop(self, dim: int, bound: Bound | None, count: int, block: Block, span: Span) -> For:
+    def loop(self, dim: int, bound: Bound | None, count: int, block: ir.Block, span: Span) -> ir.For:
         """The loop over the threads of a dimension, or over those alone that a condition lets do something."""
         size, step, run = self.tile[dim], self.shape.steps[dim], self.runs[dim]
-        start: Expr = self.row(dim, span)
-        stop: Expr = Const(span, INT32, size)
+        start: ir.Expr = self.row(dim, span)
+        stop: ir.Expr = ir.Const(span, INT32, size)
         if bound is not None and bound.equal is not None and 0 <= bound.equal < size:
-            start = Binary(span, INT32, "add", start, Const(span, INT32, bound.equal // step * step))
-        elif bound is not None and isinstance(bound.stop, Const):
-            stop = Const(span, INT32, max(0, min(size, int(bound.stop.value))))
+            start = ir.Binary(span, INT32, "add", start, ir.Const(span, INT32, bound.equal // step * step))
+        elif bound is not None and isinstance(bound.stop, ir.Const):
+            stop = ir.Const(span, INT32, max(0, min(size, int(bound.stop.value))))
         elif bound is not None and bound.stop is not None:
-            stop = Builtin(span, INT32, "min", (bound.stop, stop))
+            stop = ir.Builtin(span, INT32, "min", (bound.stop, stop))
         if run == 1 or count == run:
-            return For(span, self.local[dim], start, stop, Const(span, INT32, step * max(1, count // run)), block)
+            return ir.For(span, self.local[dim], start, stop, ir.Const(span, INT32, step * max(1, count // run)), block)
         row = self.first_of[dim]
-        first = Load(span, INT32, _place(row, span))
-        end = Binary(span, INT32, "add", first, Const(span, INT32, run))
-        inner = For(span, self.local[dim], first, end, Const(span, INT32, 1), block)
-        return For(span, row, start, stop, Const(span, INT32, step), (inner,))
+        first = ir.Load(span, INT32, _place(row, span))
+        end = ir.Binary(span, INT32, "add", first, ir.Const(span, INT32, run))
+        inner = ir.For(span, self.local[dim], first, end, ir.Const(span, INT32, 1), block)
+        return ir.For(span, row, start, stop, ir.Const(span, INT32, step), (inner,))
 
-    def with_values(self, block: Block) -> Block:
+    def with_values(self, block: ir.Block) -> ir.Block:
         """The phase with the values that it computes again."""
         wanted = exposed(block) & self.where.again.keys()
         needed: set[str] = set()
         for name in reversed(list(self.where.again)):
             if name in wanted or name in needed:
                 needed.add(name)
-                needed |= {n.variable.name for n in walk(self.where.again[name]) if isinstance(n, Local)}
+                needed |= {n.variable.name for n in ir.walk(self.where.again[name]) if isinstance(n, ir.Local)}
         inside = assigned(block)
         first = []
         by_name = {v.name: v for v in self.variables}
         for name, value in self.where.again.items():
             if name in needed and (name in wanted or name not in inside):
-                first.append(Assign(value.span, _place(by_name[name], value.span), value))
+                first.append(ir.Assign(value.span, _place(by_name[name], value.span), value))
         return (*first, *block)
 
-    def without_unused(self, block: Block) -> Block:
+    def without_unused(self, block: ir.Block) -> ir.Block:
         """The phase without assignments that only others needed, which compute the value again."""
         while True:
-            used = {name for s in walk_statements(block) for name in uses(s)}
+            used = {name for s in ir.walk_statements(block) for name in uses(s)}
             smaller = filtered(block, lambda s: not self.is_unused(s, used))  # noqa: B023
             if smaller == block:
                 return block
             block = smaller
 
-    def is_unused(self, statement: Stmt, used: set[str]) -> bool:
-        if not isinstance(statement, Assign) or not isinstance(statement.place, Local):
+    def is_unused(self, statement: ir.Stmt, used: set[str]) -> bool:
+        if not isinstance(statement, ir.Assign) or not isinstance(statement.place, ir.Local):
             return False
         name = statement.place.variable.name
         return name in self.where.again and name not in used
 
-    def with_arrays(self, block: Block) -> Block:
+    def with_arrays(self, block: ir.Block) -> ir.Block:
         """The phase with the kept variables loaded before it and stored behind it."""
         used, written = named(block), assigned(block)
         # What a phase may leave as it is has to be stored as it was.
         open_ = exposed(block) | (written - certain(block))
         span = _unsaid(block[0].span)
         slot = self.slot(span)
-        before: list[Stmt] = []
-        behind: list[Stmt] = []
+        before: list[ir.Stmt] = []
+        behind: list[ir.Stmt] = []
         for kept in self.kept.values():
             variable = kept.variable
             if variable.name not in used or variable.storage != "local":
                 continue
-            element = ArrayElement(span, variable.type, Local(span, kept.array.type, kept.array), tuple(slot))
+            element = ir.ArrayElement(span, variable.type, ir.Local(span, kept.array.type, kept.array), tuple(slot))
             if variable.name in open_:
-                before.append(Assign(span, _place(variable, span), Load(span, variable.type, element)))
+                before.append(ir.Assign(span, _place(variable, span), ir.Load(span, variable.type, element)))
             if variable.name in written:
-                behind.append(Assign(span, element, Load(span, variable.type, _place(variable, span))))
+                behind.append(ir.Assign(span, element, ir.Load(span, variable.type, _place(variable, span))))
         block = tuple(s for s in self.with_copies(block, slot) if not self.declares_kept(s))
-        return (*before, *map_block(block, lambda node: self.kept_element(node, slot)), *behind)
+        return (*before, *ir.map_block(block, lambda node: self.kept_element(node, slot)), *behind)
 
-    def declares_kept(self, statement: Stmt) -> bool:
-        return isinstance(statement, Declare) and statement.variable.name in self.kept
+    def declares_kept(self, statement: ir.Stmt) -> bool:
+        return isinstance(statement, ir.Declare) and statement.variable.name in self.kept
 
-    def slot(self, span: Span) -> list[Expr]:
+    def slot(self, span: Span) -> list[ir.Expr]:
         """Where a thread's values lie in the arrays of its lane."""
-        out: list[Expr] = []
+        out: list[ir.Expr] = []
         for dim, trips in enumerate(self.trips):
-            index: Expr = ThreadIndex(span, INT32, "local", dim)
+            index: ir.Expr = ir.ThreadIndex(span, INT32, "local", dim)
             step, run = self.shape.steps[dim], self.runs[dim]
             if trips > 1:
-                out.append(index if step == 1 else Binary(span, INT32, "floordiv", index, Const(span, INT32, step)))
+                out.append(
+                    index if step == 1 else ir.Binary(span, INT32, "floordiv", index, ir.Const(span, INT32, step))
+                )
             if run > 1:
-                out.append(Binary(span, INT32, "floormod", index, Const(span, INT32, run)))
+                out.append(ir.Binary(span, INT32, "floormod", index, ir.Const(span, INT32, run)))
         return out
 
-    def with_copies(self, block: Block, slot: list[Expr]) -> Block:
+    def with_copies(self, block: ir.Block, slot: list[ir.Expr]) -> ir.Block:
         """Kept arrays as arguments of functions: copied out before the call, and back behind it."""
-        out: list[Stmt] = []
+        out: list[ir.Stmt] = []
         for statement in block:
-            if isinstance(statement, Call):
+            if isinstance(statement, ir.Call):
                 out += self.copied(statement, slot)
             else:
-                out.append(map_blocks(statement, lambda inner: self.with_copies(inner, slot)))
+                out.append(ir.map_blocks(statement, lambda inner: self.with_copies(inner, slot)))
         return tuple(out)
 
-    def copied(self, call: Call, slot: list[Expr]) -> list[Stmt]:
-        before: list[Stmt] = []
-        behind: list[Stmt] = []
-        own: dict[str, Variable] = {}
-        args: list[Expr | Place] = []
+    def copied(self, call: ir.Call, slot: list[ir.Expr]) -> list[ir.Stmt]:
+        before: list[ir.Stmt] = []
+        behind: list[ir.Stmt] = []
+        own: dict[str, ir.Variable] = {}
+        args: list[ir.Expr | ir.Place] = []
         for arg in call.args:
-            if isinstance(arg, Local) and arg.variable.name in self.kept and arg.variable.storage == "private":
+            if isinstance(arg, ir.Local) and arg.variable.name in self.kept and arg.variable.storage == "private":
                 kept = self.kept[arg.variable.name]
                 name = kept.variable.name
                 if name not in own:
                     own[name] = dataclasses.replace(kept.variable, name=self.names.give(f"{name}_own"), temporary=True)
                     self.variables.append(own[name])
-                    before.append(Declare(call.span, own[name]))
+                    before.append(ir.Declare(call.span, own[name]))
                     before.append(self.copy(call.span, kept, own[name], slot, is_out=True))
                     behind.append(self.copy(call.span, kept, own[name], slot, is_out=False))
                 args.append(_place(own[name], call.span))
@@ -444,26 +412,26 @@ class _Lowering:
                 args.append(arg)
         return [*before, dataclasses.replace(call, args=tuple(args)), *behind]
 
-    def copy(self, span: Span, kept: _Kept, own: Variable, slot: list[Expr], *, is_out: bool) -> Stmt:
+    def copy(self, span: Span, kept: _Kept, own: ir.Variable, slot: list[ir.Expr], *, is_out: bool) -> ir.Stmt:
         """A loop over an array's elements."""
         assert isinstance(own.type, Array)
         counters = [self.new(f"{kept.variable.name}_{d}", INT32) for d in range(len(own.type.shape))]
-        indices: tuple[Expr, ...] = tuple(Load(span, INT32, _place(c, span)) for c in counters)
+        indices: tuple[ir.Expr, ...] = tuple(ir.Load(span, INT32, _place(c, span)) for c in counters)
         element = own.type.element
-        one = ArrayElement(span, element, _place(own, span), indices)
-        other = ArrayElement(span, element, _place(kept.array, span), (*slot, *indices))
+        one = ir.ArrayElement(span, element, _place(own, span), indices)
+        other = ir.ArrayElement(span, element, _place(kept.array, span), (*slot, *indices))
         target, source = (one, other) if is_out else (other, one)
-        statement: Stmt = Assign(span, target, Load(span, element, source))
+        statement: ir.Stmt = ir.Assign(span, target, ir.Load(span, element, source))
         for counter, size in reversed(list(zip(counters, own.type.shape, strict=True))):
-            start, stop, step = (Const(span, INT32, n) for n in (0, size, 1))
-            statement = For(span, counter, start, stop, step, (statement,))
+            start, stop, step = (ir.Const(span, INT32, n) for n in (0, size, 1))
+            statement = ir.For(span, counter, start, stop, step, (statement,))
         return statement
 
-    def indexed(self, block: Block, fixed: Mapping[int, Expr | None]) -> Block:
+    def indexed(self, block: ir.Block, fixed: Mapping[int, ir.Expr | None]) -> ir.Block:
         """The phase with the loops' variables in the place of the thread's indices, or what is known of them."""
 
-        def change(node: Node) -> Node:
-            if isinstance(node, ThreadIndex) and node.kind in ("local", "global"):
+        def change(node: ir.Node) -> ir.Node:
+            if isinstance(node, ir.ThreadIndex) and node.kind in ("local", "global"):
                 known = fixed[node.dim]
                 if known is not None:
                     return known if node.kind == "local" else folded(global_index(node, known))
@@ -471,30 +439,30 @@ class _Lowering:
                 return value_of(variables[node.dim], node)
             return self.folded(node)
 
-        return flattened(map_block(block, change))
+        return flattened(ir.map_block(block, change))
 
-    def folded(self, node: Node) -> Node:
+    def folded(self, node: ir.Node) -> ir.Node:
         """As ``folded`` does, and without quotients of lanes by how many there are."""
-        if isinstance(node, Binary) and node.op == "floordiv" and isinstance(node.right, Const):
+        if isinstance(node, ir.Binary) and node.op == "floordiv" and isinstance(node.right, ir.Const):
             left, by = node.left, int(node.right.value)
             offset = 0
-            if isinstance(left, Binary) and left.op == "add" and isinstance(left.right, Const):
+            if isinstance(left, ir.Binary) and left.op == "add" and isinstance(left.right, ir.Const):
                 offset, left = int(left.right.value), left.left
-            if isinstance(left, ThreadIndex) and left.kind == "lane" and by > 0 and offset >= 0:
+            if isinstance(left, ir.ThreadIndex) and left.kind == "lane" and by > 0 and offset >= 0:
                 low, high = offset // by, (offset + self.lanes[left.dim] - 1) // by
                 if low == high:
-                    return Const(node.span, INT32, low)
+                    return ir.Const(node.span, INT32, low)
         return folded(node)
 
     # -- threads that return -----------------------------------------------------------------------------------
 
-    def without_returns(self, block: Block) -> Block:
+    def without_returns(self, block: ir.Block) -> ir.Block:
         """The phase with each return as the end of the thread's turn."""
         flag = None
-        if any(_returns(s.body) for s in walk_statements(block) if isinstance(s, (For, While))):
+        if any(_returns(s.body) for s in ir.walk_statements(block) if isinstance(s, (ir.For, ir.While))):
             flag = self.new("returned", BOOL)
             span = _unsaid(block[0].span)
-            start = Assign(span, _place(flag, span), Const(span, BOOL, False))
+            start = ir.Assign(span, _place(flag, span), ir.Const(span, BOOL, False))
             return (start, *_turns(block, flag, 0))
         return _turns(block, flag, 0)
 
@@ -504,30 +472,32 @@ def _unsaid(span: Span) -> Span:
     return dataclasses.replace(span, line=0, column=0, end_line=0, end_column=0)
 
 
-def _place(variable: Variable, span: Span) -> Local:
-    return Local(span, variable.type, variable)
+def _place(variable: ir.Variable, span: Span) -> ir.Local:
+    return ir.Local(span, variable.type, variable)
 
 
-def _returns(block: Block) -> bool:
-    return contains(block, lambda s: isinstance(s, Return))
+def _returns(block: ir.Block) -> bool:
+    return contains(block, lambda s: isinstance(s, ir.Return))
 
 
-def _turns(block: Block, flag: Variable | None, depth: int) -> Block:
+def _turns(block: ir.Block, flag: ir.Variable | None, depth: int) -> ir.Block:
     """A block in which ``continue`` of the loop over threads, ``depth`` loops out, stands for each return."""
-    out: list[Stmt] = []
+    out: list[ir.Stmt] = []
     for statement in block:
-        if isinstance(statement, Return):
+        if isinstance(statement, ir.Return):
             if depth == 0:
-                out.append(Continue(statement.span))
+                out.append(ir.Continue(statement.span))
             else:
                 assert flag is not None
-                out.append(Assign(statement.span, _place(flag, statement.span), Const(statement.span, BOOL, True)))
-                out.append(Break(statement.span))
-        elif isinstance(statement, (For, While)) and _returns(statement.body):
+                out.append(
+                    ir.Assign(statement.span, _place(flag, statement.span), ir.Const(statement.span, BOOL, True))
+                )
+                out.append(ir.Break(statement.span))
+        elif isinstance(statement, (ir.For, ir.While)) and _returns(statement.body):
             assert flag is not None
             out.append(dataclasses.replace(statement, body=_turns(statement.body, flag, depth + 1)))
-            leave: Stmt = Continue(statement.span) if depth == 0 else Break(statement.span)
-            out.append(If(statement.span, value_of(flag, statement), (leave,), ()))
+            leave: ir.Stmt = ir.Continue(statement.span) if depth == 0 else ir.Break(statement.span)
+            out.append(ir.If(statement.span, value_of(flag, statement), (leave,), ()))
         else:
-            out.append(map_blocks(statement, lambda inner: _turns(inner, flag, depth)))
+            out.append(ir.map_blocks(statement, lambda inner: _turns(inner, flag, depth)))
     return tuple(out)

@@ -10,35 +10,18 @@ import dataclasses
 from collections.abc import Iterator
 
 from vkamp.errors import Span
+from vkamp.ir import nodes as ir
 from vkamp.ir.fences import Fence
-from vkamp.ir.nodes import (
-    Assert,
-    Barrier,
-    Block,
-    Break,
-    Const,
-    Continue,
-    Declare,
-    For,
-    If,
-    Return,
-    Stmt,
-    While,
-    blocks,
-    without_claims,
-)
 from vkamp.lower.errors import KeepsThreads
 from vkamp.lower.inline import is_wait
 from vkamp.lower.rewrite import contains
-
-__all__ = ["Branch", "Item", "Phase", "Repeat", "Single", "Sync", "phases_of", "walk_items"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Phase:
     """Statements without a barrier that every thread runs; ``exits``: some threads may return in it."""
 
-    block: Block
+    block: ir.Block
     exits: bool = False
 
 
@@ -54,14 +37,14 @@ class Sync:
 class Single:
     """A statement that is run once for the tile: a jump, or an assignment of a uniform value."""
 
-    statement: Stmt
+    statement: ir.Stmt
 
 
 @dataclasses.dataclass(frozen=True)
 class Branch:
     """A uniform ``if`` around phases."""
 
-    statement: If
+    statement: ir.If
     then: tuple[Item, ...]
     orelse: tuple[Item, ...]
 
@@ -70,7 +53,7 @@ class Branch:
 class Repeat:
     """A uniform loop around phases."""
 
-    statement: For | While
+    statement: ir.For | ir.While
     body: tuple[Item, ...]
 
 
@@ -101,7 +84,7 @@ class _Where:
     last: bool = True
 
 
-def phases_of(block: Block) -> tuple[Item, ...]:
+def phases_of(block: ir.Block) -> tuple[Item, ...]:
     """The tree of a kernel's body.  KeepsThreads if it has none."""
     return _Splitter().block(block, _Where())
 
@@ -109,7 +92,7 @@ def phases_of(block: Block) -> tuple[Item, ...]:
 # -- where a barrier may follow ------------------------------------------------------------------------------------
 
 
-def _follows(block: Block, where: _Where) -> bool:
+def _follows(block: ir.Block, where: _Where) -> bool:
     """Whether a barrier may be reached from the beginning of a block."""
     reached = where.after
     for statement in reversed(block):
@@ -117,56 +100,56 @@ def _follows(block: Block, where: _Where) -> bool:
     return reached
 
 
-def _follows_statement(statement: Stmt, where: _Where) -> bool:
+def _follows_statement(statement: ir.Stmt, where: _Where) -> bool:
     if is_wait(statement):
         return True
-    if isinstance(statement, Break):
+    if isinstance(statement, ir.Break):
         return where.at_break
-    if isinstance(statement, Continue):
+    if isinstance(statement, ir.Continue):
         return where.at_continue
-    if isinstance(statement, Return):
+    if isinstance(statement, ir.Return):
         return False
-    if isinstance(statement, If):
-        return any(_follows(side, where) for side in blocks(statement))
-    if isinstance(statement, (For, While)):
+    if isinstance(statement, ir.If):
+        return any(_follows(side, where) for side in ir.blocks(statement))
+    if isinstance(statement, (ir.For, ir.While)):
         return _head(statement, where.after)
     return where.after
 
 
-def _head(loop: For | While, after: bool) -> bool:
+def _head(loop: ir.For | ir.While, after: bool) -> bool:
     """Whether a barrier may be reached from a loop's head."""
-    endless = isinstance(loop, While) and isinstance(loop.condition, Const) and bool(loop.condition.value)
+    endless = isinstance(loop, ir.While) and isinstance(loop.condition, ir.Const) and bool(loop.condition.value)
     head = after and not endless
     return head or _follows(loop.body, _Where(head, after, head))
 
 
-def _completes(statement: Stmt) -> bool:
+def _completes(statement: ir.Stmt) -> bool:
     """Whether any thread may come behind a statement."""
-    if isinstance(statement, (Break, Continue, Return)):
+    if isinstance(statement, (ir.Break, ir.Continue, ir.Return)):
         return False
-    if isinstance(statement, If):
-        return any(all(map(_completes, side)) for side in blocks(statement))
-    if isinstance(statement, While) and isinstance(statement.condition, Const) and statement.condition.value:
-        return any(isinstance(jump, Break) for jump in _jumps(statement.body))
+    if isinstance(statement, ir.If):
+        return any(all(map(_completes, side)) for side in ir.blocks(statement))
+    if isinstance(statement, ir.While) and isinstance(statement.condition, ir.Const) and statement.condition.value:
+        return any(isinstance(jump, ir.Break) for jump in _jumps(statement.body))
     return True
 
 
-def _jumps(block: Block, in_loop: bool = False) -> Iterator[Break | Continue | Return]:
+def _jumps(block: ir.Block, in_loop: bool = False) -> Iterator[ir.Break | ir.Continue | ir.Return]:
     """The jumps that leave a block."""
     for statement in block:
-        if isinstance(statement, Return) or (isinstance(statement, (Break, Continue)) and not in_loop):
+        if isinstance(statement, ir.Return) or (isinstance(statement, (ir.Break, ir.Continue)) and not in_loop):
             yield statement
-        for inner in blocks(statement):
-            yield from _jumps(inner, in_loop or isinstance(statement, (For, While)))
+        for inner in ir.blocks(statement):
+            yield from _jumps(inner, in_loop or isinstance(statement, (ir.For, ir.While)))
 
 
 # -- the tree ------------------------------------------------------------------------------------------------------
 
 
 class _Splitter:
-    def block(self, block: Block, where: _Where) -> tuple[Item, ...]:
+    def block(self, block: ir.Block, where: _Where) -> tuple[Item, ...]:
         items: list[Item] = []
-        run: list[Stmt] = []
+        run: list[ir.Stmt] = []
         exits = False
 
         def flush() -> None:
@@ -177,7 +160,7 @@ class _Splitter:
             exits = False
 
         for number, statement in enumerate(block):
-            if isinstance(statement, Assert) or _declares_shared(statement):
+            if isinstance(statement, ir.Assert) or _declares_shared(statement):
                 continue
             rest = block[number + 1 :]
             after = _completes(statement) and _follows(rest, where)
@@ -187,7 +170,7 @@ class _Splitter:
                 # No barrier can be reached from where some threads return: no thread comes here.
                 break
             if is_wait(statement):
-                assert isinstance(statement, Barrier)
+                assert isinstance(statement, ir.Barrier)
                 flush()
                 items.append(Sync(statement.fence, statement.span))
             elif not exits and (contains((statement,), is_wait) or _is_uniform(jumps, here) or _is_jump(statement)):
@@ -198,41 +181,41 @@ class _Splitter:
                     # From here on no barrier follows, so that the rest of the block is one phase.
                     self.check_exits(jumps, where)
                     exits = True
-                run += without_claims((statement,))
+                run += ir.without_claims((statement,))
         flush()
         return tuple(items)
 
     @staticmethod
-    def check_exits(jumps: list[Break | Continue | Return], where: _Where) -> None:
+    def check_exits(jumps: list[ir.Break | ir.Continue | ir.Return], where: _Where) -> None:
         """Refuses what only some threads may leave, and others go on in after the phase."""
-        if not all(isinstance(jump, Return) for jump in jumps):
+        if not all(isinstance(jump, ir.Return) for jump in jumps):
             raise KeepsThreads("some of its threads may leave a loop that has a barrier in it")
         if not where.last:
             raise KeepsThreads(
                 "some of its threads may return from inside a loop or condition that has a barrier in it"
             )
 
-    def control(self, statement: Stmt, where: _Where) -> Item:
+    def control(self, statement: ir.Stmt, where: _Where) -> Item:
         """Control flow that all threads take together."""
-        if isinstance(statement, If):
-            then, orelse = (self.block(side, where) for side in blocks(statement))
+        if isinstance(statement, ir.If):
+            then, orelse = (self.block(side, where) for side in ir.blocks(statement))
             return Branch(statement, then, orelse)
-        if not isinstance(statement, (For, While)):
+        if not isinstance(statement, (ir.For, ir.While)):
             return Single(statement)
         head = _head(statement, where.after)
         inside = _Where(head, where.after, head, last=False)
         return Repeat(statement, self.block(statement.body, inside))
 
 
-def _is_uniform(jumps: list[Break | Continue | Return], where: _Where) -> bool:
+def _is_uniform(jumps: list[ir.Break | ir.Continue | ir.Return], where: _Where) -> bool:
     """Whether the threads jump together: a barrier may follow for those that do, or for those that do not."""
-    ends = {Break: where.at_break, Continue: where.at_continue, Return: False}
+    ends = {ir.Break: where.at_break, ir.Continue: where.at_continue, ir.Return: False}
     return bool(jumps) and (where.after or any(ends[type(jump)] for jump in jumps))
 
 
-def _is_jump(statement: Stmt) -> bool:
-    return isinstance(statement, (Break, Continue, Return))
+def _is_jump(statement: ir.Stmt) -> bool:
+    return isinstance(statement, (ir.Break, ir.Continue, ir.Return))
 
 
-def _declares_shared(statement: Stmt) -> bool:
-    return isinstance(statement, Declare) and statement.variable.storage == "tile_static"
+def _declares_shared(statement: ir.Stmt) -> bool:
+    return isinstance(statement, ir.Declare) and statement.variable.storage == "tile_static"

@@ -4,29 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from vkamp.ir.nodes import (
-    Block,
-    Expr,
-    Function,
-    Load,
-    Local,
-    Node,
-    Stmt,
-    Variable,
-    blocks,
-    map_block,
-    map_blocks,
-    map_variables,
-    transform,
-)
-
-__all__ = ["Names", "changed", "contains", "filtered", "value_of", "with_variables"]
+from vkamp.ir import nodes as ir
 
 
 class Names:
     """Free names for new variables of a function."""
 
-    def __init__(self, function: Function, taken: Iterable[str] = ()) -> None:
+    def __init__(self, function: ir.Function, taken: Iterable[str] = ()) -> None:
         self._taken = {v.name for v in (*function.params, *function.variables)} | set(taken)
 
     def give(self, wanted: str) -> str:
@@ -44,36 +28,36 @@ class Names:
         return other
 
 
-def value_of(variable: Variable, like: Node) -> Load:
+def value_of(variable: ir.Variable, like: ir.Node) -> ir.Load:
     """The value of a whole variable."""
-    return Load(like.span, variable.type, Local(like.span, variable.type, variable))
+    return ir.Load(like.span, variable.type, ir.Local(like.span, variable.type, variable))
 
 
-def changed(node: Node, change: Callable[[Node], Node]) -> Expr:
+def changed(node: ir.Node, change: Callable[[ir.Node], ir.Node]) -> ir.Expr:
     """An expression with ``change`` applied to every node."""
-    new = transform(node, change)
-    assert isinstance(new, Expr)
+    new = ir.transform(node, change)
+    assert isinstance(new, ir.Expr)
     return new
 
 
-def with_variables(block: Block, new: Mapping[str, Variable]) -> Block:
+def with_variables(block: ir.Block, new: Mapping[str, ir.Variable]) -> ir.Block:
     """The block with other variables in the place of a function's own, by name."""
 
-    def of(variable: Variable) -> Variable:
+    def of(variable: ir.Variable) -> ir.Variable:
         return variable if variable.storage == "tile_static" else new.get(variable.name, variable)
 
-    return map_block(block, lambda node: map_variables(node, of))
+    return ir.map_block(block, lambda node: ir.map_variables(node, of))
 
 
-def contains(block: Block, wanted: Callable[[Stmt], bool]) -> bool:
+def contains(block: ir.Block, wanted: Callable[[ir.Stmt], bool]) -> bool:
     """Whether a block or a nested one has such a statement."""
-    return any(wanted(s) or any(contains(b, wanted) for b in blocks(s)) for s in block)
+    return any(wanted(s) or any(contains(b, wanted) for b in ir.blocks(s)) for s in block)
 
 
-def filtered(block: Block, keep: Callable[[Stmt], bool]) -> Block:
+def filtered(block: ir.Block, keep: Callable[[ir.Stmt], bool]) -> ir.Block:
     """The block with only some of its statements, in nested blocks too."""
-    out: list[Stmt] = []
+    out: list[ir.Stmt] = []
     for statement in block:
         if keep(statement):
-            out.append(map_blocks(statement, lambda inner: filtered(inner, keep)))
+            out.append(ir.map_blocks(statement, lambda inner: filtered(inner, keep)))
     return tuple(out)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Shape", "lanes_for", "shapes_for"]
-
 #: Tiles that waste more lanes than this are better off with fewer.
 _LEAST_USE = 0.75
 #: Neighbouring threads that one lane takes: as many elements as one access can have.

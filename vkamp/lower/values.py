@@ -9,51 +9,18 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 
+from vkamp.ir import nodes as ir
 from vkamp.ir.access import access
 from vkamp.ir.flow import assigned, exposed, named, read, read_value, targets
-from vkamp.ir.nodes import (
-    Assign,
-    Binary,
-    Break,
-    BufferElement,
-    BufferExtent,
-    Builtin,
-    Cast,
-    Compare,
-    Const,
-    Construct,
-    Continue,
-    Expr,
-    For,
-    If,
-    Kernel,
-    Load,
-    Local,
-    Logical,
-    Return,
-    ScalarValue,
-    Select,
-    Stmt,
-    Swizzle,
-    ThreadIndex,
-    Unary,
-    Variable,
-    While,
-    blocks,
-    walk,
-    walk_statements,
-)
 from vkamp.ir.types import Array, Struct
 from vkamp.lower.phases import Branch, Item, Phase, Repeat, Single, walk_items
 from vkamp.lower.rewrite import Names, value_of
-
-__all__ = ["Places", "computable", "constant_buffers", "hoist", "places", "uniform_variables"]
 
 #: What a value may cost to be computed again rather than kept; a kept one costs a store and a load in each phase.
 _CHEAP = 24
 _LOAD_COST, _CALL_COST, _DIVISION_COST = 8, 4, 12
 _DIVISIONS = ("tdiv", "trem", "floordiv", "floormod")
-_PURE = (Unary, Compare, Logical, Select, Cast, Construct, Swizzle)
+_PURE = (ir.Unary, ir.Compare, ir.Logical, ir.Select, ir.Cast, ir.Construct, ir.Swizzle)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,14 +29,14 @@ class Places:
     uses only earlier ones; ``kept``: variables of which each thread keeps its own across phases."""
 
     once: frozenset[str]
-    again: Mapping[str, Expr]
-    kept: tuple[Variable, ...]
+    again: Mapping[str, ir.Expr]
+    kept: tuple[ir.Variable, ...]
 
 
 # -- uniform values ------------------------------------------------------------------------------------------------
 
 
-def constant_buffers(kernel: Kernel) -> frozenset[str]:
+def constant_buffers(kernel: ir.Kernel) -> frozenset[str]:
     """The containers whose memory the kernel changes nowhere."""
     table = access(kernel)
     changed = {b.storage for b in kernel.buffers if table[b.name].changes}
@@ -79,7 +46,7 @@ def constant_buffers(kernel: Kernel) -> frozenset[str]:
 class _Uniform:
     """Which variables may exist once: every assignment of them is run once, with uniform values."""
 
-    def __init__(self, kernel: Kernel, items: tuple[Item, ...]) -> None:
+    def __init__(self, kernel: ir.Kernel, items: tuple[Item, ...]) -> None:
         self.constant = constant_buffers(kernel)
         phases = [item for item in walk_items(items) if isinstance(item, Phase)]
         self.variables = {
@@ -89,7 +56,7 @@ class _Uniform:
             if v.storage == "local" and not isinstance(v.type, Array)
         }
         for item in walk_items(items):
-            if isinstance(item, Repeat) and isinstance(item.statement, For):
+            if isinstance(item, Repeat) and isinstance(item.statement, ir.For):
                 self.variables.add(item.statement.variable.name)
         while True:
             before = len(self.variables)
@@ -100,51 +67,51 @@ class _Uniform:
             if len(self.variables) == before:
                 break
 
-    def statement(self, statement: Stmt, loops: int = 0) -> bool:
+    def statement(self, statement: ir.Stmt, loops: int = 0) -> bool:
         """Whether a statement does nothing but to give uniform values to variables that exist once."""
-        if isinstance(statement, Assign):
+        if isinstance(statement, ir.Assign):
             place = statement.place
-            return isinstance(place, Local) and place.variable.name in self.variables and self.value(statement.value)
-        if isinstance(statement, If):
-            inner = (s for side in blocks(statement) for s in side)
+            return isinstance(place, ir.Local) and place.variable.name in self.variables and self.value(statement.value)
+        if isinstance(statement, ir.If):
+            inner = (s for side in ir.blocks(statement) for s in side)
             return self.value(statement.condition) and all(self.statement(s, loops) for s in inner)
-        if isinstance(statement, For):
+        if isinstance(statement, ir.For):
             bounds = (statement.start, statement.stop, statement.step)
             if statement.variable.name not in self.variables or not all(map(self.value, bounds)):
                 return False
             return all(self.statement(s, loops + 1) for s in statement.body)
-        if isinstance(statement, While):
+        if isinstance(statement, ir.While):
             return self.value(statement.condition) and all(self.statement(s, loops + 1) for s in statement.body)
-        return isinstance(statement, (Break, Continue)) and loops > 0
+        return isinstance(statement, (ir.Break, ir.Continue)) and loops > 0
 
-    def value(self, expr: Expr) -> bool:
+    def value(self, expr: ir.Expr) -> bool:
         """Whether an expression is the same for all threads, whenever it is evaluated between two assignments."""
-        for node in walk(expr):
-            if isinstance(node, ThreadIndex) and node.kind not in ("tile", "tile_origin"):
+        for node in ir.walk(expr):
+            if isinstance(node, ir.ThreadIndex) and node.kind not in ("tile", "tile_origin"):
                 return False
-            if isinstance(node, BufferElement) and node.buffer not in self.constant:
+            if isinstance(node, ir.BufferElement) and node.buffer not in self.constant:
                 return False
-            if isinstance(node, Local) and node.variable.name not in self.variables:
+            if isinstance(node, ir.Local) and node.variable.name not in self.variables:
                 return False
         return True
 
 
-def uniform_variables(kernel: Kernel, items: tuple[Item, ...]) -> frozenset[str]:
+def uniform_variables(kernel: ir.Kernel, items: tuple[Item, ...]) -> frozenset[str]:
     """The variables that are the same for all threads of a tile, wherever they come to the same place together."""
     return frozenset(_Uniform(kernel, items).variables)
 
 
-def leading(phase: Phase) -> Iterable[tuple[Stmt, bool]]:
+def leading(phase: Phase) -> Iterable[tuple[ir.Stmt, bool]]:
     """The statements of a phase, each with whether all threads certainly run it."""
     free = True
     for statement in phase.block:
         yield statement, free
-        if phase.exits and any(isinstance(s, Return) for s in walk_statements((statement,))):
+        if phase.exits and any(isinstance(s, ir.Return) for s in ir.walk_statements((statement,))):
             free = False
 
 
 def hoist(
-    kernel: Kernel, items: tuple[Item, ...], names: Names, variables: list[Variable]
+    kernel: ir.Kernel, items: tuple[Item, ...], names: Names, variables: list[ir.Variable]
 ) -> tuple[tuple[Item, ...], frozenset[str]]:
     """The tree with the assignments of uniform values out of the phases, and the variables that exist once.
 
@@ -153,13 +120,13 @@ def hoist(
     uniform = _Uniform(kernel, items)
     counters: set[str] = set()
 
-    def own_variable(item: Repeat, loop: For) -> Repeat:
+    def own_variable(item: Repeat, loop: ir.For) -> Repeat:
         """A loop whose variable each thread has for itself: all count together, and copy the counter."""
         own = loop.variable
         counter = dataclasses.replace(own, name=names.give(f"{own.name}_counter"), temporary=True)
         variables.append(counter)
         counters.add(counter.name)
-        copy = Assign(loop.span, Local(loop.span, own.type, own), value_of(counter, loop))
+        copy = ir.Assign(loop.span, ir.Local(loop.span, own.type, own), value_of(counter, loop))
         return Repeat(dataclasses.replace(loop, variable=counter), (Phase((copy,)), *item.body))
 
     def of(items: tuple[Item, ...]) -> tuple[Item, ...]:
@@ -171,7 +138,7 @@ def hoist(
                 out.append(dataclasses.replace(item, then=of(item.then), orelse=of(item.orelse)))
             elif isinstance(item, Repeat):
                 loop = item.statement
-                if isinstance(loop, For) and loop.variable.name not in uniform.variables:
+                if isinstance(loop, ir.For) and loop.variable.name not in uniform.variables:
                     item = own_variable(item, loop)
                 out.append(dataclasses.replace(item, body=of(item.body)))
             else:
@@ -184,8 +151,8 @@ def hoist(
 def _hoisted(phase: Phase, uniform: _Uniform) -> list[Item]:
     """A phase with its uniform assignments before it, behind it, or between two parts of it."""
     out: list[Item] = []
-    kept: list[Stmt] = []
-    behind: list[Stmt] = []
+    kept: list[ir.Stmt] = []
+    behind: list[ir.Stmt] = []
     statements = list(leading(phase))
 
     def flush() -> None:
@@ -216,17 +183,19 @@ def _hoisted(phase: Phase, uniform: _Uniform) -> list[Item]:
 # -- values that live across phases --------------------------------------------------------------------------------
 
 
-def conditions(item: Item) -> tuple[Expr, ...]:
+def conditions(item: Item) -> tuple[ir.Expr, ...]:
     """The expressions that are evaluated outside the phases."""
     if isinstance(item, (Branch, Repeat)):
         statement = item.statement
-        if isinstance(statement, For):
+        if isinstance(statement, ir.For):
             return statement.start, statement.stop, statement.step
         return (statement.condition,)
     return ()
 
 
-def places(kernel: Kernel, items: tuple[Item, ...], once: frozenset[str], variables: Iterable[Variable]) -> Places:
+def places(
+    kernel: ir.Kernel, items: tuple[Item, ...], once: frozenset[str], variables: Iterable[ir.Variable]
+) -> Places:
     """Where each variable lives."""
     uses: dict[str, set[int]] = {}
     crossing: set[str] = set()
@@ -248,7 +217,7 @@ def places(kernel: Kernel, items: tuple[Item, ...], once: frozenset[str], variab
     return Places(once, again, kept)
 
 
-def computable(kernel: Kernel, items: tuple[Item, ...], once: frozenset[str]) -> frozenset[str]:
+def computable(kernel: ir.Kernel, items: tuple[Item, ...], once: frozenset[str]) -> frozenset[str]:
     """The variables whose values could be computed again anywhere behind their assignment."""
     again = _Again(kernel, items, once, set())
     return frozenset(name for name in again.definitions if again.variable(name) is not None)
@@ -261,17 +230,17 @@ class _Again:
     variables in it have one assignment each, too.
     """
 
-    def __init__(self, kernel: Kernel, items: tuple[Item, ...], once: frozenset[str], across: set[str]) -> None:
+    def __init__(self, kernel: ir.Kernel, items: tuple[Item, ...], once: frozenset[str], across: set[str]) -> None:
         self.constant = constant_buffers(kernel)
         self.once = once
         self.across = across
-        self.definitions: dict[str, list[Stmt]] = {}
+        self.definitions: dict[str, list[ir.Stmt]] = {}
         for item in walk_items(items):
             if isinstance(item, Phase):
-                statements = list(walk_statements(item.block))
+                statements = list(ir.walk_statements(item.block))
             elif isinstance(item, Single):
-                statements = list(walk_statements((item.statement,)))
-            elif isinstance(item, Repeat) and isinstance(item.statement, For):
+                statements = list(ir.walk_statements((item.statement,)))
+            elif isinstance(item, Repeat) and isinstance(item.statement, ir.For):
                 statements = [item.statement]
             else:
                 continue
@@ -279,9 +248,9 @@ class _Again:
                 for variable in targets(statement):
                     self.definitions.setdefault(variable.name, []).append(statement)
         self.costs: dict[str, int | None] = {}
-        self.order: dict[str, Expr] = {}
+        self.order: dict[str, ir.Expr] = {}
 
-    def values(self) -> dict[str, Expr]:
+    def values(self) -> dict[str, ir.Expr]:
         """By name, in an order in which each uses only earlier ones."""
         for name in self.definitions:
             if name in self.across:
@@ -294,29 +263,33 @@ class _Again:
             self.costs[name] = None
             definitions = self.definitions.get(name, [])
             only = definitions[0] if len(definitions) == 1 else None
-            if isinstance(only, Assign) and isinstance(only.place, Local) and not isinstance(only.value.type, Struct):
+            if (
+                isinstance(only, ir.Assign)
+                and isinstance(only.place, ir.Local)
+                and not isinstance(only.value.type, Struct)
+            ):
                 cost = self.cost(only.value)
                 if cost is not None and cost <= _CHEAP:
                     self.costs[name] = cost
                     self.order[name] = only.value
         return self.costs[name]
 
-    def cost(self, expr: Expr) -> int | None:
+    def cost(self, expr: ir.Expr) -> int | None:
         """What an expression costs, ``None`` if its value may be another one later."""
-        if isinstance(expr, (Const, ScalarValue, BufferExtent, ThreadIndex)):
+        if isinstance(expr, (ir.Const, ir.ScalarValue, ir.BufferExtent, ir.ThreadIndex)):
             return 0
-        if isinstance(expr, Load):
+        if isinstance(expr, ir.Load):
             return self.load(expr)
-        if isinstance(expr, Builtin):
+        if isinstance(expr, ir.Builtin):
             return self.sum(_CALL_COST, expr.args)
-        if isinstance(expr, Binary):
-            slow = expr.op in _DIVISIONS and not isinstance(expr.right, Const)
+        if isinstance(expr, ir.Binary):
+            slow = expr.op in _DIVISIONS and not isinstance(expr.right, ir.Const)
             return self.sum(_DIVISION_COST if slow else 1, (expr.left, expr.right))
         if isinstance(expr, _PURE):
             return self.sum(1, _operands(expr))
         return None
 
-    def sum(self, own: int, operands: Iterable[Expr]) -> int | None:
+    def sum(self, own: int, operands: Iterable[ir.Expr]) -> int | None:
         total = own
         for operand in operands:
             cost = self.cost(operand)
@@ -325,24 +298,24 @@ class _Again:
             total += cost
         return total
 
-    def load(self, expr: Load) -> int | None:
+    def load(self, expr: ir.Load) -> int | None:
         place = expr.place
-        if isinstance(place, Local):
+        if isinstance(place, ir.Local):
             name = place.variable.name
             if name in self.once:
                 return 0 if len(self.definitions.get(name, [])) == 1 else None
             return self.variable(name)
-        if isinstance(place, BufferElement) and place.buffer in self.constant:
+        if isinstance(place, ir.BufferElement) and place.buffer in self.constant:
             return self.sum(_LOAD_COST, place.indices)
         return None
 
 
-def _operands(expr: Expr) -> list[Expr]:
-    if isinstance(expr, (Unary, Cast, Swizzle)):
+def _operands(expr: ir.Expr) -> list[ir.Expr]:
+    if isinstance(expr, (ir.Unary, ir.Cast, ir.Swizzle)):
         return [expr.operand]
-    if isinstance(expr, (Compare, Logical)):
+    if isinstance(expr, (ir.Compare, ir.Logical)):
         return [expr.left, expr.right]
-    if isinstance(expr, Select):
+    if isinstance(expr, ir.Select):
         return [expr.condition, expr.then, expr.orelse]
-    assert isinstance(expr, Construct)
+    assert isinstance(expr, ir.Construct)
     return list(expr.parts)

@@ -8,17 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.check import report
-from vkamp.check.instrument import REPORT, Instrumented, buffer_word
+from vkamp.check.instrument import REPORT as REPORT
+from vkamp.check.instrument import Instrumented as Instrumented
+from vkamp.check.instrument import buffer_word as buffer_word
 from vkamp.check.instrument import instrument as _instrument
-from vkamp.check.report import Placed, Shadow, Where
+from vkamp.check.report import Placed as Placed
+from vkamp.check.report import Shadow as Shadow
+from vkamp.check.report import Where as Where
 from vkamp.emit.arrays import bind_arrays
 from vkamp.findings import Finding
 from vkamp.ir.access import access
 from vkamp.ir.passes import required
 from vkamp.pipeline.compiled import Compiled, Whole
 from vkamp.pipeline.compiler import subgroup_needs, verify_if_asked
-
-__all__ = ["REPORT", "Instrumented", "Placed", "Shadow", "Where", "buffer_word", "instrument", "read_report"]
 
 
 def instrument(

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from vkamp.check.conflicts import RaceVerdicts
     from vkamp.ir.nodes import Kernel
 
-__all__ = ["Compiled", "Whole", "generated_spirv"]
-
 
 class Whole(NamedTuple):
     """What only the compiler knows of a kernel."""

@@ -27,8 +27,8 @@ from vkamp.front import Request
 from vkamp.front.context import Context
 from vkamp.front.lower import Lowered
 from vkamp.front.lower import lower as lower_function
+from vkamp.ir import nodes as ir
 from vkamp.ir.access import access, contiguous
-from vkamp.ir.nodes import Kernel, SubgroupIndex
 from vkamp.ir.passes import OPTIONAL, optional, recorded, required, switched_off, warn, without_optional
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.text import text
@@ -36,15 +36,6 @@ from vkamp.ir.usage import types_in_use, wide_operations
 from vkamp.ir.uses import subgroup_uses
 from vkamp.pipeline.compiled import Compiled, Whole, generated_spirv
 from vkamp.progress import hide
-
-__all__ = [
-    "compile_kernel",
-    "executable",
-    "ir_text",
-    "subgroup_needs",
-    "verify_if_asked",
-]
-
 
 _T = TypeVar("_T")
 #: Seconds of a driver's compilation that nobody minds, and how much less another form has to take to be chosen.
@@ -76,7 +67,7 @@ def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
     return _required("facts", kernel, lambda: _compiled(kernel, races, lowered, warned))
 
 
-def _compiled(kernel: Kernel, races: RaceVerdicts, lowered: Lowered, warned: bool) -> Compiled:
+def _compiled(kernel: ir.Kernel, races: RaceVerdicts, lowered: Lowered, warned: bool) -> Compiled:
     """A kernel with what launches must know of it."""
     whole = Whole(kernel, races)
     return Compiled(
@@ -95,7 +86,7 @@ def _compiled(kernel: Kernel, races: RaceVerdicts, lowered: Lowered, warned: boo
     )
 
 
-def _required(name: str, kernel: Kernel, run: Callable[[], _T]) -> _T:
+def _required(name: str, kernel: ir.Kernel, run: Callable[[], _T]) -> _T:
     return required(name, kernel.name, kernel.span, run)
 
 
@@ -109,7 +100,7 @@ def _place_in_kernel(error: Exception) -> Span | None:
     return found
 
 
-def verify_if_asked(kernel: Kernel) -> None:
+def verify_if_asked(kernel: ir.Kernel) -> None:
     """Verifies the IR where the environment variable ``VKAMP_VERIFY`` asks for it."""
     if os.environ.get("VKAMP_VERIFY"):
         # Imported here: it is for vkamp's own tests.
@@ -124,7 +115,7 @@ def _warn(finding: RaceFinding, kind: type[Warning]) -> None:
     warnings.warn_explicit(finding.text, kind, finding.span.file, finding.span.line)
 
 
-def executable(kernel: Kernel, target: Target) -> Executable:
+def executable(kernel: ir.Kernel, target: Target) -> Executable:
     """The program for a kind of device; its SPIR-V is made when an engine asks for it.
 
     Where it cannot be made, it is made without the passes that a kernel can do without.
@@ -143,7 +134,7 @@ def executable(kernel: Kernel, target: Target) -> Executable:
         return made
 
 
-def _executable(kernel: Kernel, target: Target) -> Executable:
+def _executable(kernel: ir.Kernel, target: Target) -> Executable:
     form, lowering = _lowered(kernel, target)
     shader = emit.emit(form, target)
     to_spirv = functools.partial(generated_spirv, name=kernel.name, quirks=target.quirks)
@@ -151,7 +142,7 @@ def _executable(kernel: Kernel, target: Target) -> Executable:
     return Executable(shader, lambda: kernel, to_spirv, lowering, driver_seconds=_driver_seconds(form, target))
 
 
-def _lowered(kernel: Kernel, target: Target) -> tuple[Kernel, str]:
+def _lowered(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, str]:
     """The kernel with its threads as the target wants them, and what was chosen."""
     if target.lowering == "threads":
         return kernel, "threads"
@@ -161,7 +152,7 @@ def _lowered(kernel: Kernel, target: Target) -> tuple[Kernel, str]:
     return optional("loops", kernel, lambda: _as_loops(kernel, target), lambda: failed)
 
 
-def _as_loops(kernel: Kernel, target: Target) -> tuple[Kernel, str]:
+def _as_loops(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, str]:
     try:
         if target.lowering == "auto" and not lower.waits(kernel):
             raise lower.KeepsThreads("it has no barrier")
@@ -182,13 +173,13 @@ def _as_loops(kernel: Kernel, target: Target) -> tuple[Kernel, str]:
     return form, "loops"
 
 
-def _is_long(form: Kernel, other: Kernel, target: Target) -> bool:
+def _is_long(form: ir.Kernel, other: ir.Kernel, target: Target) -> bool:
     """Whether the driver would compile a form of a kernel for longer than people wait, and the other in much less."""
     seconds = _driver_seconds(form, target)
     return seconds > _LONG and _driver_seconds(other, target) < _LESS * seconds
 
 
-def _driver_seconds(form: Kernel, target: Target) -> float:
+def _driver_seconds(form: ir.Kernel, target: Target) -> float:
     """How long a CPU driver compiles a kernel, as guessed."""
     seconds = lower.effort(form).seconds
     if seconds > _LONG:
@@ -198,17 +189,17 @@ def _driver_seconds(form: Kernel, target: Target) -> float:
     return seconds
 
 
-def subgroup_needs(kernel: Kernel) -> tuple[tuple[str, str, Span], ...]:
+def subgroup_needs(kernel: ir.Kernel) -> tuple[tuple[str, str, Span], ...]:
     """The first use of each operation of subgroups."""
     found: dict[str, tuple[str, str, Span]] = {}
     for node in subgroup_uses(kernel):
-        name = node.kind if isinstance(node, SubgroupIndex) else node.name
-        for operation in ("basic",) if isinstance(node, SubgroupIndex) else SUBGROUPS[node.name].needs:
+        name = node.kind if isinstance(node, ir.SubgroupIndex) else node.name
+        for operation in ("basic",) if isinstance(node, ir.SubgroupIndex) else SUBGROUPS[node.name].needs:
             found.setdefault(operation, (name, operation, node.span))
     return tuple(found.values())
 
 
 def ir_text(program: Executable) -> str:
     """The IR of a program, as text for people."""
-    assert isinstance(program.module, Kernel)
+    assert isinstance(program.module, ir.Kernel)
     return text(program.module)

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 from vkamp.artifacts import Quirk, Shader, Target
 from vkamp.errors import InvalidComputeDomainError
 
-__all__ = ["Placed", "choose_target", "grid", "pieces_of", "tile_counts"]
-
 _GROUP_THREADS = 256
 _GROUP_WIDTH = 32
 #: A domain with more elements is beyond int32 where pieces end.

@@ -36,8 +36,6 @@ from vkamp.ir.containers import Access
 from vkamp.ir.types import Scalar, Vector
 from vkamp.pipeline.compiled import Compiled, Whole, generated_spirv
 
-__all__ = ["keep_kernel", "keep_program", "kernel", "place_of", "program", "renew"]
-
 #: A name that was looked up: where (``kernel``, ``function``, ``attribute``), of which one before it, and the name.
 _Name = tuple[str, int, str]
 

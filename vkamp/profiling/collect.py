@@ -12,8 +12,6 @@ from vkamp.run.accelerators import observe, stop_observing
 from vkamp.run.engine import Queue, Sink, Timing, Transfer
 from vkamp.tracebacks import contextmanager
 
-__all__ = ["profile"]
-
 
 class _View:
     """The events of one queue."""

@@ -11,8 +11,6 @@ from typing import Literal
 from vkamp.errors import AmpError
 from vkamp.tracebacks import entry_point
 
-__all__ = ["Gap", "Profile", "ProfiledLaunch", "ProfiledTransfer"]
-
 
 @dataclass(frozen=True)
 class ProfiledLaunch:

@@ -10,7 +10,6 @@ from vkamp.display import page
 if TYPE_CHECKING:
     from vkamp.profiling.records import Profile, ProfiledLaunch, ProfiledTransfer
 
-__all__ = ["html", "table"]
 
 _HEADER = ("", "launches", "total", "mean", "least", "greatest", "share")
 

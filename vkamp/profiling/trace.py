@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vkamp.profiling.records import Profile
 
-__all__ = ["events", "write"]
 
 #: The rows of a view, in their order.
 _DEVICE, _HOST = 1, 2

@@ -31,19 +31,6 @@ from vkamp.run.kompute import KomputeEngine
 from vkamp.run.queue import taken
 from vkamp.tracebacks import entry_point
 
-__all__ = [
-    "accelerator",
-    "accelerator_view",
-    "choose_engine",
-    "default_view",
-    "observe",
-    "queuing_mode",
-    "queuing_mode_automatic",
-    "queuing_mode_immediate",
-    "register_engine",
-    "stop_observing",
-]
-
 _VARIABLE = "VKAMP_ACCELERATOR"
 _ENGINE_VARIABLE = "VKAMP_ENGINE"
 _KOMPUTE, _DIRECT, _AUTO = "kompute", "vulkan", "auto"

@@ -20,8 +20,6 @@ from vkamp.run.memory import readable
 from vkamp.run.module import read_module
 from vkamp.run.pool import Block, Pool, size_class
 
-__all__ = ["POOL_CAPACITY", "BaseDevice", "DeviceProgram"]
-
 POOL_CAPACITY = 512 << 20
 
 S = TypeVar("S", bound=Block)

@@ -24,30 +24,6 @@ from vkamp.run.engine import SUBGROUP_OPERATIONS, DeviceInfo, DeviceKind, Heap, 
 from vkamp.run.features import FeatureChain, chain, struct
 from vkamp.run.workarounds import has_quirk
 
-__all__ = [
-    "as_kompute",
-    "browser_patterns",
-    "create_instance",
-    "device_extensions",
-    "driver_environment",
-    "find_swiftshader",
-    "free_memory",
-    "heap_budgets",
-    "installed_manifests",
-    "known_devices",
-    "load_binding",
-    "loader_version",
-    "manifest_problem",
-    "no_loader",
-    "physical_devices",
-    "queue_families",
-    "rank",
-    "restricting_variable",
-    "steps",
-    "swiftshader_package",
-    "vulkan_devices",
-]
-
 #: Kompute's buffer sizes are 32-bit; the last word is left out so that rounding up can't wrap.
 KOMPUTE_BUFFER_BYTES = 2**32 - 4
 _MANIFEST = "vk_swiftshader_icd.json"

@@ -10,8 +10,6 @@ from typing import Any, Protocol
 
 from vkamp.run.device import BaseDevice
 
-__all__ = ["PAUSE", "Driven", "Driver", "pause_after"]
-
 #: Seconds that enqueued work may wait for more, so that both go in one submission.
 PAUSE = 1e-3
 #: Of the time that work has taken so far, the part that passes between two looks at it, and the bounds (seconds).

@@ -21,28 +21,6 @@ from vkamp.artifacts import Executable
 from vkamp.errors import UnsupportedFeatureError
 from vkamp.lang.region import ByteSet, Footprint
 
-__all__ = [
-    "SUBGROUP_OPERATIONS",
-    "Buffer",
-    "DeviceInfo",
-    "DeviceKind",
-    "Dispatch",
-    "Engine",
-    "Heap",
-    "Launch",
-    "Limits",
-    "MemoryType",
-    "Program",
-    "Queue",
-    "Ready",
-    "Recording",
-    "Sink",
-    "Statistics",
-    "Step",
-    "Timing",
-    "Transfer",
-]
-
 #: What devices may support of subgroups; kernels have no functions for the last two, but an edited shader may.
 SUBGROUP_OPERATIONS = (
     "basic",

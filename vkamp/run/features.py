@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-__all__ = ["FEATURES", "FeatureChain", "chain", "struct"]
-
 _1_1, _1_2, _1_3 = (1, 1, 0), (1, 2, 0), (1, 3, 0)
 
 #: Everything that an engine which enables features can enable. ``storage16`` and ``storage8``: elements of

@@ -36,7 +36,6 @@ from vkamp.run.pool import Pool, size_class
 if TYPE_CHECKING:
     from vkamp.run.submission import KomputeQueue, Submission
 
-__all__ = ["Device", "Held", "KomputeEngine", "KomputeProgram", "Pipeline", "Slot"]
 
 _PIPELINES = 1024
 #: A program as large as this takes a driver about a second to compile: SwiftShader 1.3 s for 38 KB, 4 s for 62 KB.

@@ -13,8 +13,6 @@ from typing import Generic, Protocol, TypeVar
 
 from vkamp.errors import AmpError
 
-__all__ = ["FORKED", "Closable", "OpenDevices", "refuse_fork"]
-
 FORKED = (
     "this process was forked from one that uses a Vulkan device, and drivers do not survive a "
     'fork: start processes with multiprocessing.get_context("spawn"), or fork before the first use'

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from vkamp.run.engine import DeviceInfo
 
-__all__ = ["Budget", "HeapBudget", "host_memory_free", "readable"]
-
 #: Drivers round sizes up; this share of a heap is left to them.
 _MARGIN = 32
 _ASK_AGAIN_AFTER = 256 << 20

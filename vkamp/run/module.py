@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 from vkamp.errors import AmpError
 
-__all__ = ["Module", "read_module", "with_guard"]
-
 _MAGIC = 0x07230203
 _ENTRY_POINT, _EXECUTION_MODE, _CAPABILITY, _FUNCTION, _DECORATE = 15, 16, 17, 54, 71
 _GL_COMPUTE, _LOCAL_SIZE, _BINDING, _DESCRIPTOR_SET = 5, 17, 33, 34

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from vkamp.lang.region import Footprint
 
-__all__ = ["NOTHING", "Access", "Regions", "access_of", "joint", "levels"]
-
 #: The parts of a memory block that are touched; None for all of it.
 Regions = tuple[Footprint, ...] | None
 

@@ -7,8 +7,6 @@ from collections import OrderedDict
 from collections.abc import Hashable, Iterator
 from typing import Generic, Protocol, TypeVar
 
-__all__ = ["Block", "Pool", "size_class"]
-
 _SMALLEST = 256
 #: From here on a block is as large as asked for: waste would cost more than a miss of the pool.
 _EXACT_FROM = 16 << 20

@@ -19,8 +19,6 @@ from vkamp.run.engine import Buffer, DeviceInfo, Dispatch, Queue, Sink, Statisti
 from vkamp.run.plan import Regions
 from vkamp.run.pool import Block
 
-__all__ = ["BaseQueue", "DeviceBuffer", "moved", "taken"]
-
 S = TypeVar("S", bound=Block)
 P = TypeVar("P", bound=DeviceProgram)
 

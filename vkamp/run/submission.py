@@ -30,8 +30,6 @@ from vkamp.run.kompute import Device, KomputeProgram, Pipeline, Slot
 from vkamp.run.plan import Access, Regions, access_of, joint, levels
 from vkamp.run.queue import BaseQueue, DeviceBuffer, moved, taken
 
-__all__ = ["KomputeQueue", "KomputeRecording", "Submission"]
-
 _MAX_PENDING = 64
 _MAX_RUNNING = 32
 #: What is expected to take longer is started by its launch (seconds); shorter work costs less in one piece.

@@ -12,17 +12,6 @@ from dataclasses import dataclass
 from vkamp.artifacts import Quirk
 from vkamp.run.engine import DeviceInfo
 
-__all__ = [
-    "WORKAROUNDS",
-    "Workaround",
-    "has_quirk",
-    "max_in_piece",
-    "max_iterations",
-    "max_private_bytes",
-    "max_unrolled",
-    "quirks_of",
-]
-
 _LAVAPIPE, _SWIFTSHADER = "llvmpipe", "swiftshader"
 
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from vkamp.sim.faults import Judge, Thread
 
-__all__ = ["Claims"]
-
 
 class Claims:
     """The values that the threads of the running tile claimed since its last barrier.

@@ -17,8 +17,6 @@ from vkamp.sim.faults import NOWHERE, BufferLayout, Judge, Thread
 from vkamp.sim.memory import ZEROS, Buffer, KernelArray, Layout, Region, nothing
 from vkamp.sim.shadow import Clock, Shadow
 
-__all__ = ["Collected", "CollectingArray", "CollectingBuffer", "CollectingShadow", "guarded_helpers"]
-
 
 class Collected:
     """The findings of one launch: the first of each kind at the same places."""

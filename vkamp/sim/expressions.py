@@ -13,9 +13,6 @@ from vkamp.ir.types import BOOL, VECTOR_LETTERS, Scalar, Type, Vector, int_range
 from vkamp.sim.places import Places
 from vkamp.sim.trees import name_of, place_at, quote
 
-__all__ = ["INDEX_NAMES", "Expressions", "scalar_of"]
-
-
 _INTEGER_OPS = {
     "add": "L + R", "sub": "L - R", "mul": "L * R",
     "bitand": "L & R", "bitor": "L | R", "bitxor": "L ^ R",

@@ -19,8 +19,6 @@ from vkamp.findings import AccessKind, Finding, ThreadAt, element_text, locate, 
 from vkamp.ir.nodes import Kernel
 from vkamp.ir.types import BOOL, Array, Scalar, Type, Vector
 
-__all__ = ["NOWHERE", "BufferLayout", "Grid", "Judge", "Nowhere", "Site", "Thread"]
-
 
 class Nowhere(int):
     """The index or word address of an access that is out of bounds: whatever is added to it, it stays that."""

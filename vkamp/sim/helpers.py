@@ -15,8 +15,6 @@ from vkamp.sim.memory import LETTERS, KernelArray, Layout, nothing
 from vkamp.sim.output import Output, debugger
 from vkamp.sim.shadow import Clock
 
-__all__ = ["helpers"]
-
 
 def _tdiv(left: int, right: int) -> int:
     """Integer division as C does it."""

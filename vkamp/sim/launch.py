@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from vkamp.errors import AmpError, CheckError, InvalidComputeDomainError, RaceError
 from vkamp.findings import Report, unravel
-from vkamp.ir.nodes import Function, Kernel, Local, walk
+from vkamp.ir import nodes as ir
 from vkamp.ir.passes import required
 from vkamp.ir.types import Array, int_range
 from vkamp.progress import NOTHING, Activity, activity
@@ -33,8 +33,6 @@ from vkamp.sim.shadow import Clock, FencedShadow, LaunchShadow, Shadow, TileShad
 from vkamp.sim.subgroups import Meetings
 from vkamp.sim.translate import translate
 
-__all__ = ["SUBGROUP_SIZE", "check", "run"]
-
 #: The lanes of a subgroup unless a launch chooses; that of most discrete GPUs.
 SUBGROUP_SIZE = 32
 
@@ -47,7 +45,7 @@ _GROUP = 64
 
 
 def run(
-    kernel: Kernel,
+    kernel: ir.Kernel,
     domain: tuple[int, ...],
     buffers: Mapping[str, NDArray[Any]],
     scalars: Mapping[str, int | float | bool],
@@ -81,7 +79,7 @@ def run(
 
 
 def check(
-    kernel: Kernel,
+    kernel: ir.Kernel,
     domain: tuple[int, ...],
     buffers: Mapping[str, NDArray[Any]],
     scalars: Mapping[str, int | float | bool],
@@ -112,7 +110,7 @@ def _schedule(schedule: Schedule | None, seed: int | None) -> Schedule:
     return Schedule() if seed is None else Schedule("random", seed)
 
 
-def _program(kernel: Kernel, mode: Mode) -> Program:
+def _program(kernel: ir.Kernel, mode: Mode) -> Program:
     key = (id(kernel), mode)
     program = _programs.get(key)
     if program is None:
@@ -126,7 +124,7 @@ def _program(kernel: Kernel, mode: Mode) -> Program:
     return program
 
 
-def _check_domain(kernel: Kernel, domain: tuple[int, ...]) -> None:
+def _check_domain(kernel: ir.Kernel, domain: tuple[int, ...]) -> None:
     if len(domain) != kernel.rank:
         raise InvalidComputeDomainError(f"{kernel.name} runs over a domain of rank {kernel.rank}, not {len(domain)}")
     for dim, size in enumerate(domain):
@@ -141,7 +139,7 @@ def _check_domain(kernel: Kernel, domain: tuple[int, ...]) -> None:
             )
 
 
-def _scalars(kernel: Kernel, scalars: Mapping[str, int | float | bool]) -> dict[str, Any]:
+def _scalars(kernel: ir.Kernel, scalars: Mapping[str, int | float | bool]) -> dict[str, Any]:
     """The captured values as the generated code names them."""
     names: dict[str, Any] = {}
     for param in kernel.scalars:
@@ -175,11 +173,11 @@ def _unassigned(error: UnboundLocalError, program: Program) -> tuple[Thread, Sit
     return trace.tb_frame.f_locals["_t"], site
 
 
-def _unassigned_site(function: Function, names: Sequence[str], line: int) -> Site:
+def _unassigned_site(function: ir.Function, names: Sequence[str], line: int) -> Site:
     """The read of a variable on a line."""
     for statement in function.body:
-        for node in walk(statement):
-            if isinstance(node, Local) and node.span.line == line and node.variable.name in names:
+        for node in ir.walk(statement):
+            if isinstance(node, ir.Local) and node.span.line == line and node.variable.name in names:
                 return Site(node.span, node.variable.name)
     return Site(function.span, names[0] if names else "a variable")
 
@@ -197,7 +195,7 @@ class _Launch:
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernel: ir.Kernel,
         domain: tuple[int, ...],
         schedule: Schedule,
         races: bool,

@@ -24,8 +24,6 @@ from vkamp.sim.faults import BufferLayout, Judge, Thread
 from vkamp.sim.shadow import Shadow
 from vkamp.sim.text import text_at
 
-__all__ = ["LETTERS", "ZEROS", "Buffer", "KernelArray", "Layout", "Region", "bind", "nothing", "words_of"]
-
 #: The scalars of a struct or short vector: (word offset, letter).
 Layout = tuple[tuple[int, str], ...]
 

@@ -16,8 +16,6 @@ from vkamp.ir.types import Scalar
 from vkamp.sim.faults import NOWHERE, Grid, Judge, Thread
 from vkamp.sim.text import value_text
 
-__all__ = ["Follow", "Output", "PrintedText", "debugger"]
-
 
 @dataclass(frozen=True)
 class Follow:

@@ -13,8 +13,6 @@ from vkamp.sim.memory import LETTERS
 from vkamp.sim.scope import Scope
 from vkamp.sim.trees import name_of, quote, sum_of
 
-__all__ = ["Address", "Places"]
-
 
 @dataclass
 class Address:

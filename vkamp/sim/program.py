@@ -11,8 +11,6 @@ from vkamp.ir.fences import Fence
 from vkamp.sim.faults import Site
 from vkamp.sim.schedule import Switches
 
-__all__ = ["Mode", "Program"]
-
 
 class Mode(NamedTuple):
     """How a kernel is translated.

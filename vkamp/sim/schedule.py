@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-__all__ = ["SWITCH", "Orders", "Schedule", "Switches"]
-
 #: What a thread hands over, instead of a barrier's site, where another may go on.
 SWITCH = -1
 

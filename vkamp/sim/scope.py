@@ -17,8 +17,6 @@ from vkamp.sim.memory import LETTERS, Layout, words_of
 from vkamp.sim.program import Mode, Program
 from vkamp.sim.trees import name_of
 
-__all__ = ["Scope"]
-
 
 class Scope(ABC):
     """What the translation of places, expressions and statements shares."""

@@ -17,8 +17,6 @@ import numpy as np
 
 from vkamp.sim.faults import Judge, Thread
 
-__all__ = ["Clock", "FencedShadow", "LaunchShadow", "Shadow", "TileShadow"]
-
 
 class Shadow(ABC):
     """What judges accesses to one piece of memory: each method notes an access and returns the word."""

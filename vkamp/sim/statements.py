@@ -17,8 +17,6 @@ from vkamp.sim.places import Address
 from vkamp.sim.schedule import SWITCH
 from vkamp.sim.trees import definition, name_of, place_at, quote, sum_of
 
-__all__ = ["FunctionTranslator"]
-
 _INDEX_SOURCES = {"global": "global_", "local": "local", "tile": "tile", "tile_origin": "origin"}
 
 

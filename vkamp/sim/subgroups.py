@@ -8,8 +8,6 @@ from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.sim.faults import Judge, Thread
 from vkamp.sim.program import Program
 
-__all__ = ["Meetings"]
-
 
 class Meetings:
     """The threads that wait at a function of subgroups for the others of their subgroup.

@@ -7,8 +7,6 @@ from typing import Any
 
 from vkamp.ir.types import Array, Scalar, Struct, Type, Vector
 
-__all__ = ["text_at", "value_text"]
-
 
 def value_text(kind: Type, words: Any, unit: int = 4) -> str:
     """A value as Python shows it: vectors and structs as calls of their types.

@@ -32,8 +32,6 @@ from vkamp.ir.usage import memory_unit
 from vkamp.sim.program import Mode, Program
 from vkamp.sim.statements import FunctionTranslator
 
-__all__ = ["translate"]
-
 
 def translate(kernel: ir.Kernel, mode: Mode) -> Program:
     """The Python code of a kernel."""

@@ -8,8 +8,6 @@ from typing import Any, cast
 
 from vkamp.errors import Span
 
-__all__ = ["definition", "name_of", "place_at", "quote", "sum_of"]
-
 
 @lru_cache(maxsize=512)
 def _template(text: str) -> ast.expr:

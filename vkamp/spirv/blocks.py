@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 
 from vkamp.errors import AmpError
 
-__all__ = ["Block", "Function", "Instruction", "Module", "Op", "instructions", "parse"]
-
 _MAGIC = 0x07230203
 _HEADER_WORDS = 5
 #: In the header: the number above all ids.

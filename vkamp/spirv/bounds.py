@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from vkamp.artifacts import ATOMIC_GUARD, Accesses
 from vkamp.spirv.blocks import Function, Instruction, Module, Op, parse
 
-__all__ = ["limit_subscripts"]
-
 _STORAGE_BUFFER, _ARRAY_STRIDE = 12, 6
 #: The first and the last of the atomic instructions whose third operand is their pointer, and OpAtomicFAddEXT.
 _ATOMICS = frozenset((*range(227, 243), 6035))

@@ -20,18 +20,6 @@ if TYPE_CHECKING:
     import subprocess
     import tempfile
 
-__all__ = [
-    "OPTIONS",
-    "Compiler",
-    "GlslError",
-    "GlslMessage",
-    "cmeel_prefixes",
-    "execute",
-    "find_compiler",
-    "is_spirv",
-    "run",
-    "workplace",
-]
 
 #: Vulkan 1.1 is what the engines ask for: newer SPIR-V would not be valid there.
 OPTIONS = ("--target-env", "vulkan1.1", "-S", "comp")

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from vkamp.spirv.blocks import instructions
 
-__all__ = ["BoundBuffer", "Interface", "PushMember", "reflect", "source_line"]
-
 _NAME, _MEMBER_NAME, _LINE, _NO_LINE = 5, 6, 8, 317
 _EXECUTION_MODE, _EXECUTION_MODE_ID, _LOCAL_SIZE, _LOCAL_SIZE_ID = 16, 331, 17, 38
 _TYPE_BOOL, _TYPE_INT, _TYPE_FLOAT, _TYPE_VECTOR, _TYPE_MATRIX = 20, 21, 22, 23, 24

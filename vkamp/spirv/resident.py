@@ -16,7 +16,6 @@ from vkamp.spirv.glslang import Compiler
 if TYPE_CHECKING:
     import subprocess
 
-__all__ = ["Resident", "resident_of"]
 
 PROGRAM = Path(__file__).with_name("library.py")
 #: After so many that ended on a shader no other is started.

@@ -21,8 +21,6 @@ from collections.abc import Iterator, Set
 
 from vkamp.spirv.blocks import Block, Function, Instruction, Module, Op, parse
 
-__all__ = ["straightened"]
-
 _FUNCTION_STORAGE = 7
 #: Input and PushConstant.
 _CONSTANT_STORAGE = (1, 9)

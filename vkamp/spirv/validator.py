@@ -11,8 +11,6 @@ from pathlib import Path
 from vkamp.errors import AmpError
 from vkamp.spirv.glslang import Compiler, cmeel_prefixes, execute, workplace
 
-__all__ = ["find_validator", "validator_messages"]
-
 _MESSAGE = re.compile(r"^error: (?:line (\d+): )?(.*)$", re.MULTILINE)
 
 

@@ -23,8 +23,6 @@ from vkamp.testing.traps import traps_of
 from vkamp.testing.ulp import difference
 from vkamp.tracebacks import entry_point
 
-__all__ = ["compare"]
-
 _TOLERANCES = ("ulp", "atol")
 #: More iterations of one thread than this, lavapipe ends.
 _MOST_TURNS = 65535

@@ -10,19 +10,6 @@ from vkamp.run.engine import SUBGROUP_OPERATIONS, DeviceInfo
 from vkamp.run.features import FEATURES
 from vkamp.testing.traps import TRAPS, Trap, traps_of
 
-__all__ = [
-    "ABILITIES",
-    "absent",
-    "described",
-    "features",
-    "further",
-    "is_called",
-    "lacking",
-    "lookup",
-    "short_name",
-    "traps",
-]
-
 _SUBGROUPS = {f"subgroup_{operation}": operation for operation in SUBGROUP_OPERATIONS}
 
 #: What a test may require: a feature of the device, operations of subgroups, or that a trap of drivers is not there.

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FOLDER", "GoldenShaders", "file_name", "unused"]
-
 #: The folder beside a test file; in it one for each test file.
 FOLDER = "golden"
 _SUFFIX = ".comp"

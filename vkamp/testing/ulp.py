@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["assert_allclose_ulp", "difference", "ulp_distance"]
-
 #: Elements that a message shows, the worst first.
 _SHOWN = 5
 

@@ -19,7 +19,7 @@ from vkamp.check.instrument.layout import Layout, Sites
 from vkamp.check.instrument.make import NOWHERE, REPORT, THREAD, Maker, uint
 from vkamp.check.instrument.places import buffer_word
 from vkamp.check.instrument.rewrite import Plan, Rewriter
-from vkamp.ir import nodes
+from vkamp.ir import nodes as ir
 from vkamp.ir.access import contiguous, typed_access
 from vkamp.ir.containers import Access
 from vkamp.ir.types import INT32, UINT32
@@ -42,7 +42,7 @@ class Instrumented:
     ``checked tiles``); ``not_covered``: what the kernel does not look at, in words.
     """
 
-    kernel: nodes.Kernel
+    kernel: ir.Kernel
     layout: Layout
     sites: Sites
     shadows: Mapping[str, int]
@@ -51,7 +51,7 @@ class Instrumented:
 
 
 def instrument(
-    kernel: nodes.Kernel, proved: frozenset[str] = frozenset(), left_out: frozenset[str] = frozenset()
+    kernel: ir.Kernel, proved: frozenset[str] = frozenset(), left_out: frozenset[str] = frozenset()
 ) -> Instrumented:
     """The kernel with everything that check mode looks at; no function of it may take a tile_static array.
 
@@ -82,7 +82,7 @@ def instrument(
     return Instrumented(made, layout, plan.sites, shadows, tuple(plan.words), tuple(not_covered))
 
 
-def _judged(kernel: nodes.Kernel, unneeded: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+def _judged(kernel: ir.Kernel, unneeded: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
     """The containers that races are looked for in, and those of them whose memory is only written.
 
     Containers on one memory stand and fall together.
@@ -107,7 +107,7 @@ def _judged(kernel: nodes.Kernel, unneeded: frozenset[str]) -> tuple[frozenset[s
 
 
 def _plan(
-    kernel: nodes.Kernel,
+    kernel: ir.Kernel,
     containers: frozenset[str],
     only_written: frozenset[str],
     judged_static: frozenset[str],
@@ -124,10 +124,10 @@ def _plan(
     return Plan(kernel, containers, judged_static, only_written, first, tables, again, _ordered(kernel), near, unit)
 
 
-def _ordered(kernel: nodes.Kernel) -> tuple[bool, bool]:
+def _ordered(kernel: ir.Kernel) -> tuple[bool, bool]:
     """Whether a fence that does not wait and a barrier of another kind may order global, tile_static memory."""
-    statements = (s for f in (*kernel.functions, kernel.body) for s in nodes.walk_statements(f.body))
-    fences = [s.fence for s in statements if isinstance(s, nodes.Barrier)]
+    statements = (s for f in (*kernel.functions, kernel.body) for s in ir.walk_statements(f.body))
+    fences = [s.fence for s in statements if isinstance(s, ir.Barrier)]
     apart, waits = [f for f in fences if not f.waits], [f for f in fences if f.waits]
     return (
         any(f.orders_global for f in apart) and not all(f.orders_global for f in waits),
@@ -151,12 +151,12 @@ def _notes(plan: Plan) -> list[str]:
     return out
 
 
-def _rewritten(plan: Plan, function: nodes.Function) -> nodes.Function:
+def _rewritten(plan: Plan, function: ir.Function) -> ir.Function:
     """A function; the kernel's own gets its first statements later, for they depend on the layout."""
     return Rewriter(plan, function).run()
 
 
-def _layout(plan: Plan, kernel: nodes.Kernel, threads: int) -> Layout:
+def _layout(plan: Plan, kernel: ir.Kernel, threads: int) -> Layout:
     words = sum(v.type.size // plan.unit for v in kernel.tile_statics)
     sites = plan.sites
     tables = (3 if plan.judged_static else 1) + _atomics_may_set(plan)
@@ -173,15 +173,15 @@ def _too_many(accesses: int, layout: Layout) -> bool:
 
 
 def _assembled(
-    kernel: nodes.Kernel, plan: Plan, functions: list[nodes.Function], helpers: tuple[nodes.Function, ...]
-) -> nodes.Kernel:
+    kernel: ir.Kernel, plan: Plan, functions: list[ir.Function], helpers: tuple[ir.Function, ...]
+) -> ir.Kernel:
     layout = _layout(plan, kernel, _threads(kernel))
     before = _first_statements(kernel, plan, layout)
     *callees, body = functions
     body = dataclasses.replace(body, body=(*before, *body.body))
     storage = max((b.storage for b in kernel.buffers), default=-1) + 1
-    report = nodes.BufferParam(REPORT, UINT32, 1, False, True, storage, NOWHERE)
-    words = tuple(nodes.ScalarParam(name, UINT32, NOWHERE) for name in plan.words)
+    report = ir.BufferParam(REPORT, UINT32, 1, False, True, storage, NOWHERE)
+    words = tuple(ir.ScalarParam(name, UINT32, NOWHERE) for name in plan.words)
     return dataclasses.replace(
         kernel,
         buffers=(*kernel.buffers, report),
@@ -192,11 +192,11 @@ def _assembled(
     )
 
 
-def _threads(kernel: nodes.Kernel) -> int:
+def _threads(kernel: ir.Kernel) -> int:
     return math.prod(kernel.tile) if kernel.tile is not None else 1
 
 
-def _thread_variables(plan: Plan) -> tuple[nodes.Variable, ...]:
+def _thread_variables(plan: Plan) -> tuple[ir.Variable, ...]:
     """Those that the kernel uses."""
     used = [THREAD.tile, THREAD.local]
     if plan.judged:
@@ -208,24 +208,24 @@ def _thread_variables(plan: Plan) -> tuple[nodes.Variable, ...]:
     return tuple(used)
 
 
-def _first_statements(kernel: nodes.Kernel, plan: Plan, layout: Layout) -> list[nodes.Stmt]:
+def _first_statements(kernel: ir.Kernel, plan: Plan, layout: Layout) -> list[ir.Stmt]:
     """Which thread this is, and how it signs."""
     make = Maker(NOWHERE)
 
-    def word(name: str) -> nodes.Expr:
+    def word(name: str) -> ir.Expr:
         plan.words[name] = None
-        return nodes.ScalarValue(NOWHERE, UINT32, name)
+        return ir.ScalarValue(NOWHERE, UINT32, name)
 
-    def number(kind: str, sizes: list[nodes.Expr]) -> nodes.Expr:
-        total: nodes.Expr = uint(0)
+    def number(kind: str, sizes: list[ir.Expr]) -> ir.Expr:
+        total: ir.Expr = uint(0)
         for dim in range(kernel.rank):
-            index = nodes.ThreadIndex(NOWHERE, INT32, kind, dim)  # type: ignore[arg-type]
+            index = ir.ThreadIndex(NOWHERE, INT32, kind, dim)  # type: ignore[arg-type]
             scaled = make.mul(total, sizes[dim]) if dim else uint(0)
             total = make.add(scaled, make.as_uint(index))
         return total
 
-    tiles: list[nodes.Expr] = [uint(0), *(word(f"tiles {d}") for d in range(1, kernel.rank))]
-    out: list[nodes.Stmt] = []
+    tiles: list[ir.Expr] = [uint(0), *(word(f"tiles {d}") for d in range(1, kernel.rank))]
+    out: list[ir.Stmt] = []
     if kernel.tile is None:
         out.append(make.set(THREAD.tile, number("global", tiles)))
         out.append(make.set(THREAD.local, uint(0)))

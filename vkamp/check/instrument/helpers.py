@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from vkamp.check.instrument.layout import COUNT, EXHAUSTED, FIRST_RECORD, RECORD_WORDS, RECORDS, Layout
 from vkamp.check.instrument.make import NOWHERE, THREAD, Maker, uint
 from vkamp.findings import AccessKind
-from vkamp.ir import nodes
+from vkamp.ir import nodes as ir
 from vkamp.ir.types import FLOAT32, INT32, UINT32, Array, Type
-
-__all__ = ["Helpers"]
 
 _make = Maker(NOWHERE)
 _load, _add, _set, _when = _make.load, _make.add, _make.set, _make.when
@@ -23,24 +21,24 @@ _FAR, _NEAR, _FAR_MOST, _FAR_LEAST, _NEAR_MOST, _NEAR_LEAST = range(6)
 _WRITER, _MOST, _LEAST = range(3)
 
 
-def _parameter(name: str, kind: Type = UINT32) -> nodes.Variable:
-    return nodes.Variable(name, kind, "parameter", NOWHERE)
+def _parameter(name: str, kind: Type = UINT32) -> ir.Variable:
+    return ir.Variable(name, kind, "parameter", NOWHERE)
 
 
-def _local(name: str, kind: Type = UINT32) -> nodes.Variable:
+def _local(name: str, kind: Type = UINT32) -> ir.Variable:
     storage = "private" if isinstance(kind, Array) else "local"
-    return nodes.Variable(name, kind, storage, NOWHERE)  # type: ignore[arg-type]
+    return ir.Variable(name, kind, storage, NOWHERE)  # type: ignore[arg-type]
 
 
-def _bit(op: str, left: nodes.Expr, right: nodes.Expr | int) -> nodes.Expr:
+def _bit(op: str, left: ir.Expr, right: ir.Expr | int) -> ir.Expr:
     return _make.binary(op, left, uint(right) if isinstance(right, int) else right)
 
 
-def _same(left: nodes.Expr, right: nodes.Expr | int) -> nodes.Expr:
+def _same(left: ir.Expr, right: ir.Expr | int) -> ir.Expr:
     return _make.compare("eq", left, uint(right) if isinstance(right, int) else right)
 
 
-def _differ(left: nodes.Expr, right: nodes.Expr | int) -> nodes.Expr:
+def _differ(left: ir.Expr, right: ir.Expr | int) -> ir.Expr:
     return _make.compare("ne", left, uint(right) if isinstance(right, int) else right)
 
 
@@ -90,7 +88,7 @@ class Helpers:
 
     # -- functions
 
-    def functions(self, layout: Layout, atomics_may_set: bool) -> tuple[nodes.Function, ...]:
+    def functions(self, layout: Layout, atomics_may_set: bool) -> tuple[ir.Function, ...]:
         """Every helper that is used, callees first."""
         makers: dict[str, type[_Space]] = {"static": _Static, "global": _Global}
         out = [_note_function(layout)]
@@ -113,18 +111,18 @@ class Helpers:
 
 def _function(
     name: str,
-    params: Sequence[nodes.Variable],
-    body: Sequence[nodes.Stmt],
-    variables: Sequence[nodes.Variable] = (),
-) -> nodes.Function:
+    params: Sequence[ir.Variable],
+    body: Sequence[ir.Stmt],
+    variables: Sequence[ir.Variable] = (),
+) -> ir.Function:
     python_name = name.replace(" ", "_")
-    return nodes.Function(name, python_name, tuple(params), (), tuple(variables), tuple(body), NOWHERE)
+    return ir.Function(name, python_name, tuple(params), (), tuple(variables), tuple(body), NOWHERE)
 
 
 _CELL, _OTHER_TILE, _OTHER, _A, _B = map(_parameter, ("cell", "other_tile", "other", "a", "b"))
 
 
-def _note_function(layout: Layout) -> nodes.Function:
+def _note_function(layout: Layout) -> ir.Function:
     taken, number, at = map(_local, ("taken", "number", "at"))
     cell = _add(uint(layout.cells), _load(_CELL))
     values = (_load(THREAD.tile), _load(THREAD.local), *map(_load, (_OTHER_TILE, _OTHER, _A, _B)))
@@ -145,24 +143,24 @@ def _note_function(layout: Layout) -> nodes.Function:
     return _function("note finding", (_CELL, _OTHER_TILE, _OTHER, _A, _B), body, (taken, number, at))
 
 
-def _note(cell: nodes.Expr, tile: nodes.Expr, other: nodes.Expr, a: nodes.Expr) -> nodes.Call:
+def _note(cell: ir.Expr, tile: ir.Expr, other: ir.Expr, a: ir.Expr) -> ir.Call:
     return _make.call("note finding", cell, tile, other, a, uint(0))
 
 
-def _conversion_function(name: str) -> nodes.Function:
+def _conversion_function(name: str) -> ir.Function:
     value, kept = _parameter("value", FLOAT32), _local("kept", Array(FLOAT32, (1,)))
-    zero = nodes.Const(NOWHERE, INT32, 0)
-    element = nodes.ArrayElement(NOWHERE, FLOAT32, nodes.Local(NOWHERE, kept.type, kept), (zero,))
-    bits = nodes.Reinterpreted(NOWHERE, UINT32, element, zero)
+    zero = ir.Const(NOWHERE, INT32, 0)
+    element = ir.ArrayElement(NOWHERE, FLOAT32, ir.Local(NOWHERE, kept.type, kept), (zero,))
+    bits = ir.Reinterpreted(NOWHERE, UINT32, element, zero)
     body = [
-        nodes.Declare(NOWHERE, kept),
-        nodes.Assign(NOWHERE, element, _load(value)),
+        ir.Declare(NOWHERE, kept),
+        ir.Assign(NOWHERE, element, _load(value)),
         _make.call("note finding", _load(_CELL), uint(0), uint(0), _load(bits), uint(0)),
     ]
     return _function(name, (_CELL, value), body, (kept,))
 
 
-def _interval_function(name: str, space: str, layout: Layout) -> nodes.Function:
+def _interval_function(name: str, space: str, layout: Layout) -> ir.Function:
     variable = THREAD.in_static if space == "static" else THREAD.in_global
     bits = (layout.static_bits if space == "static" else layout.global_bits) + layout.thread_bits
     step = 1 << bits
@@ -188,7 +186,7 @@ class _Space:
     #: The cell of two accesses, their bits, the thread's signature, the name of the judging function.
     pairs: int
     bits: int
-    signature: nodes.Variable
+    signature: ir.Variable
     judge: str
 
     def __init__(self, layout: Layout, atomics_may_set: bool) -> None:
@@ -200,7 +198,7 @@ class _Space:
         """The bits of a signature that hold the thread."""
         return ((1 << self.layout.thread_bits) - 1) << self.bits
 
-    def pair(self, other: nodes.Expr) -> nodes.Expr:
+    def pair(self, other: ir.Expr) -> ir.Expr:
         """The cell of this access (``site``) with that of an entry."""
         count = {"static": self.layout.static, "global": self.layout.global_}[self.name] + 1
         theirs = _bit("bitand", other, (1 << self.bits) - 1)
@@ -208,11 +206,11 @@ class _Space:
 
     name: str = ""
 
-    def function(self, name: str, key: tuple[str, ...]) -> nodes.Function:
+    def function(self, name: str, key: tuple[str, ...]) -> ir.Function:
         """The function that notes an access, of the key that it was asked for with."""
         raise NotImplementedError
 
-    def near_function(self) -> nodes.Function:
+    def near_function(self) -> ir.Function:
         """Judges an entry of the tile: is it another thread's, of this interval?"""
         # Different from one's own signature in the bits of the thread, and in none above them.
         difference = _local("difference")
@@ -220,18 +218,18 @@ class _Space:
         same_interval = _make.compare("lt", _load(difference), uint(1 << (self.bits + self.layout.thread_bits)))
         thread = _bit("bitand", _bit("shr", _load(_ENTRY), self.bits), (1 << self.layout.thread_bits) - 1)
         found = _note(self.pair(_load(_ENTRY)), _load(THREAD.tile), thread, _load(_WORD))
-        body: list[nodes.Stmt] = [
+        body: list[ir.Stmt] = [
             _set(difference, _bit("bitxor", _load(_ENTRY), _load(self.signature))),
             _when(_make.both([another, same_interval]), [found]),
         ]
         return _function(self.judge, (_ENTRY, _WORD, _SITE), body, (difference,))
 
-    def judged(self, entry: nodes.Expr, word: nodes.Variable) -> nodes.Call:
+    def judged(self, entry: ir.Expr, word: ir.Variable) -> ir.Call:
         """Judges an entry of the tile."""
         return _make.call(self.judge, entry, _load(word), _load(_SITE))
 
     @staticmethod
-    def raised(at: nodes.Expr, value: nodes.Expr) -> nodes.If:
+    def raised(at: ir.Expr, value: ir.Expr) -> ir.If:
         """Raises an entry; often it is high enough already."""
         lower = _make.compare("lt", _load(_make.word(at)), value)
         return _when(lower, [_make.atomic("atomic_fetch_max", at, value)])
@@ -252,19 +250,19 @@ class _Static(_Space):
     def pairs(self) -> int:  # type: ignore[override]
         return self.layout.static_pairs
 
-    def function(self, name: str, key: tuple[str, ...]) -> nodes.Function:
+    def function(self, name: str, key: tuple[str, ...]) -> ir.Function:
         """The function that notes an access of a word."""
         access, judged, must_be_set = key
         at = _local("at")
-        out: list[nodes.Stmt] = []
+        out: list[ir.Stmt] = []
         has_tables = self.layout.static_tables > 2
 
-        def entry(table: int) -> nodes.Expr:
+        def entry(table: int) -> ir.Expr:
             return _add(_load(at), uint(table))
 
         out.append(_set(at, _add(_load(THREAD.static_at), _make.mul(_load(_WORD), self.layout.static_tables))))
         signed = _add(_load(THREAD.in_static), _load(_SITE))
-        variables: list[nodes.Variable] = [at]
+        variables: list[ir.Variable] = [at]
         if access == "write" and judged == "True":
             before = _local("before")
             variables.append(before)
@@ -316,20 +314,20 @@ class _Global(_Space):
     def pairs(self) -> int:  # type: ignore[override]
         return self.layout.global_pairs
 
-    def function(self, name: str, key: tuple[str, ...]) -> nodes.Function:
+    def function(self, name: str, key: tuple[str, ...]) -> ir.Function:
         """The function that notes an access of a word, whose group of entries begins at ``group``."""
         access, only_written, near = key
         has_near, has_others = near == "True", only_written != "True"
-        variables: list[nodes.Variable] = []
-        out: list[nodes.Stmt] = []
+        variables: list[ir.Variable] = []
+        out: list[ir.Stmt] = []
         signed = _add(_load(THREAD.signature), _load(_SITE))
         near_signed = _add(_load(THREAD.in_global), _load(_SITE))
         counts = _differ(_load(THREAD.in_global), 0)
 
-        def entry(table: int) -> nodes.Expr:
+        def entry(table: int) -> ir.Expr:
             return _add(_load(_GROUP), uint(self.table(table, has_near)))
 
-        def kept(variable: str, value: nodes.Expr) -> nodes.Variable:
+        def kept(variable: str, value: ir.Expr) -> ir.Variable:
             made = _local(variable)
             variables.append(made)
             out.append(_set(made, value))
@@ -340,7 +338,7 @@ class _Global(_Space):
             variables.append(far)
             out.append(_make.atomic("atomic_fetch_max", entry(_FAR), signed, far))
             entries = [_load(far)]
-            near_entries: list[nodes.Expr] = []
+            near_entries: list[ir.Expr] = []
             if has_near:
                 before = _local("before")
                 variables.append(before)
@@ -381,21 +379,19 @@ class _Global(_Space):
         """Where an entry stands in its group: the first of the tile are left out where a tile is a thread."""
         return table if has_near else {_FAR: 0, _FAR_MOST: 1, _FAR_LEAST: 2}[table]
 
-    def inverted(self, signed: nodes.Expr) -> nodes.Expr:
+    def inverted(self, signed: ir.Expr) -> ir.Expr:
         """A signature that is the larger the smaller the thread is."""
         return _bit("bitxor", signed, ~((1 << self.bits) - 1))
 
-    def restored(self, entry: nodes.Expr) -> nodes.Expr:
+    def restored(self, entry: ir.Expr) -> ir.Expr:
         """What :meth:`inverted` was made of; 0 where there is nothing."""
         empty = _same(entry, 0)
-        return nodes.Select(NOWHERE, UINT32, empty, uint(0), self.inverted(entry))
+        return ir.Select(NOWHERE, UINT32, empty, uint(0), self.inverted(entry))
 
-    def verdict(
-        self, entries: Sequence[nodes.Expr], near: Sequence[nodes.Expr], counts: nodes.Expr
-    ) -> list[nodes.Stmt]:
+    def verdict(self, entries: Sequence[ir.Expr], near: Sequence[ir.Expr], counts: ir.Expr) -> list[ir.Stmt]:
         """Another tile's access first; in the tile only where no other tile's can be mistaken for one of it."""
         shift = self.bits + self.layout.thread_bits
-        verdict: list[nodes.Stmt] = []
+        verdict: list[ir.Stmt] = []
         if near:
             verdict = [_when(counts, [self.judged(entry, _GROUP) for entry in near])]
         for entry in reversed(entries):

@@ -20,8 +20,6 @@ from vkamp.errors import Span
 from vkamp.findings import AccessKind
 from vkamp.ir.types import Type
 
-__all__ = ["COUNT", "EXHAUSTED", "FIRST_RECORD", "RECORDS", "RECORD_WORDS", "Layout", "RaceSite", "Sites", "ValueSite"]
-
 #: Words of the report: the number of findings, whether a counter of intervals ran out.
 COUNT, EXHAUSTED, FIRST_RECORD = 0, 1, 2
 #: The table of findings: cell + 1, own tile and thread, the other's tile and thread, two values.

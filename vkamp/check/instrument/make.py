@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from vkamp.errors import Span
-from vkamp.ir import nodes
+from vkamp.ir import nodes as ir
 from vkamp.ir.fences import FENCES
 from vkamp.ir.types import BOOL, INT32, UINT32, Scalar, Type
-
-__all__ = ["NOWHERE", "REPORT", "THREAD", "Maker", "is_simple", "uint"]
 
 #: The container that takes the findings.  Names with a space are never the author's.
 REPORT = "check report"
@@ -18,8 +16,8 @@ REPORT = "check report"
 NOWHERE = Span("", 0, 0, 0, 0)
 
 
-def _thread(name: str) -> nodes.Variable:
-    return nodes.Variable(name, UINT32, "thread", NOWHERE, temporary=True)
+def _thread(name: str) -> ir.Variable:
+    return ir.Variable(name, UINT32, "thread", NOWHERE, temporary=True)
 
 
 class THREAD:
@@ -38,20 +36,18 @@ class THREAD:
     static_at = _thread("tile_static shadow")
 
 
-def is_simple(expr: nodes.Expr) -> bool:
+def is_simple(expr: ir.Expr) -> bool:
     """Whether an expression may stand several times in one statement's instrumentation."""
-    if isinstance(expr, nodes.Load):
-        return isinstance(expr.place, nodes.Local) and isinstance(expr.type, Scalar)
-    if isinstance(expr, nodes.Cast):
+    if isinstance(expr, ir.Load):
+        return isinstance(expr.place, ir.Local) and isinstance(expr.type, Scalar)
+    if isinstance(expr, ir.Cast):
         return expr.type in (INT32, UINT32) and expr.operand.type in (INT32, UINT32) and is_simple(expr.operand)
-    return isinstance(
-        expr, (nodes.Const, nodes.ThreadIndex, nodes.SubgroupIndex, nodes.ScalarValue, nodes.BufferExtent)
-    )
+    return isinstance(expr, (ir.Const, ir.ThreadIndex, ir.SubgroupIndex, ir.ScalarValue, ir.BufferExtent))
 
 
-def uint(value: int) -> nodes.Const:
+def uint(value: int) -> ir.Const:
     """A uint32 literal."""
-    return nodes.Const(NOWHERE, UINT32, value & 0xFFFFFFFF)
+    return ir.Const(NOWHERE, UINT32, value & 0xFFFFFFFF)
 
 
 class Maker:
@@ -62,92 +58,90 @@ class Maker:
 
     # -- expressions
 
-    def load(self, what: nodes.Variable | nodes.Place) -> nodes.Load:
+    def load(self, what: ir.Variable | ir.Place) -> ir.Load:
         """The value of a variable or place."""
-        place = nodes.Local(self.span, what.type, what) if isinstance(what, nodes.Variable) else what
-        return nodes.Load(self.span, place.type, place)
+        place = ir.Local(self.span, what.type, what) if isinstance(what, ir.Variable) else what
+        return ir.Load(self.span, place.type, place)
 
-    def as_uint(self, expr: nodes.Expr) -> nodes.Expr:
+    def as_uint(self, expr: ir.Expr) -> ir.Expr:
         """An integer or bool as uint32."""
-        if isinstance(expr, nodes.Const):
-            return nodes.Const(self.span, UINT32, int(expr.value) & 0xFFFFFFFF)
-        return expr if expr.type == UINT32 else nodes.Cast(self.span, UINT32, expr)
+        if isinstance(expr, ir.Const):
+            return ir.Const(self.span, UINT32, int(expr.value) & 0xFFFFFFFF)
+        return expr if expr.type == UINT32 else ir.Cast(self.span, UINT32, expr)
 
-    def binary(self, op: Any, left: nodes.Expr, right: nodes.Expr) -> nodes.Expr:
+    def binary(self, op: Any, left: ir.Expr, right: ir.Expr) -> ir.Expr:
         """An operation on two uint32; constants are folded, and what does nothing is left out."""
-        if isinstance(left, nodes.Const) and isinstance(right, nodes.Const):
+        if isinstance(left, ir.Const) and isinstance(right, ir.Const):
             a, b = int(left.value), int(right.value)
             folded = {"add": a + b, "sub": a - b, "mul": a * b}.get(op)
             if folded is not None:
-                return nodes.Const(self.span, UINT32, folded & 0xFFFFFFFF)
+                return ir.Const(self.span, UINT32, folded & 0xFFFFFFFF)
         for one, other in ((left, right), (right, left)):
-            if not isinstance(one, nodes.Const):
+            if not isinstance(one, ir.Const):
                 continue
             if (op == "add" and one.value == 0) or (op == "mul" and one.value == 1):
                 return other
             if op == "mul" and one.value == 0:
                 return one
-        return nodes.Binary(self.span, UINT32, op, left, right)
+        return ir.Binary(self.span, UINT32, op, left, right)
 
-    def add(self, *terms: nodes.Expr) -> nodes.Expr:
+    def add(self, *terms: ir.Expr) -> ir.Expr:
         """A sum of uint32, its constants last."""
-        constant = sum(int(t.value) for t in terms if isinstance(t, nodes.Const))
-        total: nodes.Expr = uint(0)
-        for term in (*(t for t in terms if not isinstance(t, nodes.Const)), uint(constant)):
+        constant = sum(int(t.value) for t in terms if isinstance(t, ir.Const))
+        total: ir.Expr = uint(0)
+        for term in (*(t for t in terms if not isinstance(t, ir.Const)), uint(constant)):
             total = self.binary("add", total, term)
         return total
 
-    def mul(self, left: nodes.Expr, right: nodes.Expr | int) -> nodes.Expr:
+    def mul(self, left: ir.Expr, right: ir.Expr | int) -> ir.Expr:
         """A product of uint32."""
         return self.binary("mul", left, uint(right) if isinstance(right, int) else right)
 
-    def compare(self, op: Any, left: nodes.Expr, right: nodes.Expr) -> nodes.Expr:
+    def compare(self, op: Any, left: ir.Expr, right: ir.Expr) -> ir.Expr:
         """A comparison."""
-        return nodes.Compare(self.span, BOOL, op, left, right)
+        return ir.Compare(self.span, BOOL, op, left, right)
 
-    def both(self, conditions: Sequence[nodes.Expr]) -> nodes.Expr:
+    def both(self, conditions: Sequence[ir.Expr]) -> ir.Expr:
         """Whether all of some conditions hold."""
         first, *others = conditions
         for other in others:
-            first = nodes.Logical(self.span, BOOL, "and", first, other)
+            first = ir.Logical(self.span, BOOL, "and", first, other)
         return first
 
-    def opposite(self, condition: nodes.Expr) -> nodes.Expr:
+    def opposite(self, condition: ir.Expr) -> ir.Expr:
         """Whether a condition does not hold."""
-        return nodes.Unary(self.span, BOOL, "not", condition)
+        return ir.Unary(self.span, BOOL, "not", condition)
 
     # -- places and statements
 
-    def word(self, at: nodes.Expr) -> nodes.BufferElement:
+    def word(self, at: ir.Expr) -> ir.BufferElement:
         """A word of the report."""
-        return nodes.BufferElement(self.span, UINT32, REPORT, (at,))
+        return ir.BufferElement(self.span, UINT32, REPORT, (at,))
 
-    def set(self, what: nodes.Variable | nodes.Place, value: nodes.Expr) -> nodes.Assign:
+    def set(self, what: ir.Variable | ir.Place, value: ir.Expr) -> ir.Assign:
         """An assignment."""
-        place = nodes.Local(self.span, what.type, what) if isinstance(what, nodes.Variable) else what
-        return nodes.Assign(self.span, place, value)
+        place = ir.Local(self.span, what.type, what) if isinstance(what, ir.Variable) else what
+        return ir.Assign(self.span, place, value)
 
-    def when(self, condition: nodes.Expr, then: Sequence[nodes.Stmt], orelse: Sequence[nodes.Stmt] = ()) -> nodes.If:
+    def when(self, condition: ir.Expr, then: Sequence[ir.Stmt], orelse: Sequence[ir.Stmt] = ()) -> ir.If:
         """A branch."""
-        return nodes.If(self.span, condition, tuple(then), tuple(orelse))
+        return ir.If(self.span, condition, tuple(then), tuple(orelse))
 
-    def call(self, function: str, *args: nodes.Expr) -> nodes.Call:
+    def call(self, function: str, *args: ir.Expr) -> ir.Call:
         """A call of a helper."""
-        return nodes.Call(self.span, function, args)
+        return ir.Call(self.span, function, args)
 
-    def atomic(
-        self, name: str, at: nodes.Expr, value: nodes.Expr, result: nodes.Variable | None = None
-    ) -> nodes.Atomic:
+    def atomic(self, name: str, at: ir.Expr, value: ir.Expr, result: ir.Variable | None = None) -> ir.Atomic:
         """An atomic update of a word of the report."""
-        return nodes.Atomic(self.span, name, self.word(at), (value,), result)
+        return ir.Atomic(self.span, name, self.word(at), (value,), result)
 
-    def fence(self) -> nodes.Barrier:
+    def fence(self) -> ir.Barrier:
         """Orders what this thread does to the report."""
-        return nodes.Barrier(self.span, FENCES["global_memory_fence"])
+        return ir.Barrier(self.span, FENCES["global_memory_fence"])
 
-    def zero(self, kind: Type) -> nodes.Expr:
+    def zero(self, kind: Type) -> ir.Expr:
         """Zero of a scalar or short vector."""
         scalar = kind if isinstance(kind, Scalar) else kind.element  # type: ignore[union-attr]
         value: bool | int | float = {"bool": False, "float": 0.0}.get(scalar.kind, 0)  # type: ignore[union-attr]
-        constant = nodes.Const(self.span, scalar, value)
-        return constant if isinstance(kind, Scalar) else nodes.Construct(self.span, kind, (constant,))
+        constant = ir.Const(self.span, scalar, value)
+        return constant if isinstance(kind, Scalar) else ir.Construct(self.span, kind, (constant,))

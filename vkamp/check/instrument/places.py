@@ -9,21 +9,19 @@ from dataclasses import dataclass, field
 from vkamp.check.instrument.layout import Sites, ValueSite
 from vkamp.check.instrument.make import Maker, uint
 from vkamp.errors import Span
-from vkamp.ir import nodes
+from vkamp.ir import nodes as ir
 from vkamp.ir.ranges import Ranges
 from vkamp.ir.types import INT32, UINT32, VECTOR_LETTERS, Array, Scalar, Struct, Type, Vector, scalar_fields
-
-__all__ = ["Address", "Addresses", "Bound", "buffer_word", "words_in"]
 
 
 @dataclass(frozen=True)
 class Bound:
     """A condition that an access needs, and what is noted where it does not hold: a site and two values."""
 
-    holds: nodes.Expr
+    holds: ir.Expr
     site: int
-    value: nodes.Expr
-    extent: nodes.Expr
+    value: ir.Expr
+    extent: ir.Expr
 
 
 @dataclass
@@ -34,21 +32,21 @@ class Address:
     array from its first word.
     """
 
-    place: nodes.Place
+    place: ir.Place
     bounds: list[Bound] = field(default_factory=list)
-    terms: list[nodes.Expr] = field(default_factory=list)
+    terms: list[ir.Expr] = field(default_factory=list)
 
 
-def words_in(place: nodes.Place, unit: int) -> list[int]:
+def words_in(place: ir.Place, unit: int) -> list[int]:
     """The words that an access of a place touches, from its first on.
 
     In an array of the kernel the first of each scalar stands for all of it, since none is read as a smaller one.
     """
     scalars = [(offset, scalar.size) for _, scalar, offset in scalar_fields(place.type)]
-    if isinstance(place, nodes.ComponentsOf) and isinstance(place.type, Vector):
+    if isinstance(place, ir.ComponentsOf) and isinstance(place.type, Vector):
         size = place.type.element.size
         scalars = [(VECTOR_LETTERS.index(letter) * size, size) for letter in place.letters]
-    whole = isinstance(nodes.root_of(place), nodes.BufferElement)
+    whole = isinstance(ir.root_of(place), ir.BufferElement)
     return [word for at, size in scalars for word in range(at // unit, (at + (size if whole else unit)) // unit)]
 
 
@@ -67,12 +65,12 @@ class Addresses:
 
     def __init__(
         self,
-        kernel: nodes.Kernel,
+        kernel: ir.Kernel,
         ranges: Ranges,
         sites: Sites,
         words: dict[str, None],
-        value: Callable[[nodes.Expr], nodes.Expr],
-        keep: Callable[[nodes.Expr, str], nodes.Expr],
+        value: Callable[[ir.Expr], ir.Expr],
+        keep: Callable[[ir.Expr, str], ir.Expr],
         needs_word: Callable[[str], bool],
         unit: int,
     ) -> None:
@@ -85,21 +83,21 @@ class Addresses:
         self._needs_word = needs_word
         self._unit = unit
 
-    def of(self, place: nodes.Place) -> Address:
+    def of(self, place: ir.Place) -> Address:
         """The address of a place; its indices are evaluated."""
-        if isinstance(place, nodes.Local):
+        if isinstance(place, ir.Local):
             return Address(place)
-        if isinstance(place, nodes.ViewElement):
+        if isinstance(place, ir.ViewElement):
             return self._view(place)
-        if isinstance(place, nodes.BufferElement):
+        if isinstance(place, ir.BufferElement):
             return self._buffer(place)
-        if isinstance(place, nodes.Reinterpreted):
+        if isinstance(place, ir.Reinterpreted):
             return self._reinterpreted(place)
-        if isinstance(place, nodes.ArrayElement):
+        if isinstance(place, ir.ArrayElement):
             return self._array(place)
-        assert isinstance(place, (nodes.FieldOf, nodes.ComponentsOf))
+        assert isinstance(place, (ir.FieldOf, ir.ComponentsOf))
         address = self.of(place.base)
-        if isinstance(place, nodes.FieldOf):
+        if isinstance(place, ir.FieldOf):
             member = place.base.type.field(place.name) if isinstance(place.base.type, Struct) else None
             assert member is not None
             address.terms.append(uint(member.offset // self._unit))
@@ -110,14 +108,14 @@ class Addresses:
 
     # -- parts
 
-    def _index(self, index: nodes.Expr, name: str) -> nodes.Expr:
+    def _index(self, index: ir.Expr, name: str) -> ir.Expr:
         return self._keep(self._value(index), f"{name}_index")
 
     def _bound(
         self,
-        index: nodes.Expr,
-        kept: nodes.Expr,
-        extent: nodes.Expr,
+        index: ir.Expr,
+        kept: ir.Expr,
+        extent: ir.Expr,
         dim: int,
         rank: int,
         name: str,
@@ -129,7 +127,7 @@ class Addresses:
         low, high = self._ranges.of(index)
         if index.type == UINT32:
             low = max(low, 0)
-        if isinstance(extent, nodes.Const) and low >= 0 and high < extent.value:
+        if isinstance(extent, ir.Const) and low >= 0 and high < extent.value:
             return []
         make = Maker(span)
         value, most = make.as_uint(kept), make.as_uint(extent)
@@ -139,8 +137,8 @@ class Addresses:
         self._sites.values.append(site)
         return [Bound(make.compare("lt", value, most), len(self._sites.values) - 1, value, most)]
 
-    def _view(self, place: nodes.ViewElement) -> Address:
-        name, rank = nodes.place_name(place.base), len(place.indices)
+    def _view(self, place: ir.ViewElement) -> Address:
+        name, rank = ir.place_name(place.base), len(place.indices)
         bounds = []
         for dim, (index, size) in enumerate(zip(place.indices, place.extent, strict=True)):
             kept = self._index(index, name)
@@ -150,19 +148,19 @@ class Addresses:
         address.bounds[:0] = bounds
         return address
 
-    def _buffer(self, place: nodes.BufferElement) -> Address:
+    def _buffer(self, place: ir.BufferElement) -> Address:
         make, rank = Maker(place.span), len(place.indices)
         kept = [self._index(i, place.buffer) for i in place.indices]
         bounds = []
         for dim, (index, simple) in enumerate(zip(place.indices, kept, strict=True)):
-            extent = nodes.BufferExtent(place.span, INT32, place.buffer, dim)
+            extent = ir.BufferExtent(place.span, INT32, place.buffer, dim)
             bounds += self._bound(index, simple, extent, dim, rank, place.buffer, place.span)
-        terms: list[nodes.Expr] = []
+        terms: list[ir.Expr] = []
         if self._needs_word(place.buffer):
             terms = [self.launch_word("at", place.buffer), *self._steps(place, kept, make)]
         return Address(dataclasses.replace(place, indices=tuple(kept)), bounds, terms)
 
-    def _steps(self, place: nodes.BufferElement, indices: list[nodes.Expr], make: Maker) -> list[nodes.Expr]:
+    def _steps(self, place: ir.BufferElement, indices: list[ir.Expr], make: Maker) -> list[ir.Expr]:
         """The words from a container's first element to another."""
         buffer = self._kernel.buffer(place.buffer)
         size = buffer.element.size // self._unit
@@ -172,38 +170,38 @@ class Addresses:
             return [make.mul(i, s) for i, s in zip(whole, strides, strict=True)]
         number = whole[0]
         for dim, index in enumerate(whole[1:], 1):
-            extent = make.as_uint(nodes.BufferExtent(place.span, INT32, place.buffer, dim))
+            extent = make.as_uint(ir.BufferExtent(place.span, INT32, place.buffer, dim))
             number = make.add(make.mul(number, extent), index)
         return [make.mul(number, size)]
 
-    def launch_word(self, kind: str, buffer: str, dim: int = 0) -> nodes.Expr:
+    def launch_word(self, kind: str, buffer: str, dim: int = 0) -> ir.Expr:
         """A launch word of a container."""
         name = buffer_word(kind, buffer, dim)
         self._words[name] = None
-        return nodes.ScalarValue(self._kernel.span, UINT32, name)
+        return ir.ScalarValue(self._kernel.span, UINT32, name)
 
-    def _array(self, place: nodes.ArrayElement) -> Address:
+    def _array(self, place: ir.ArrayElement) -> Address:
         array = place.base.type
         assert isinstance(array, Array)
-        name, rank, make = nodes.place_name(place.base), len(place.indices), Maker(place.span)
+        name, rank, make = ir.place_name(place.base), len(place.indices), Maker(place.span)
         address = self.of(place.base)
         kept = [self._index(i, name) for i in place.indices]
         stride = array.element.size // self._unit
         # The last dimension is judged first.
         for dim in reversed(range(rank)):
-            extent = nodes.Const(place.span, INT32, array.shape[dim])
+            extent = ir.Const(place.span, INT32, array.shape[dim])
             address.bounds += self._bound(place.indices[dim], kept[dim], extent, dim, rank, name, place.span)
             address.terms.append(make.mul(make.as_uint(kept[dim]), stride))
             stride *= array.shape[dim]
         address.place = dataclasses.replace(place, base=address.place, indices=tuple(kept))
         return address
 
-    def _reinterpreted(self, place: nodes.Reinterpreted) -> Address:
-        if isinstance(place.base, nodes.ArrayElement):
+    def _reinterpreted(self, place: ir.Reinterpreted) -> Address:
+        if isinstance(place.base, ir.ArrayElement):
             return self._same_word(place, place.base)
         address = self.of(place.base)
-        root, make = nodes.root_of(place), Maker(place.span)
-        assert isinstance(root, nodes.BufferElement)
+        root, make = ir.root_of(place), Maker(place.span)
+        assert isinstance(root, ir.BufferElement)
         index = self._index(place.index, root.buffer)
         size = place.type.size // self._unit
         address.terms.append(make.mul(make.as_uint(index), size))
@@ -217,18 +215,18 @@ class Addresses:
         address.bounds.append(Bound(holds, len(self._sites.values) - 1, uint(0), uint(0)))
         return address
 
-    def _same_word(self, place: nodes.Reinterpreted, base: nodes.ArrayElement) -> Address:
+    def _same_word(self, place: ir.Reinterpreted, base: ir.ArrayElement) -> Address:
         """In an array of the kernel: the same word as another scalar."""
         *rows, last = base.indices
-        parts = [i if i.type == INT32 else nodes.Cast(place.span, INT32, i) for i in (last, place.index)]
-        total: nodes.Expr = nodes.Binary(place.span, INT32, "add", parts[0], parts[1])
+        parts = [i if i.type == INT32 else ir.Cast(place.span, INT32, i) for i in (last, place.index)]
+        total: ir.Expr = ir.Binary(place.span, INT32, "add", parts[0], parts[1])
         for one, other in ((0, 1), (1, 0)):
             part = parts[one]
-            if isinstance(part, nodes.Const) and part.value == 0:
+            if isinstance(part, ir.Const) and part.value == 0:
                 total = parts[other]
         moved = dataclasses.replace(base, span=place.span, indices=(*rows, total))
         address = self.of(moved)
-        zero = nodes.Const(place.span, INT32, 0)
+        zero = ir.Const(place.span, INT32, 0)
         address.place = dataclasses.replace(place, base=address.place, index=zero)
         return address
 

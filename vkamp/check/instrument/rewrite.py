@@ -19,7 +19,7 @@ from vkamp.check.instrument.make import THREAD, Maker, is_simple, uint
 from vkamp.check.instrument.places import Address, Addresses, words_in
 from vkamp.errors import Span
 from vkamp.findings import AccessKind
-from vkamp.ir import nodes
+from vkamp.ir import nodes as ir
 from vkamp.ir.fences import FENCES
 from vkamp.ir.ranges import Ranges
 from vkamp.ir.subgroups import SUBGROUPS
@@ -37,8 +37,6 @@ from vkamp.ir.types import (
     scalar_fields,
 )
 
-__all__ = ["Plan", "Rewriter"]
-
 _DIVISIONS = ("floordiv", "floormod", "tdiv", "trem")
 _SHIFTS = ("shl", "shr")
 #: Longer arrays of marks are cleared in a loop.
@@ -55,7 +53,7 @@ class Plan:
     variable begins in its tile's words.  ``ordered``: whether separate fences may order global, tile_static memory.
     """
 
-    kernel: nodes.Kernel
+    kernel: ir.Kernel
     judged: frozenset[str]
     judged_static: frozenset[str]
     only_written: frozenset[str]
@@ -76,14 +74,14 @@ class Plan:
 class Rewriter:
     """Rewrites one function."""
 
-    def __init__(self, plan: Plan, function: nodes.Function) -> None:
+    def __init__(self, plan: Plan, function: ir.Function) -> None:
         self.plan = plan
         self.function = function
-        self.variables: list[nodes.Variable] = list(function.variables)
+        self.variables: list[ir.Variable] = list(function.variables)
         self.names = {v.name for v in (*function.params, *function.variables)}
         self.names |= {v.name for v in plan.kernel.tile_statics}
-        self.out: list[nodes.Stmt] = []
-        self.marks: dict[str, nodes.Variable] = {}
+        self.out: list[ir.Stmt] = []
+        self.marks: dict[str, ir.Variable] = {}
         self.addresses = Addresses(
             plan.kernel,
             Ranges(function, plan.kernel.tile, unit=plan.unit),
@@ -96,9 +94,9 @@ class Rewriter:
         )
         self.ranges = Ranges(function, plan.kernel.tile, unit=plan.unit)
 
-    def run(self, before: Sequence[nodes.Stmt] = ()) -> nodes.Function:
+    def run(self, before: Sequence[ir.Stmt] = ()) -> ir.Function:
         """The function; ``before`` stands at its start."""
-        params: list[nodes.Variable] = []
+        params: list[ir.Variable] = []
         for param in self.function.params:
             params.append(param)
             if isinstance(param.type, Array):
@@ -110,30 +108,30 @@ class Rewriter:
 
     # -- names
 
-    def new(self, name: str, kind: Type, storage: str = "local") -> nodes.Variable:
+    def new(self, name: str, kind: Type, storage: str = "local") -> ir.Variable:
         """A new variable of the function."""
         unique, number = name, 0
         while unique in self.names:
             number += 1
             unique = f"{name}_{number}"
         self.names.add(unique)
-        variable = nodes.Variable(unique, kind, storage, self.function.span, temporary=True)  # type: ignore[arg-type]
+        variable = ir.Variable(unique, kind, storage, self.function.span, temporary=True)  # type: ignore[arg-type]
         if storage != "parameter":
             self.variables.append(variable)
         return variable
 
-    def keep(self, expr: nodes.Expr, name: str) -> nodes.Expr:
+    def keep(self, expr: ir.Expr, name: str) -> ir.Expr:
         """The expression, or where it is not simple a variable that holds its value."""
         return expr if is_simple(expr) else self.named(expr, name)
 
-    def named(self, expr: nodes.Expr, name: str) -> nodes.Expr:
+    def named(self, expr: ir.Expr, name: str) -> ir.Expr:
         """A variable that holds the value of an expression."""
         make = Maker(expr.span)
         variable = self.new(name.replace(".", "_").replace(" ", "_"), expr.type)
         self.out.append(make.set(variable, expr))
         return make.load(variable)
 
-    def mark(self, variable: nodes.Variable, storage: str = "private") -> nodes.Variable:
+    def mark(self, variable: ir.Variable, storage: str = "private") -> ir.Variable:
         """The array with a bit for each word of a private array: whether it was written."""
         made = self.marks.get(variable.name)
         if made is None:
@@ -144,7 +142,7 @@ class Rewriter:
 
     # -- statements
 
-    def block(self, block: nodes.Block) -> nodes.Block:
+    def block(self, block: ir.Block) -> ir.Block:
         """A block, rewritten by itself."""
         outer, self.out = self.out, []
         for statement in block:
@@ -152,25 +150,25 @@ class Rewriter:
         made, self.out = tuple(self.out), outer
         return made
 
-    def apart(self, make: Callable[[], nodes.Expr]) -> tuple[list[nodes.Stmt], nodes.Expr]:
+    def apart(self, make: Callable[[], ir.Expr]) -> tuple[list[ir.Stmt], ir.Expr]:
         """An expression with the statements that it needs, which are not added."""
         outer, self.out = self.out, []
         expr = make()
         made, self.out = self.out, outer
         return made, expr
 
-    def statement(self, statement: nodes.Stmt) -> None:
+    def statement(self, statement: ir.Stmt) -> None:
         """Adds a statement with what is looked at in it."""
         _STATEMENTS[type(statement)](self, statement)
 
-    def _plain(self, statement: nodes.Stmt) -> None:
+    def _plain(self, statement: ir.Stmt) -> None:
         self.out.append(statement)
 
-    def _declare(self, statement: nodes.Declare) -> None:
+    def _declare(self, statement: ir.Declare) -> None:
         self.out.append(statement)
         if statement.variable.storage == "private":
             mark, make = self.mark(statement.variable), Maker(statement.span)
-            self.out.append(nodes.Declare(statement.span, mark))
+            self.out.append(ir.Declare(statement.span, mark))
             assert isinstance(mark.type, Array)
             if mark.type.count > _UNROLLED:
                 self.out.append(self._cleared(mark, make))
@@ -178,16 +176,16 @@ class Rewriter:
             for number in range(mark.type.count):
                 self.out.append(make.set(self._mark_word(mark, uint(number), make), uint(0)))
 
-    def _cleared(self, mark: nodes.Variable, make: Maker) -> nodes.For:
+    def _cleared(self, mark: ir.Variable, make: Maker) -> ir.For:
         """A loop that clears a long array of marks."""
         assert isinstance(mark.type, Array)
         counter = self.new("mark", UINT32)
         body = (make.set(self._mark_word(mark, make.load(counter), make), uint(0)),)
-        return nodes.For(make.span, counter, uint(0), uint(mark.type.count), uint(1), body)
+        return ir.For(make.span, counter, uint(0), uint(mark.type.count), uint(1), body)
 
-    def _assign(self, statement: nodes.Assign) -> None:
+    def _assign(self, statement: ir.Assign) -> None:
         value = self.expr(statement.value)
-        if isinstance(statement.place, nodes.Local):
+        if isinstance(statement.place, ir.Local):
             self.out.append(dataclasses.replace(statement, value=value))
             return
         address = self.addresses.of(statement.place)
@@ -195,30 +193,30 @@ class Rewriter:
         stored = dataclasses.replace(statement, place=address.place, value=value)
         self.guarded(address, [*notes, stored], [])
 
-    def _if(self, statement: nodes.If) -> None:
+    def _if(self, statement: ir.If) -> None:
         condition = self.expr(statement.condition)
         then, orelse = self.block(statement.then), self.block(statement.orelse)
         self.out.append(dataclasses.replace(statement, condition=condition, then=then, orelse=orelse))
 
-    def _for(self, statement: nodes.For) -> None:
+    def _for(self, statement: ir.For) -> None:
         start, stop, step = map(self.expr, (statement.start, statement.stop, statement.step))
         body = self.block(statement.body)
         self.out.append(dataclasses.replace(statement, start=start, stop=stop, step=step, body=body))
 
-    def _while(self, statement: nodes.While) -> None:
+    def _while(self, statement: ir.While) -> None:
         before, condition = self.apart(lambda: self.expr(statement.condition))
         body = self.block(statement.body)
         if before:
             make = Maker(statement.condition.span)
-            before.append(make.when(make.opposite(condition), [nodes.Break(statement.condition.span)]))
-            condition = nodes.Const(statement.condition.span, BOOL, True)
+            before.append(make.when(make.opposite(condition), [ir.Break(statement.condition.span)]))
+            condition = ir.Const(statement.condition.span, BOOL, True)
         self.out.append(dataclasses.replace(statement, condition=condition, body=(*before, *body)))
 
-    def _return(self, statement: nodes.Return) -> None:
+    def _return(self, statement: ir.Return) -> None:
         values = tuple(self.expr(v) for v in statement.values)
         self.out.append(dataclasses.replace(statement, values=values))
 
-    def _barrier(self, statement: nodes.Barrier) -> None:
+    def _barrier(self, statement: ir.Barrier) -> None:
         fence = statement.fence
         if not fence.waits:
             self.out.append(statement)
@@ -231,7 +229,7 @@ class Rewriter:
         if self.plan.judged_static and (fence.orders_tile_static or self.plan.ordered[1]):
             self.out.append(make.call(self.plan.helpers.interval("static")))
 
-    def _atomic(self, statement: nodes.Atomic) -> None:
+    def _atomic(self, statement: ir.Atomic) -> None:
         args = tuple(self.expr(a) for a in statement.args)
         address = self.addresses.of(statement.place)
         may_set = statement.name == "atomic_exchange" and statement.result is None
@@ -243,24 +241,24 @@ class Rewriter:
             nothing.append(make.set(statement.result, make.zero(statement.result.type)))
         self.guarded(address, [*notes, done], nothing)
 
-    def _call(self, statement: nodes.Call) -> None:
-        args: list[nodes.Expr | nodes.Place] = []
+    def _call(self, statement: ir.Call) -> None:
+        args: list[ir.Expr | ir.Place] = []
         for arg in statement.args:
-            if isinstance(arg, nodes.Expr):
+            if isinstance(arg, ir.Expr):
                 args.append(self.expr(arg))
                 continue
             args.append(arg)
-            assert isinstance(arg, nodes.Local)
+            assert isinstance(arg, ir.Local)
             mark = self.mark(arg.variable)
-            args.append(nodes.Local(arg.span, mark.type, mark))
+            args.append(ir.Local(arg.span, mark.type, mark))
         self.out.append(dataclasses.replace(statement, args=tuple(args)))
 
-    def _assert(self, statement: nodes.Assert) -> None:
+    def _assert(self, statement: ir.Assert) -> None:
         condition, make = self.expr(statement.condition), Maker(statement.span)
         note = self.note(ValueSite("assert", statement.span, text=statement.message))
         self.out.append(make.when(make.opposite(condition), [note]))
 
-    def _claim(self, statement: nodes.Claim) -> None:
+    def _claim(self, statement: ir.Claim) -> None:
         """Thread 0's value for everyone, whatever the claim is worth: all threads come here together."""
         make, kind = Maker(statement.span), statement.variable.type
         assert isinstance(kind, Scalar)
@@ -270,12 +268,10 @@ class Rewriter:
             return
         own = self.new("claimed", UINT32)
         self.out += self._bits(make.load(statement.variable), own, make)
-        at = make.add(
-            nodes.ScalarValue(statement.span, UINT32, self._launch_word("claim cells")), make.load(THREAD.tile)
-        )
+        at = make.add(ir.ScalarValue(statement.span, UINT32, self._launch_word("claim cells")), make.load(THREAD.tile))
         first = self.new("claimed_by_first", UINT32)
         is_first = make.compare("eq", make.load(THREAD.local), uint(0))
-        wait = nodes.Barrier(statement.span, FENCES["wait"])
+        wait = ir.Barrier(statement.span, FENCES["wait"])
         self.out += [
             make.when(is_first, [make.set(make.word(at), make.load(own))]),
             wait,
@@ -290,7 +286,7 @@ class Rewriter:
         self.out.append(make.when(wrong, [note]))
         self._from_bits(statement.variable, first, make)
 
-    def _subgroup(self, statement: nodes.Subgroup) -> None:
+    def _subgroup(self, statement: ir.Subgroup) -> None:
         """Of a shuffle, the thread in the lane that it asks for."""
         args = tuple(self.expr(a) for a in statement.args)
         row, make = SUBGROUPS[statement.name], Maker(statement.span)
@@ -299,9 +295,9 @@ class Rewriter:
             return
         threads = self.new("subgroup_threads", BALLOT)
         count = self.new("subgroup_threads_count", INT32)
-        everyone = nodes.Const(statement.span, BOOL, True)
-        self.out.append(nodes.Subgroup(statement.span, "ballot", (everyone,), threads))
-        self.out.append(nodes.Subgroup(statement.span, "ballot_bit_count", (make.load(threads),), count))
+        everyone = ir.Const(statement.span, BOOL, True)
+        self.out.append(ir.Subgroup(statement.span, "ballot", (everyone,), threads))
+        self.out.append(ir.Subgroup(statement.span, "ballot_bit_count", (make.load(threads),), count))
         # In variables, for the result may be assigned to what the lane is made of.
         source = self.named(source_lane(row.name, self.keep(args[1], "lane"), make), "source_lane")
         there = self.named(is_set(threads, source, make), "lane_has_thread")
@@ -314,37 +310,37 @@ class Rewriter:
         self.plan.words[name] = None
         return name
 
-    def _bits(self, value: nodes.Expr, target: nodes.Variable, make: Maker) -> list[nodes.Stmt]:
+    def _bits(self, value: ir.Expr, target: ir.Variable, make: Maker) -> list[ir.Stmt]:
         """Puts the bits of a scalar into a uint32."""
         if value.type != FLOAT32:
             return [make.set(target, make.as_uint(value))]
         element, bits = self._word_as(FLOAT32, UINT32, make)
         return [make.set(element, value), make.set(target, make.load(bits))]
 
-    def _from_bits(self, variable: nodes.Variable, bits: nodes.Variable, make: Maker) -> None:
+    def _from_bits(self, variable: ir.Variable, bits: ir.Variable, make: Maker) -> None:
         kind = variable.type
-        value: nodes.Expr = make.load(bits)
+        value: ir.Expr = make.load(bits)
         if kind == BOOL:
             value = make.compare("ne", value, uint(0))
         elif kind == INT32:
-            value = nodes.Cast(make.span, INT32, value)
+            value = ir.Cast(make.span, INT32, value)
         elif kind == FLOAT32:
             element, floats = self._word_as(UINT32, FLOAT32, make)
             self.out.append(make.set(element, value))
             value = make.load(floats)
         self.out.append(make.set(variable, value))
 
-    def _word_as(self, kind: Scalar, other: Scalar, make: Maker) -> tuple[nodes.Place, nodes.Place]:
+    def _word_as(self, kind: Scalar, other: Scalar, make: Maker) -> tuple[ir.Place, ir.Place]:
         """A word of private memory as two types."""
         memory = self.new("bits", Array(kind, (1,)), "private")
-        self.out.append(nodes.Declare(make.span, memory))
-        zero = nodes.Const(make.span, INT32, 0)
-        element = nodes.ArrayElement(make.span, kind, nodes.Local(make.span, memory.type, memory), (zero,))
-        return element, nodes.Reinterpreted(make.span, other, element, zero)
+        self.out.append(ir.Declare(make.span, memory))
+        zero = ir.Const(make.span, INT32, 0)
+        element = ir.ArrayElement(make.span, kind, ir.Local(make.span, memory.type, memory), (zero,))
+        return element, ir.Reinterpreted(make.span, other, element, zero)
 
     @staticmethod
-    def _both_nan(a: nodes.Variable, b: nodes.Variable, make: Maker) -> nodes.Expr:
-        def is_nan(bits: nodes.Variable) -> nodes.Expr:
+    def _both_nan(a: ir.Variable, b: ir.Variable, make: Maker) -> ir.Expr:
+        def is_nan(bits: ir.Variable) -> ir.Expr:
             magnitude = make.binary("bitand", make.load(bits), uint(0x7FFFFFFF))
             return make.compare("gt", magnitude, uint(0x7F800000))
 
@@ -352,32 +348,32 @@ class Rewriter:
 
     # -- findings
 
-    def note(self, site: ValueSite, a: nodes.Expr | None = None, b: nodes.Expr | None = None) -> nodes.Stmt:
+    def note(self, site: ValueSite, a: ir.Expr | None = None, b: ir.Expr | None = None) -> ir.Stmt:
         """Notes a wrong value."""
         self.plan.sites.values.append(site)
         number = uint(len(self.plan.sites.values) - 1)
         args = (number, uint(0), uint(0), a or uint(0), b or uint(0))
         return Maker(site.span).call(self.plan.helpers.note(), *args)
 
-    def guarded(self, address: Address, inside: Sequence[nodes.Stmt], outside: Sequence[nodes.Stmt]) -> None:
+    def guarded(self, address: Address, inside: Sequence[ir.Stmt], outside: Sequence[ir.Stmt]) -> None:
         """Adds ``inside``, where the place is not there ``outside`` and a finding."""
         if not address.bounds:
             self.out.extend(inside)
             return
         make = Maker(address.place.span)
-        otherwise: list[nodes.Stmt] = []
+        otherwise: list[ir.Stmt] = []
         for bound in reversed(address.bounds):
             note = make.call(self.plan.helpers.note(), uint(bound.site), uint(0), uint(0), bound.value, bound.extent)
             otherwise = [make.when(make.opposite(bound.holds), [note], otherwise)] if otherwise else [note]
         condition = make.both([bound.holds for bound in address.bounds])
         self.out.append(make.when(condition, inside, [*otherwise, *outside]))
 
-    def notes(self, address: Address, access: AccessKind, span: Span, *, may_set: bool = False) -> list[nodes.Stmt]:
+    def notes(self, address: Address, access: AccessKind, span: Span, *, may_set: bool = False) -> list[ir.Stmt]:
         """The statements that look at an access of memory."""
         place = address.place
-        root = nodes.root_of(place)
+        root = ir.root_of(place)
         words = words_in(place, self.plan.unit)
-        if isinstance(root, nodes.BufferElement):
+        if isinstance(root, ir.BufferElement):
             return self._notes_of_container(address, root.buffer, access, words, span)
         variable = root.variable
         if variable.storage == "tile_static":
@@ -388,7 +384,7 @@ class Rewriter:
 
     def _notes_of_container(
         self, address: Address, buffer: str, access: AccessKind, words: list[int], span: Span
-    ) -> list[nodes.Stmt]:
+    ) -> list[ir.Stmt]:
         if buffer not in self.plan.judged:
             return []
         plan, make = self.plan, Maker(span)
@@ -396,7 +392,7 @@ class Rewriter:
         number = uint(len(plan.sites.global_))
         name = plan.helpers.container(access, only_written=buffer in plan.only_written, near=plan.near)
         tables, shadow = plan.tables[buffer], self.addresses.launch_word("shadow", buffer)
-        out: list[nodes.Stmt] = []
+        out: list[ir.Stmt] = []
         for word in words:
             group = make.add(shadow, make.mul(make.add(*address.terms, uint(word)), tables))
             out.append(make.call(name, group, number))
@@ -405,12 +401,12 @@ class Rewriter:
     def _notes_of_tile_static(
         self,
         address: Address,
-        variable: nodes.Variable,
+        variable: ir.Variable,
         access: AccessKind,
         words: list[int],
         span: Span,
         may_set: bool,
-    ) -> list[nodes.Stmt]:
+    ) -> list[ir.Stmt]:
         plan, make = self.plan, Maker(span)
         first = plan.static_first[variable.name]
         plan.sites.static.append(RaceSite(span, variable.name, access, variable.type, first))
@@ -426,25 +422,25 @@ class Rewriter:
         return [make.call(name, make.add(*address.terms, uint(first + word)), number) for word in words]
 
     def _notes_of_private(
-        self, address: Address, variable: nodes.Variable, access: AccessKind, words: list[int], span: Span
-    ) -> list[nodes.Stmt]:
+        self, address: Address, variable: ir.Variable, access: AccessKind, words: list[int], span: Span
+    ) -> list[ir.Stmt]:
         mark, make = self.mark(variable), Maker(span)
         if isinstance(address.place.type, Struct) and access == "read":
             self.plan.partly_set = True
             return []
-        out: list[nodes.Stmt] = []
+        out: list[ir.Stmt] = []
         for word in words:
             number = make.add(*address.terms, uint(word))
-            if isinstance(number, nodes.Const):
-                chunk: nodes.Expr = uint(int(number.value) // 32)
-                bit: nodes.Expr = uint(1 << int(number.value) % 32)
+            if isinstance(number, ir.Const):
+                chunk: ir.Expr = uint(int(number.value) // 32)
+                bit: ir.Expr = uint(1 << int(number.value) % 32)
             else:
                 chunk = make.binary("shr", number, uint(5))
                 bit = make.binary("shl", uint(1), make.binary("bitand", number, uint(31)))
             held = self._mark_word(mark, chunk, make)
             if access == "write":
-                value = nodes.Binary(span, UINT32, "bitor", make.load(held), bit)
-                out.append(nodes.Assign(span, held, value, update=True))
+                value = ir.Binary(span, UINT32, "bitor", make.load(held), bit)
+                out.append(ir.Assign(span, held, value, update=True))
             else:
                 unset = make.compare("eq", make.binary("bitand", make.load(held), bit), uint(0))
                 site = ValueSite("uninitialised", span, variable.name, type=variable.type)
@@ -452,38 +448,38 @@ class Rewriter:
         return out
 
     @staticmethod
-    def _mark_word(mark: nodes.Variable, chunk: nodes.Expr, make: Maker) -> nodes.ArrayElement:
+    def _mark_word(mark: ir.Variable, chunk: ir.Expr, make: Maker) -> ir.ArrayElement:
         assert isinstance(mark.type, Array)
         if mark.type.count == 1:
             chunk = uint(0)
-        return nodes.ArrayElement(make.span, UINT32, nodes.Local(make.span, mark.type, mark), (chunk,))
+        return ir.ArrayElement(make.span, UINT32, ir.Local(make.span, mark.type, mark), (chunk,))
 
     # -- expressions
 
-    def expr(self, expr: nodes.Expr) -> nodes.Expr:
+    def expr(self, expr: ir.Expr) -> ir.Expr:
         """An expression whose loads and operations are looked at in statements before it."""
-        if isinstance(expr, nodes.Load):
+        if isinstance(expr, ir.Load):
             return self._load(expr)
-        if isinstance(expr, nodes.Logical):
+        if isinstance(expr, ir.Logical):
             return self._logical(expr)
-        if isinstance(expr, nodes.Select):
+        if isinstance(expr, ir.Select):
             return self._select(expr)
-        if isinstance(expr, nodes.Binary):
+        if isinstance(expr, ir.Binary):
             return self._binary(expr)
-        if isinstance(expr, nodes.Cast):
+        if isinstance(expr, ir.Cast):
             return self._cast(expr)
-        if isinstance(expr, (nodes.Unary, nodes.Swizzle)):
+        if isinstance(expr, (ir.Unary, ir.Swizzle)):
             return dataclasses.replace(expr, operand=self.expr(expr.operand))
-        if isinstance(expr, nodes.Compare):
+        if isinstance(expr, ir.Compare):
             return dataclasses.replace(expr, left=self.expr(expr.left), right=self.expr(expr.right))
-        if isinstance(expr, nodes.Builtin):
+        if isinstance(expr, ir.Builtin):
             return dataclasses.replace(expr, args=tuple(self.expr(a) for a in expr.args))
-        if isinstance(expr, nodes.Construct):
+        if isinstance(expr, ir.Construct):
             return dataclasses.replace(expr, parts=tuple(self.expr(p) for p in expr.parts))
         return expr
 
-    def _load(self, expr: nodes.Load) -> nodes.Expr:
-        if isinstance(expr.place, nodes.Local):
+    def _load(self, expr: ir.Load) -> ir.Expr:
+        if isinstance(expr.place, ir.Local):
             return expr
         address = self.addresses.of(expr.place)
         notes = self.notes(address, "read", expr.span)
@@ -492,26 +488,26 @@ class Rewriter:
             self.out += notes
             return value
         make = Maker(expr.span)
-        name = nodes.place_name(expr.place).replace(".", "_").replace(" ", "_")
+        name = ir.place_name(expr.place).replace(".", "_").replace(" ", "_")
         target = self.new(f"{name}_value", expr.type)
         self.guarded(address, [*notes, make.set(target, value)], self._zeroed(target, make))
         return make.load(target)
 
     @staticmethod
-    def _zeroed(variable: nodes.Variable, make: Maker) -> list[nodes.Stmt]:
+    def _zeroed(variable: ir.Variable, make: Maker) -> list[ir.Stmt]:
         """Assignments of zero to a variable, of a struct to every scalar in it."""
         if isinstance(variable.type, (Scalar, Vector)):
             return [make.set(variable, make.zero(variable.type))]
-        out: list[nodes.Stmt] = []
+        out: list[ir.Stmt] = []
         for path, _, _ in scalar_fields(variable.type):
-            place: nodes.Place = nodes.Local(make.span, variable.type, variable)
-            indices: list[nodes.Expr] = []
+            place: ir.Place = ir.Local(make.span, variable.type, variable)
+            indices: list[ir.Expr] = []
             for step in path:
                 place, indices = _step(place, step, indices, make.span)
             out.append(make.set(place, make.zero(place.type)))
         return out
 
-    def _logical(self, expr: nodes.Logical) -> nodes.Expr:
+    def _logical(self, expr: ir.Logical) -> ir.Expr:
         left = self.expr(expr.left)
         before, right = self.apart(lambda: self.expr(expr.right))
         if not before:
@@ -523,7 +519,7 @@ class Rewriter:
         self.out.append(make.when(asked, [*before, make.set(target, right)]))
         return make.load(target)
 
-    def _select(self, expr: nodes.Select) -> nodes.Expr:
+    def _select(self, expr: ir.Select) -> ir.Expr:
         condition = self.expr(expr.condition)
         before_then, then = self.apart(lambda: self.expr(expr.then))
         before_else, orelse = self.apart(lambda: self.expr(expr.orelse))
@@ -535,7 +531,7 @@ class Rewriter:
         self.out.append(make.when(condition, *sides))
         return make.load(target)
 
-    def _binary(self, expr: nodes.Binary) -> nodes.Expr:
+    def _binary(self, expr: ir.Binary) -> ir.Expr:
         left, right = self.expr(expr.left), self.expr(expr.right)
         kind = expr.type.element if isinstance(expr.type, Vector) else expr.type
         if isinstance(kind, Scalar) and kind.is_integer:
@@ -545,14 +541,14 @@ class Rewriter:
                 right = self._count(right, expr, kind.bits)
         return dataclasses.replace(expr, left=left, right=right)
 
-    def _never_zero(self, divisor: nodes.Expr) -> bool:
+    def _never_zero(self, divisor: ir.Expr) -> bool:
         divisor = _broadcast(divisor)
         if isinstance(divisor.type, Vector):
             return False
         low, high = self.ranges.of(divisor)
         return low > 0 or high < 0
 
-    def _in_shift_range(self, count: nodes.Expr, bits: int) -> bool:
+    def _in_shift_range(self, count: ir.Expr, bits: int) -> bool:
         count = _broadcast(count)
         if isinstance(count.type, Vector):
             return False
@@ -561,40 +557,40 @@ class Rewriter:
 
     def _replaced(
         self,
-        value: nodes.Expr,
+        value: ir.Expr,
         name: str,
-        wrong: Callable[[nodes.Expr], nodes.Expr],
-        note: Callable[[nodes.Expr], nodes.Stmt],
+        wrong: Callable[[ir.Expr], ir.Expr],
+        note: Callable[[ir.Expr], ir.Stmt],
         instead: int,
-    ) -> nodes.Expr:
+    ) -> ir.Expr:
         """A variable with the value, or with a harmless one and a finding; of a vector all components count."""
         make, kind = Maker(value.span), value.type
         kept = self.named(value, name)
-        assert isinstance(kept, nodes.Load) and isinstance(kept.place, nodes.Local)
+        assert isinstance(kept, ir.Load) and isinstance(kept.place, ir.Local)
         scalar = kind.element if isinstance(kind, Vector) else kind
         assert isinstance(scalar, Scalar)
-        safe: nodes.Expr = nodes.Const(value.span, scalar, instead)
-        parts: list[nodes.Expr] = [kept]
+        safe: ir.Expr = ir.Const(value.span, scalar, instead)
+        parts: list[ir.Expr] = [kept]
         if isinstance(kind, Vector):
-            safe = nodes.Construct(value.span, kind, (safe,))
-            parts = [nodes.Swizzle(value.span, kind.element, kept, letter) for letter in kind.letters]
-        chain: list[nodes.Stmt] = []
+            safe = ir.Construct(value.span, kind, (safe,))
+            parts = [ir.Swizzle(value.span, kind.element, kept, letter) for letter in kind.letters]
+        chain: list[ir.Stmt] = []
         for part in reversed(parts):
             chain = [make.when(wrong(part), [note(part), make.set(kept.place, safe)], chain)]
         self.out += chain
         return kept
 
-    def _divisor(self, right: nodes.Expr, expr: nodes.Binary) -> nodes.Expr:
+    def _divisor(self, right: ir.Expr, expr: ir.Binary) -> ir.Expr:
         make, site = Maker(expr.span), ValueSite("division", expr.span)
         return self._replaced(
             right,
             "divisor",
-            lambda part: make.compare("eq", part, nodes.Const(expr.span, part.type, 0)),
+            lambda part: make.compare("eq", part, ir.Const(expr.span, part.type, 0)),
             lambda part: self.note(site),
             1,
         )
 
-    def _count(self, right: nodes.Expr, expr: nodes.Binary, bits: int) -> nodes.Expr:
+    def _count(self, right: ir.Expr, expr: ir.Binary, bits: int) -> ir.Expr:
         make = Maker(expr.span)
         return self._replaced(
             right,
@@ -604,31 +600,31 @@ class Rewriter:
             0,
         )
 
-    def _cast(self, expr: nodes.Cast) -> nodes.Expr:
+    def _cast(self, expr: ir.Cast) -> ir.Expr:
         operand = self.expr(expr.operand)
         source, target = (k.element if isinstance(k, Vector) else k for k in (operand.type, expr.type))
         assert isinstance(source, Scalar) and isinstance(target, Scalar)
-        if source.kind != "float" or not target.is_integer or isinstance(expr.operand, nodes.Const):
+        if source.kind != "float" or not target.is_integer or isinstance(expr.operand, ir.Const):
             return dataclasses.replace(expr, operand=operand)
         make = Maker(expr.span)
         kept = self.named(operand, "value")
-        assert isinstance(kept, nodes.Load) and isinstance(kept.place, nodes.Local)
+        assert isinstance(kept, ir.Load) and isinstance(kept.place, ir.Local)
         # Of a float: what is just too small or, where the source has no such number, the smallest that fits; and what
         # is too large.
         first, last = int_range(target)
         low, high, op = float(first - 1), float(last + 1), "gt"
         if low != first - 1 or float(np.array(low, source.dtype)) != low:
             low, op = float(first), "ge"
-        chain: list[nodes.Stmt] = []
-        parts: list[nodes.Expr] = [kept]
+        chain: list[ir.Stmt] = []
+        parts: list[ir.Expr] = [kept]
         if isinstance(kept.type, Vector):
-            parts = [nodes.Swizzle(expr.span, source, kept, letter) for letter in kept.type.letters]
+            parts = [ir.Swizzle(expr.span, source, kept, letter) for letter in kept.type.letters]
         for part in reversed(parts):
-            least, most = (nodes.Const(expr.span, source, v) for v in (low, high))
+            least, most = (ir.Const(expr.span, source, v) for v in (low, high))
             fits = make.both([make.compare(op, part, least), make.compare("lt", part, most)])
             self.plan.sites.values.append(ValueSite("conversion", expr.span, type=target))
             number = uint(len(self.plan.sites.values) - 1)
-            shown = part if source == FLOAT32 else nodes.Cast(expr.span, FLOAT32, part)
+            shown = part if source == FLOAT32 else ir.Cast(expr.span, FLOAT32, part)
             note = make.call(self.plan.helpers.conversion(), number, shown)
             wrong = [note, make.set(kept.place, make.zero(kept.type))]
             chain = [make.when(make.opposite(fits), wrong, chain)]
@@ -636,45 +632,45 @@ class Rewriter:
         return dataclasses.replace(expr, operand=kept)
 
 
-def _broadcast(expr: nodes.Expr) -> nodes.Expr:
+def _broadcast(expr: ir.Expr) -> ir.Expr:
     """The scalar that a vector repeats."""
-    return expr.parts[0] if isinstance(expr, nodes.Construct) and len(expr.parts) == 1 else expr
+    return expr.parts[0] if isinstance(expr, ir.Construct) and len(expr.parts) == 1 else expr
 
 
-def _step(place: nodes.Place, step: str, indices: list[nodes.Expr], span: Span) -> tuple[nodes.Place, list[nodes.Expr]]:
+def _step(place: ir.Place, step: str, indices: list[ir.Expr], span: Span) -> tuple[ir.Place, list[ir.Expr]]:
     """A step of :func:`scalar_fields` into a place."""
     kind = place.type
     if isinstance(kind, Struct):
         member = kind.field(step)
         assert member is not None
-        return nodes.FieldOf(span, member.type, place, step), []
+        return ir.FieldOf(span, member.type, place, step), []
     if isinstance(kind, Vector):
-        return nodes.ComponentsOf(span, kind.element, place, step), []
+        return ir.ComponentsOf(span, kind.element, place, step), []
     assert isinstance(kind, Array)
     number, parts = int(step), []
     for size in reversed(kind.shape):
         number, component = divmod(number, size)
-        parts.append(nodes.Const(span, INT32, component))
-    return nodes.ArrayElement(span, kind.element, place, tuple(reversed(parts))), []
+        parts.append(ir.Const(span, INT32, component))
+    return ir.ArrayElement(span, kind.element, place, tuple(reversed(parts))), []
 
 
 _R = Rewriter
-_STATEMENTS: dict[type[nodes.Stmt], Callable[[Rewriter, nodes.Stmt], None]] = {
-    nodes.Declare: _R._declare,  # type: ignore[dict-item]
-    nodes.Assign: _R._assign,  # type: ignore[dict-item]
-    nodes.If: _R._if,  # type: ignore[dict-item]
-    nodes.For: _R._for,  # type: ignore[dict-item]
-    nodes.While: _R._while,  # type: ignore[dict-item]
-    nodes.Break: _R._plain,
-    nodes.Continue: _R._plain,
-    nodes.Return: _R._return,  # type: ignore[dict-item]
-    nodes.Barrier: _R._barrier,  # type: ignore[dict-item]
-    nodes.Atomic: _R._atomic,  # type: ignore[dict-item]
-    nodes.Call: _R._call,  # type: ignore[dict-item]
-    nodes.Assert: _R._assert,  # type: ignore[dict-item]
-    nodes.Claim: _R._claim,  # type: ignore[dict-item]
-    nodes.Subgroup: _R._subgroup,  # type: ignore[dict-item]
+_STATEMENTS: dict[type[ir.Stmt], Callable[[Rewriter, ir.Stmt], None]] = {
+    ir.Declare: _R._declare,  # type: ignore[dict-item]
+    ir.Assign: _R._assign,  # type: ignore[dict-item]
+    ir.If: _R._if,  # type: ignore[dict-item]
+    ir.For: _R._for,  # type: ignore[dict-item]
+    ir.While: _R._while,  # type: ignore[dict-item]
+    ir.Break: _R._plain,
+    ir.Continue: _R._plain,
+    ir.Return: _R._return,  # type: ignore[dict-item]
+    ir.Barrier: _R._barrier,  # type: ignore[dict-item]
+    ir.Atomic: _R._atomic,  # type: ignore[dict-item]
+    ir.Call: _R._call,  # type: ignore[dict-item]
+    ir.Assert: _R._assert,  # type: ignore[dict-item]
+    ir.Claim: _R._claim,  # type: ignore[dict-item]
+    ir.Subgroup: _R._subgroup,  # type: ignore[dict-item]
     # No device takes these two.
-    nodes.Print: _R._plain,
-    nodes.Breakpoint: _R._plain,
+    ir.Print: _R._plain,
+    ir.Breakpoint: _R._plain,
 }

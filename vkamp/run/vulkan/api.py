@@ -17,8 +17,6 @@ from vkamp.run import devices
 from vkamp.run.engine import DeviceInfo
 from vkamp.run.features import FeatureChain, chain, struct
 
-__all__ = ["LOST", "NEWEST", "Api", "VulkanError", "computing_family"]
-
 #: The newest version of Vulkan that is asked for.
 NEWEST = (1, 3, 0)
 #: VK_ERROR_DEVICE_LOST

@@ -20,8 +20,6 @@ from vkamp.run.vulkan.api import Api
 from vkamp.run.vulkan.memory import Slot
 from vkamp.run.vulkan.pipelines import DescriptorSet, VulkanProgram
 
-__all__ = ["CopyWork", "DispatchWork", "Hazards", "Recorder", "Work"]
-
 #: Regions that one copy command takes at a time.
 _REGIONS = 1 << 16
 #: A launch that uses more bytes is worth a submission of its own.

@@ -25,7 +25,6 @@ from vkamp.run.vulkan.relay import Relay
 if TYPE_CHECKING:
     from vkamp.run.vulkan.queue import VulkanQueue
 
-__all__ = ["VulkanDevice"]
 
 #: Bytes that are kept for transfers: to make such memory takes longer than to fill it.
 _STAGING = 256 << 20

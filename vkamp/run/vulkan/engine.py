@@ -11,8 +11,6 @@ from vkamp.run.lifetime import OpenDevices, refuse_fork
 from vkamp.run.vulkan.device import VulkanDevice
 from vkamp.run.vulkan.queue import VulkanQueue
 
-__all__ = ["VulkanEngine"]
-
 _open: OpenDevices[VulkanDevice] = OpenDevices()
 
 

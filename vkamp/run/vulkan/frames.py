@@ -10,8 +10,6 @@ from typing import Any
 
 from vkamp.run.vulkan.api import LOST, Api
 
-__all__ = ["Commands", "Frame", "Frames"]
-
 #: A wait inside Vulkan lasts at most so long at a time (ns), so that Ctrl-C is noticed.
 _SLICE = 50_000_000
 _TIMEOUT = 2

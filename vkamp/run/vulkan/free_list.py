@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-__all__ = ["FreeList"]
-
 
 class FreeList:
     """The free ranges of a block of ``size`` units, sorted; neighbours are always joined.

@@ -15,8 +15,6 @@ from vkamp.run.memory import HeapBudget, readable
 from vkamp.run.vulkan.api import Api, VulkanError
 from vkamp.run.vulkan.free_list import FreeList
 
-__all__ = ["Block", "Kind", "Memory", "Slot"]
-
 #: ``shared``: what kernels use, where the host sees it too. ``device``: what kernels use, where it
 #: doesn't. ``upload`` and ``readback``: the host's, which copies go through. ``host``: the host's own, imported.
 Kind = Literal["shared", "device", "upload", "readback", "host"]

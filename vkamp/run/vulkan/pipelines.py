@@ -17,8 +17,6 @@ from vkamp.run.engine import DeviceInfo
 from vkamp.run.vulkan.api import Api, VulkanError
 from vkamp.run.vulkan.memory import Slot
 
-__all__ = ["DescriptorSets", "Layouts", "PipelineCache", "Pipelines", "VulkanProgram", "cache_header"]
-
 #: Pipelines and descriptor sets kept; the ones unused longest go first.
 _PIPELINES = 512
 _SETS = 4096

@@ -33,8 +33,6 @@ from vkamp.run.vulkan.pipelines import VulkanProgram
 from vkamp.run.vulkan.recording import Recorded, Repeats, VulkanReady, VulkanRecording
 from vkamp.run.vulkan.relay import relay
 
-__all__ = ["Submission", "VulkanQueue"]
-
 _MAX_PENDING = 64
 #: Pieces of submitted work that hold memory.
 _MAX_RUNNING = 256

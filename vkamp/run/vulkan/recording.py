@@ -14,7 +14,6 @@ from vkamp.run.vulkan.frames import Commands
 if TYPE_CHECKING:
     from vkamp.run.vulkan.queue import VulkanQueue
 
-__all__ = ["Recorded", "Repeats", "VulkanReady", "VulkanRecording"]
 
 #: Lists of work that a queue keeps recorded, and those that it has seen once; the ones unused longest go first.
 _KEPT = 64

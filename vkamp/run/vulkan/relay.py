@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from vkamp.run.vulkan.device import VulkanDevice
     from vkamp.run.vulkan.queue import Submission, VulkanQueue
 
-__all__ = ["Relay", "relay"]
 
 #: Pieces of the pages that both devices import, and the bytes of one.
 _PIECES, _PIECE = 8, 8 << 20

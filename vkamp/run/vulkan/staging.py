@@ -23,7 +23,6 @@ from vkamp.run.vulkan.memory import Kind, Slot
 if TYPE_CHECKING:
     from vkamp.run.vulkan.queue import Submission, VulkanQueue
 
-__all__ = ["fetch", "has_many", "regions_of", "send", "send_whole"]
 
 #: Bytes of a piece at most; a transfer has as many pieces as keep all threads busy, but none smaller than the least.
 _PIECE, _LEAST_PIECE = 8 << 20, 2 << 20
