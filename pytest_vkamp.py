@@ -24,7 +24,7 @@ _OPTION = "--vkamp-accelerators"
 _FIXTURE = "accelerator"
 _CHECK_VARIABLE = "VKAMP_CHECK"
 #: Lines of a list in the closing summary, unless more are asked for with -v.
-_MOST_LINES = 10
+_MAX_LINES = 10
 
 _MARKERS = (
     "vkamp_accelerators(*names): run the test on these of the session's accelerators only; 'drivers' are all but "
@@ -479,7 +479,7 @@ class _Closing:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         write, session = terminalreporter.write_line, self.session
-        most = None if self.config.getoption("verbose") > 0 else _MOST_LINES
+        most = None if self.config.getoption("verbose") > 0 else _MAX_LINES
         not_run = _lines_of_not_run(session, most)
         golden = self._lines_of_golden(most)
         if self.has_workers:

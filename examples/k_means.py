@@ -22,7 +22,7 @@ TILE = 256
 #: Pixels that a thread looks at.
 ROW = 8
 #: The most colours.
-MOST = 64
+MAX = 64
 
 
 @amp.func
@@ -42,7 +42,7 @@ def nearest(pixel: amp.int3, colours: amp.array_view, count: amp.int32):
 @amp.kernel
 def add_up(t_idx, pixels, colours, sums, count):
     """Adds red, green, blue and 1 of each pixel to the row of its colour in ``sums``."""
-    own = amp.tile_static((MOST, 4), amp.int32)
+    own = amp.tile_static((MAX, 4), amp.int32)
     local = t_idx.local[0]
     own[local // 4, local % 4] = 0
     t_idx.barrier.wait_with_tile_static_memory_fence()
@@ -110,7 +110,7 @@ def turn_with_numpy(pixels: NDArray[np.int32], colours: NDArray[np.int32]) -> ND
 
 
 def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Result:
-    if options.colours > MOST:
+    if options.colours > MAX:
         raise amp.AmpError(f"at most {MOST} colours")
     picture = gallery.photo(options)
     pixels = np.asarray(picture).reshape(-1, 3).astype(np.int32)

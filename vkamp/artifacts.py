@@ -45,19 +45,19 @@ class Target:
     ``group``: threads of a group for untiled kernels, x y z.  ``reference``: it is the reference accelerator, which
     runs the IR; its shader is for people.  ``lowering``: whether each thread of a tile is an
     invocation, or loops over them are run by at most ``lanes`` invocations, which are one subgroup; ``auto``: loops
-    where they gain something.  ``most_turns``: the iterations after which the driver ends a shader's loops.
+    where they gain something.  ``max_iterations``: the iterations after which the driver ends a shader's loops.
     ``types``: what the device has of the types of 8 and 16 bits, by the names of its features.
     ``quirks``: the faults of the driver that its shaders are printed around, as ``vkamp.run.workarounds`` names them.
     ``vector``: with the quirk ``absent_lanes``, the lanes that the driver runs threads of one row in, else 1.
     ``private_bytes``: those that a thread's private arrays may have, ``None``: any number.
-    ``most_unrolled``: the statements that unrolled loops may come to, where the driver takes long for more, and leaves
-    loops as they are around others that it can't unroll; ``None``: it unrolls what it is asked to.
+    ``max_unrolled_statements``: how many statements unrolled loops may come to, for a driver that compiles more of
+    them slowly and does not unroll loops around others that it cannot unroll; ``None``: there is no such limit.
     ``pieces``: the most neighbouring elements that a thread of an untiled kernel may have, 0: each has one.  With them,
     ``whole``: the containers with an element for each thread and without gaps in the last dimension, where that is not
     short; ``flat``: those of the domain's extent that are dense; ``together``: groups of containers whose pieces begin
     at the same elements, as far as the launch can tell.
     ``aligned``: for loops, the containers whose last dimension is a multiple of four elements; ``sizes``: with
-    ``most_turns``, what is known of extents.
+    ``max_iterations``, what is known of extents.
     """
 
     push_words: int = 32
@@ -66,11 +66,11 @@ class Target:
     reference: bool = False
     lowering: Lowering = "threads"
     lanes: int = 1
-    most_turns: int | None = None
+    max_iterations: int | None = None
     types: frozenset[str] = frozenset()
     quirks: frozenset[Quirk] = frozenset()
     vector: int = 1
-    most_unrolled: int | None = None
+    max_unrolled_statements: int | None = None
     private_bytes: int | None = None
     aligned: frozenset[str] = frozenset()
     sizes: tuple[tuple[str, int, int], ...] = ()

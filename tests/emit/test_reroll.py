@@ -202,7 +202,7 @@ def test_what_a_driver_takes_long_for_stays_copies(body: str, most: int, rolled:
     kernel = kernel_of(body)
     assert loops(reroll(kernel))
     assert bool(loops(reroll(kernel, most))) == rolled
-    assert ("[[unroll]]" in emit(kernel, Target(most_unrolled=most)).glsl) == rolled
+    assert ("[[unroll]]" in emit(kernel, Target(max_unrolled_statements=most)).glsl) == rolled
 
 
 def test_a_call_of_a_loop_stays_a_copy_there() -> None:

@@ -21,7 +21,7 @@ from vkamp.lang.kernel import BoundKernel, DeviceFunction, KernelFunction
 
 PACKAGE = Path(amp.__file__).parent
 #: Python 3.10 cannot re-raise without the frame that does.
-LEAST = 1 if sys.version_info < (3, 11) else 0
+MIN = 1 if sys.version_info < (3, 11) else 0
 
 
 @amp.kernel
@@ -185,9 +185,9 @@ def test_only_the_program_is_shown(
     kind: type[Exception], mistake: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     error = raised(mistake, kind)
-    assert len(own(error)) <= LEAST, shown(error)
+    assert len(own(error)) <= MIN, shown(error)
     # The last frame is the program's line.
-    assert files(error)[-1 - LEAST] == __file__, shown(error)
+    assert files(error)[-1 - MIN] == __file__, shown(error)
     monkeypatch.setenv("VKAMP_TRACEBACK", "1")
     assert own(raised(mistake, kind)), "VKAMP_TRACEBACK=1 keeps all frames"
 
@@ -206,7 +206,7 @@ def test_in_a_thread(name: str) -> None:
     thread = threading.Thread(target=run)
     thread.start()
     thread.join()
-    assert len(own(seen[0])) <= LEAST
+    assert len(own(seen[0])) <= MIN
 
 
 def test_an_unexpected_failure_keeps_its_frames(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,7 +261,7 @@ def test_in_a_script(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     text = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120).stderr
-    assert text.count('  File "') == 2 + LEAST and "in main" in text and "did you mean" not in text
+    assert text.count('  File "') == 2 + MIN and "in main" in text and "did you mean" not in text
     assert "vkamp.errors.CompileError: VKA201: the name `missing` is not defined" in text
 
 
@@ -269,7 +269,7 @@ def test_at_the_prompt() -> None:
     lines = "import vkamp as amp\namp.accelerator('abacus')\nprint(6 * 7)\n"
     done = subprocess.run([sys.executable, "-i", "-q"], input=lines, capture_output=True, text=True, timeout=120)
     assert done.stdout.strip().endswith("42")
-    assert done.stderr.count('  File "') == 1 + LEAST and 'File "<stdin>", line 1' in done.stderr
+    assert done.stderr.count('  File "') == 1 + MIN and 'File "<stdin>", line 1' in done.stderr
 
 
 def entry_points() -> dict[str, FunctionType]:

@@ -36,10 +36,10 @@ from vkamp.ir.ranges import Ranges
 from vkamp.ir.text import text
 from vkamp.ir.types import INT32, from_dtype, int_range
 from vkamp.ir.verify import verify
-from vkamp.lower import KeepsThreads, common, loops
+from vkamp.lower import NotLowerable, load_sharing, loops
 from vkamp.lower.bounds import values
-from vkamp.lower.forward import index_values
 from vkamp.lower.rewrite import with_variables
+from vkamp.lower.tile_static_forwarding import index_values
 from vkamp.sim import expressions as sim_expressions
 from vkamp.sim import statements as sim_statements
 
@@ -201,7 +201,7 @@ def test_every_part_of_the_compiler_takes_a_kernel_with_it(cls, capsys, monkeypa
     check_certain_races(kernel, found)
     races = judge_races(kernel, found)
     forms = [kernel, instrument(bind_arrays(kernel), races.proved).kernel]
-    with contextlib.suppress(KeepsThreads):
+    with contextlib.suppress(NotLowerable):
         forms.append(loops(kernel, 4))
         assert cls is not nodes.Subgroup
     for form in forms:
@@ -301,7 +301,7 @@ def test_copies_that_use_its_results_stay_what_they_are():
 
 
 def test_what_it_changes_is_another_version():
-    versions = common._Versions()
+    versions = load_sharing._Versions()
     before = versions.of(load(Y), frozenset())
     versions.pass_by(PLANTED)
     assert versions.of(load(Y), frozenset()) != before

@@ -24,7 +24,7 @@ from vkamp.errors import CompileError
 from vkamp.ir.nodes import Kernel
 from vkamp.ir.types import INT32
 from vkamp.ir.verify import verify
-from vkamp.lower import KeepsThreads, loops
+from vkamp.lower import NotLowerable, loops
 
 TILE = 8
 
@@ -145,11 +145,11 @@ def compiled(seed: int) -> bool:
     kernel = kernel_of(seed)
     if kernel is None:
         return False
-    for target in (Target(), Target(types=frozenset({"storage8", "int8"})), Target(most_unrolled=5)):
+    for target in (Target(), Target(types=frozenset({"storage8", "int8"})), Target(max_unrolled_statements=5)):
         assert emit(kernel, target).glsl
     try:
         form = loops(kernel, 4)
-    except KeepsThreads:
+    except NotLowerable:
         return False
     verify(form)
     assert emit(form, Target(lowering="loops", lanes=4)).glsl

@@ -14,7 +14,7 @@ from vkamp.errors import CheckError
 from vkamp.ir.nodes import Kernel
 from vkamp.ir.text import text
 from vkamp.ir.verify import verify
-from vkamp.lower import KeepsThreads, loops
+from vkamp.lower import NotLowerable, loops
 
 SEEDS = range(10)
 
@@ -52,7 +52,7 @@ def check(seed: int, *, divergent: bool, view: amp.accelerator_view) -> bool:
     for lanes in (1, 2):
         try:
             form = loops(kernel, lanes)
-        except KeepsThreads:
+        except NotLowerable:
             continue
         verify(form)
         found = Launch(form, case, Target()).run(view._queue, limits.tile_count)["out"]

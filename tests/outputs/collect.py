@@ -70,10 +70,15 @@ def _targets(kernel: Kernel, containers: Mapping[str, Any]) -> dict[str, Target]
     sizes = tuple((n, d, containers[n].extent[d]) for n, d in sorted(sizes_in_loops(kernel)) if n in containers)
     return {
         "threads": Target(),
-        "small": Target(push_words=4, folded=True, group=(32, 4, 1), most_unrolled=40),
+        "small": Target(push_words=4, folded=True, group=(32, 4, 1), max_unrolled_statements=40),
         "loops": Target(lowering="loops", lanes=4, aligned=aligned),
         "auto": Target(
-            lowering="auto", lanes=8, most_turns=65535, quirks=frozenset({"fences_wait"}), aligned=aligned, sizes=sizes
+            lowering="auto",
+            lanes=8,
+            max_iterations=65535,
+            quirks=frozenset({"fences_wait"}),
+            aligned=aligned,
+            sizes=sizes,
         ),
     }
 

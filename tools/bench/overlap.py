@@ -25,7 +25,7 @@ _SECONDS = 0.1
 _SIZE = 1 << 10
 _LAUNCHES = 4
 #: lavapipe ends all loops of a thread after 65,535 iterations.
-_MOST_ROUNDS = 60_000
+_MAX_ROUNDS = 60_000
 
 
 @amp.kernel
@@ -62,8 +62,8 @@ class _Work:
         self.arrays = [amp.array(shape, amp.int32, zeros, accelerator_view=self.view) for _ in range(_LAUNCHES)]
         self.rounds, seconds = 10, 0.0
         self.full(1)  # compiles
-        while seconds < _SECONDS / 2 and self.rounds < _MOST_ROUNDS:
-            self.rounds = min(2 * self.rounds, _MOST_ROUNDS)
+        while seconds < _SECONDS / 2 and self.rounds < _MAX_ROUNDS:
+            self.rounds = min(2 * self.rounds, _MAX_ROUNDS)
             seconds = min(self.full(1) for _ in range(2))
 
     def start(self, count: int, *, dependent: bool = False) -> None:

@@ -28,7 +28,7 @@ from vkamp.dispatch.launch import bind, dispatch_of, prepare
 
 GROUP = "plain"
 #: Of PyTorch's speed, what a kernel should reach at least.
-LEAST = 0.98
+MIN = 0.98
 TYPES = ("float32", "int32", "float16", "uint8")
 WORKS = ("saxpy", "scaling", "a*b+c")
 #: Seconds of the many launches of a slope.
@@ -244,7 +244,7 @@ def _pair(title: str, sides: list[Callable[[], float]], runs: int, moved: int) -
         notes: dict[str, Any] = {"GB/s": round(moved / statistics.median(seconds) / 1e9, 1)}
         target = None
         if who == "vkamp" and peer is not None:
-            target = peer / LEAST
+            target = peer / MIN
             notes["of PyTorch's speed"] = round(peer / statistics.median(seconds), 3)
         rows.append({"name": f"{title}, {who}", "values": seconds, "target": target, "notes": notes})
     return rows

@@ -35,7 +35,7 @@ def _dtype(kind: Kind) -> str:
 #: Tiles of four threads: one subgroup on every device.
 _FOUR = (((4,), (4,)), ((8,), (4,)), ((4, 2), (2, 2)), ((2, 4, 2), (1, 2, 2)))
 #: The most threads of a tile.
-_MOST = 40
+_MAX = 40
 
 
 class _Maker(Forms):
@@ -93,9 +93,9 @@ class _Maker(Forms):
         """A tile of any size, of one dimension to three, and one or two of them."""
         r = self.random
         rank = r.choice([1, 1, 2, 3])
-        sizes = [r.randint(1, _MOST)]
+        sizes = [r.randint(1, _MAX)]
         for _ in range(rank - 1):
-            sizes.append(r.randint(1, max(1, _MOST // math.prod(sizes))))
+            sizes.append(r.randint(1, max(1, _MAX // math.prod(sizes))))
         r.shuffle(sizes)
         many = r.randrange(rank)
         extent = tuple(n * r.randint(1, 2) if k == many else n for k, n in enumerate(sizes))

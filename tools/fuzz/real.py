@@ -28,7 +28,7 @@ __all__ = ["FILE", "real_programs"]
 
 FILE = Path(__file__).resolve().parents[2] / "tests" / "fuzz" / "real_kernels.json"
 #: Launches of more threads or bytes take too long.
-_MOST_THREADS, _MOST_BYTES = 128, 6144
+_MAX_THREADS, _MAX_BYTES = 128, 6144
 _HEAD = "import math\n\nimport numpy as np\n\nimport vkamp as amp\n\n"
 
 
@@ -189,7 +189,7 @@ def _structs(kernel: Any) -> dict[Any, tuple[str, type]]:
 
 def record(domain: Any, kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]) -> dict[str, Any]:
     """A launch as a row of the file; raises where it cannot be one."""
-    if int(np.prod(domain.shape)) > _MOST_THREADS or (domain.tile and int(np.prod(domain.tile)) > 64):
+    if int(np.prod(domain.shape)) > _MAX_THREADS or (domain.tile and int(np.prod(domain.tile)) > 64):
         raise _SkippedError("too many threads")
     made = _Module(kernel)
     names = [a for a in made.params[1:] if a not in made.captured]
@@ -221,7 +221,7 @@ def record(domain: Any, kernel: Any, args: tuple[Any, ...], constants: dict[str,
             scalars[name] = (value.item(), f"np.{value.dtype.name}" if value.dtype.kind != "b" else "bool")
         else:
             raise _SkippedError(f"an argument: {type(value).__name__}")
-    if size > _MOST_BYTES or not all(isinstance(v, (bool, int, float)) for v in constants.values()):
+    if size > _MAX_BYTES or not all(isinstance(v, (bool, int, float)) for v in constants.values()):
         raise _SkippedError("too much data")
     order = [made.params[0], *(c["name"] for c in containers)]
     node = made.node

@@ -22,7 +22,7 @@ __all__ = ["CONSTRUCTS", "Construct", "check", "shapes"]
 #: The flags of the tiles, which decide in each what it does.
 FLAGS = (0, 1, 2, 7)
 #: Threads of the largest tile.
-_MOST = 256
+_MAX = 256
 
 
 @dataclass(frozen=True)
@@ -137,8 +137,8 @@ CONSTRUCTS = (
 def shapes(most: int = 40) -> list[tuple[int, ...]]:
     """Tiles of one dimension of every size, and of two and three whose last is of every size."""
     rows: list[tuple[int, ...]] = [(n,) for n in range(1, most + 1)]
-    rows += [(m, n) for n in range(1, most + 1) for m in (1, 2, 3, 5) if m * n <= _MOST]
-    rows += [(m, 2, n) for n in range(1, most + 1) for m in (2, 3) if m * 2 * n <= _MOST]
+    rows += [(m, n) for n in range(1, most + 1) for m in (1, 2, 3, 5) if m * n <= _MAX]
+    rows += [(m, 2, n) for n in range(1, most + 1) for m in (2, 3) if m * 2 * n <= _MAX]
     return rows
 
 

@@ -10,9 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from vkamp.check.facts import Facts
-from vkamp.check.intervals import Access, Conflict, Pending, Root, Space, Step, conflict
-from vkamp.check.lanes import (
+from vkamp.check.affine import (
     DATA,
     FALSE,
     TRUE,
@@ -30,6 +28,8 @@ from vkamp.check.lanes import (
     same,
     wrapped,
 )
+from vkamp.check.facts import Facts
+from vkamp.check.intervals import Access, Conflict, Pending, Root, Space, Step, conflict
 from vkamp.check.uniformity import Uniformity
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir

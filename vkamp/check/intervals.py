@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from vkamp.check.lanes import Lanes, Mask, Number, difference
+from vkamp.check.affine import Lanes, Mask, Number, difference
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from vkamp.check.affine import TRUE, Anything, Lanes, Mask, Number, Truth, arithmetic
 from vkamp.check.evaluation import LIMIT, TRACKED, Evaluator, Frame, Guards, State
 from vkamp.check.intervals import Pending, Root, Space, joined
-from vkamp.check.lanes import TRUE, Anything, Lanes, Mask, Number, Truth, arithmetic
 from vkamp.check.uniformity import Uniformity
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import INT32, Array, Scalar

@@ -13,7 +13,7 @@ from typing import Literal
 from vkamp.errors import Note, Span
 
 #: Longer chains are cut in the middle: a reader needs the condition and the thread index.
-_LONGEST = 8
+_MAX_LENGTH = 8
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ def _chain(reason: Reason) -> list[Note]:
         note = Note(replace(step.span, caller=None), step.text)
         if note not in notes:
             notes.append(note)
-    if len(notes) > _LONGEST:
-        notes[_LONGEST - 2 : -1] = []
+    if len(notes) > _MAX_LENGTH:
+        notes[_MAX_LENGTH - 2 : -1] = []
     return notes
 
 

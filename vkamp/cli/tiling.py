@@ -9,7 +9,7 @@ from rich.text import Text
 
 from vkamp.cli.console import OUT, say
 from vkamp.cli.signatures import parse_sizes
-from vkamp.display.tiling import MOST, Tiling, as_svg, shown, tiling_of
+from vkamp.display.tiling import MAX, Tiling, as_svg, shown, tiling_of
 
 _STYLES = ("on blue", "on dark_orange3", "on green4", "on magenta")
 
@@ -17,7 +17,7 @@ _STYLES = ("on blue", "on dark_orange3", "on green4", "on magenta")
 def as_text(tiling: Tiling, what: str, width: int) -> Text:
     """The threads of a slice, each with one of its indices, coloured by tile."""
     text_of = {"global": tiling.global_text, "local": tiling.local_text, "tile": tiling.tile_text}[what]
-    rows, cols = shown(tiling, MOST)
+    rows, cols = shown(tiling, MAX)
     cell = max(len(text_of(row, col)) for row in (0, rows - 1) for col in (0, cols - 1)) + 2
     while cols > tiling.tile[1] and cols * cell + cols // tiling.tile[1] > width:
         cols -= tiling.tile[1]
@@ -65,5 +65,5 @@ def tile(extent: str, tile_extent: str, fit: str | None, show: str, svg: Path | 
         say(f"each thread with its {show} index")
     OUT.print(as_text(drawn, show, OUT.width))
     if svg is not None:
-        svg.write_text(as_svg(words, drawn, MOST), encoding="utf-8")
+        svg.write_text(as_svg(words, drawn, MAX), encoding="utf-8")
         say(f"wrote {svg}")

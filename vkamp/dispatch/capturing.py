@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from vkamp.dispatch.uses import Use, acquire, tell_written
+from vkamp.dispatch.residency import Use, acquire, mark_written
 from vkamp.errors import AmpError
 from vkamp.lang import capturing
 from vkamp.lang.container import Container, Descriptor
@@ -176,12 +176,12 @@ class Graph:
         assert self._recording is not None
         self._recording.replay()
         if changed:
-            for use, home, version in tell_written(view, changed):
+            for use, home, version in mark_written(view, changed):
                 use.home, use.version = home, version
         elif epoch.now == seen:
             self._epoch = seen
         else:
-            tell_written(view, self._changed())  # the next replay looks again
+            mark_written(view, self._changed())  # the next replay looks again
         if is_looked_at:
             from vkamp.dispatch import watching
 

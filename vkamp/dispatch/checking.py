@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vkamp import pipeline
-from vkamp.dispatch import forms, launch, watching
+from vkamp.dispatch import launch, launch_arguments, watching
 from vkamp.dispatch.domain import domain_of
 from vkamp.dispatch.reference_controls import collecting
 from vkamp.errors import CheckWarning, OutOfMemoryError, Span, edit_diagnostic
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 #: The most memory that a check takes for its notes, and the part of the device's memory.
-_MOST_BYTES = 1 << 30
-_MOST_PART = 4
+_MAX_BYTES = 1 << 30
+_MAX_PART = 4
 #: A smaller budget is none.
-_LEAST_WORDS = 1 << 16
+_MIN_WORDS = 1 << 16
 
 #: The launch words, the shadows, the containers in them, and the words of the whole report.
 _Placement = tuple[dict[str, int], dict[str, checked.Shadow], dict[str, checked.Placed], int]
@@ -43,7 +43,7 @@ _Placement = tuple[dict[str, int], dict[str, checked.Shadow], dict[str, checked.
 
 def check(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
     """What stands behind the public function."""
-    view, domain, rest = forms.parse("check", args)
+    view, domain, rest = launch_arguments.parse("check", args)
     refuse("amp.check()")
     tiling = domain_of(domain)
     if rest:
@@ -52,7 +52,7 @@ def check(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
     def check_closure(function: Any) -> Report:
         return run(launch.prepare(view, tiling, function, (), constants))
 
-    return forms.decorator("check", "checks", "check", check_closure)
+    return launch_arguments.decorator("check", "checks", "check", check_closure)
 
 
 def checked_launch(prepared: Prepared) -> None:
@@ -120,7 +120,7 @@ class _Check:
         if self.domain.tile is not None:
             self.tiles //= math.prod(self.domain.tile)
         info = prepared.view._queue.info
-        self.budget = min(info.limits.buffer_bytes, info.memory_bytes // _MOST_PART, _MOST_BYTES) // 4
+        self.budget = min(info.limits.buffer_bytes, info.memory_bytes // _MAX_PART, _MAX_BYTES) // 4
         self.not_covered: list[str] = []
         if prepared.edit is not None:
             self.not_covered.append(
@@ -161,7 +161,7 @@ class _Check:
             except OutOfMemoryError:
                 if not self.budget:
                     raise
-                self.budget = self.budget // 8 if self.budget > _LEAST_WORDS else 0
+                self.budget = self.budget // 8 if self.budget > _MIN_WORDS else 0
                 self.not_covered.clear()
 
     def _instrumented(self, left_out: frozenset[str]) -> tuple[checked.Instrumented, pipeline.Compiled]:

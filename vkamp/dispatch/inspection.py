@@ -9,7 +9,7 @@ from typing import Any
 
 from vkamp import pipeline
 from vkamp.artifacts import Binding, Executable
-from vkamp.dispatch import forms
+from vkamp.dispatch import launch_arguments
 from vkamp.dispatch.domain import domain_of
 from vkamp.dispatch.launch import prepare
 from vkamp.edit.saving import save
@@ -82,7 +82,7 @@ class Inspection:
 
 def inspect_kernel(kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]) -> Inspection:
     """What stands behind ``kernel.inspect(*args, **constants)``."""
-    view, domain, rest = forms.parse(f"{kernel.__name__}.inspect", args)
+    view, domain, rest = launch_arguments.parse(f"{kernel.__name__}.inspect", args)
     prepared = prepare(view, domain_of(domain), kernel, rest, constants)
     # Now: later the names that the kernel was compiled with may mean something else.
     prepared.compiled.whole()

@@ -20,7 +20,7 @@ import numpy as np
 
 from vkamp import pipeline
 from vkamp.artifacts import Executable, Lowering, PushWord, Target
-from vkamp.dispatch import editing, forms, memo
+from vkamp.dispatch import editing, launch_arguments, launch_cache
 from vkamp.dispatch.domain import Domain, check_tile, domain_of
 from vkamp.dispatch.targets import target_view
 from vkamp.dispatch.types import check_types, check_wide_operations, small_types
@@ -92,7 +92,7 @@ _cache_lock = threading.Lock()
 
 def parallel_for_each(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
     """What stands behind the public function."""
-    view, domain, rest = forms.parse("parallel_for_each", args)
+    view, domain, rest = launch_arguments.parse("parallel_for_each", args)
     if not rest:
         tiling = domain_of(domain)
 
@@ -107,7 +107,7 @@ def parallel_for_each(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
             else:
                 run(prepared)
 
-        return forms.decorator("parallel_for_each", "runs", "launch", launch_closure)
+        return launch_arguments.decorator("parallel_for_each", "runs", "launch", launch_closure)
     kernel, arguments = rest[0], rest[1:]
     capture = recorder()
     if capture is not None:
@@ -116,12 +116,12 @@ def parallel_for_each(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
     if is_checked():
         _run_checked(prepare(view, domain_of(domain), kernel, arguments, constants))
         return None
-    key = memo.key_of(view, domain, kernel, arguments, constants)
+    key = launch_cache.key_of(view, domain, kernel, arguments, constants)
     if key is None:
         run(prepare(view, domain_of(domain), kernel, arguments, constants))
-    elif not memo.recall(key, kernel, arguments):
+    elif not launch_cache.recall(key, kernel, arguments):
         prepared = prepare(view, domain_of(domain), kernel, arguments, constants)
-        memo.remember(key, kernel, arguments, prepared, run(prepared))
+        launch_cache.remember(key, kernel, arguments, prepared, run(prepared))
     return None
 
 
@@ -242,7 +242,7 @@ def plain_target(domain: Domain, limits: Limits, view: accelerator_view) -> Targ
         reference=view.accelerator.device_path == "reference",
         quirks=quirks_of(view._queue.info),
         subgroup_size=limits.subgroup_size,
-        most_unrolled=max_unrolled(view._queue.info),
+        max_unrolled_statements=max_unrolled(view._queue.info),
         private_bytes=max_private_bytes(view._queue.info),
     )
 
@@ -267,15 +267,15 @@ def _with_lowering(
         return form
     # Elsewhere a workgroup of one subgroup is not certain, and loops of one lane need none.
     lanes = device.limits.subgroup_size if device.kind == "cpu" else 1
-    most_turns = max_iterations(device)
+    iterations = max_iterations(device)
     containers = arguments.containers
     aligned = frozenset(n for n, c in containers.items() if c.rank > 1 and c.extent[c.rank - 1] % 4 == 0)
     sizes: tuple[tuple[str, int, int], ...] = ()
-    if most_turns is not None and asked == "auto":
+    if iterations is not None and asked == "auto":
         wanted = sorted(compiled.sizes_in_loops)
         sizes = tuple((name, dim, containers[name].extent[dim]) for name, dim in wanted)
     lowering: Lowering = "loops" if asked == "loops" else "auto"
-    return replace(form, lowering=lowering, lanes=lanes, most_turns=most_turns, aligned=aligned, sizes=sizes)
+    return replace(form, lowering=lowering, lanes=lanes, max_iterations=iterations, aligned=aligned, sizes=sizes)
 
 
 def _pieces(form: Target, domain: Domain, view: accelerator_view, arguments: pipeline.Arguments) -> dict[str, Any]:

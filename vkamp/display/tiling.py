@@ -11,9 +11,9 @@ from vkamp.display.page import block, heading, note
 from vkamp.errors import AmpError
 
 #: Threads per dimension that are drawn; of more, the first tiles are.
-MOST = 64
+MAX = 64
 #: In a notebook, and the most of a tile of which there each thread is drawn.
-_MOST_INLINE = 24
+_MAX_INLINE = 24
 _LARGEST_INLINE = 32
 _COLOURS = ("#dbeafe", "#fef3c7", "#dcfce7", "#fce7f3")
 
@@ -87,7 +87,7 @@ def shown(tiling: Tiling, most: int) -> tuple[int, int]:
     return rows, cols
 
 
-def as_svg(words: str, tiling: Tiling, most: int = MOST) -> str:
+def as_svg(words: str, tiling: Tiling, most: int = MAX) -> str:
     """The same as a picture: each thread's global index, and its local one below."""
     return _svg(words, tiling, most, tiling.local_text, has_title=True)
 
@@ -104,8 +104,8 @@ def tiling_html(thing: str, extent: tuple[int, ...], tile: tuple[int, ...]) -> s
     if slices > 1:
         notes.append(f"one of {slices} equal slices along dimension 0 is drawn")
     if max(tile[-2:]) <= _LARGEST_INLINE:
-        picture = _svg(words, drawn, _MOST_INLINE, drawn.local_text)
-        left_out = _left_out(drawn, _MOST_INLINE)
+        picture = _svg(words, drawn, _MAX_INLINE, drawn.local_text)
+        left_out = _left_out(drawn, _MAX_INLINE)
         notes.append(f"each square is a thread, with its global index, and its local index below{left_out}")
     else:
         whole = _each(lambda n, size: n // size, drawn.extent, drawn.tile)
@@ -114,8 +114,8 @@ def tiling_html(thing: str, extent: tuple[int, ...], tile: tuple[int, ...]) -> s
         def origin(row: int, col: int) -> str:
             return tiles.global_text(row * drawn.tile[0], col * drawn.tile[1])
 
-        picture = _svg(words, tiles, _MOST_INLINE // 2, origin)
-        left_out = _left_out(tiles, _MOST_INLINE // 2)
+        picture = _svg(words, tiles, _MAX_INLINE // 2, origin)
+        left_out = _left_out(tiles, _MAX_INLINE // 2)
         notes.append(f"each square is a tile, with its index, and its origin below{left_out}")
     return block([heading(thing), *map(note, notes), picture.rstrip()])
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 #: Rows and columns that are shown; of more, the first and the last.
-MOST = 10
-_ENDS = MOST // 2
+MAX = 10
+_ENDS = MAX // 2
 #: Characters of a cell.
 _WIDEST = 60
 _GAP = "\N{HORIZONTAL ELLIPSIS}"
@@ -47,7 +47,7 @@ def values_table(values: NDArray[Any], vectors: frozenset[np.dtype[Any]] = froze
 
 def _shown(count: int) -> list[int | None]:
     """The positions to show; ``None`` for those left out."""
-    if count <= MOST:
+    if count <= MAX:
         return list(range(count))
     return [*range(_ENDS), None, *range(count - _ENDS, count)]
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 #: Longer names are cut, and end with a part of the signature's hash.
-_LONGEST = 120
+_MAX_LENGTH = 120
 
 
 def file_stem(kernel: str, signature: Mapping[str, Any], form: str) -> str:
@@ -18,9 +18,9 @@ def file_stem(kernel: str, signature: Mapping[str, Any], form: str) -> str:
     ``form`` is ``""`` for a tile of threads, or what else the shader is, ``loops4``.
     """
     name = ".".join([_plain(kernel.replace("<locals>.", "")), *_parts(signature), *filter(None, [form])])
-    if len(name) > _LONGEST:
+    if len(name) > _MAX_LENGTH:
         digest = hashlib.sha256(json.dumps([signature, form], sort_keys=True).encode()).hexdigest()[:8]
-        name = f"{name[: _LONGEST - 9].rstrip('.-')}.{digest}"
+        name = f"{name[: _MAX_LENGTH - 9].rstrip('.-')}.{digest}"
     return name
 
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from vkamp.artifacts import PushWord, Quirk
+from vkamp.emit.copy_propagation import Called
 from vkamp.emit.helpers import COUNT_NAME, GLSL_TYPES, Helpers
 from vkamp.emit.literals import literal
-from vkamp.emit.places import Bits
-from vkamp.emit.small import Forms, accessor_texts
-from vkamp.emit.tidy import Called
+from vkamp.emit.lower_addresses import Bits
+from vkamp.emit.narrow_types import Forms, accessor_texts
 from vkamp.ir import nodes as ir
 from vkamp.ir.access import access, own_nodes
 from vkamp.ir.builtins import BUILTINS
@@ -92,7 +92,7 @@ _GIVEN = (ir.ThreadIndex, ir.SubgroupIndex, ir.BufferExtent, ir.ScalarValue, Wor
 
 
 #: No subgroup has more lanes.
-_MOST_LANES = 128
+_MAX_LANES = 128
 _COUNT = """\
 // Some drivers do not count a subgroup that the tile does not fill.
 int subgroup_count() {{
@@ -496,7 +496,7 @@ class Expressions:
         if isinstance(expr, ir.ThreadIndex):
             return Text(self._threads[expr.kind, expr.dim])
         if isinstance(expr, ir.SubgroupIndex):
-            if expr.kind == "count" and self._shared.tile_threads % _MOST_LANES:
+            if expr.kind == "count" and self._shared.tile_threads % _MAX_LANES:
                 self._shared.helpers.add(COUNT_NAME, _COUNT.format(threads=self._shared.tile_threads))
                 return Text(f"{COUNT_NAME}()")
             return Text(INDICES[expr.kind].glsl)

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from vkamp.artifacts import Quirk
 from vkamp.emit.conversions import CONVERSION_TEXTS, conversion
-from vkamp.emit.small import HALF_TEXTS
+from vkamp.emit.narrow_types import HALF_TEXTS
 from vkamp.ir.builtins import BUILTINS
 from vkamp.ir.glsl_library import function_names, functions, needed_by
 from vkamp.ir.rows import BuiltinRow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from vkamp.emit.small import Forms
+from vkamp.emit.narrow_types import Forms
 from vkamp.errors import UnsupportedFeatureError
 from vkamp.ir import nodes as ir
 from vkamp.ir.access import typed_access

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 
 from vkamp.artifacts import Pieces, PushWord, Target
 from vkamp.emit.expressions import Part, WithPart, WordValue, element_number
+from vkamp.emit.narrow_types import Forms
 from vkamp.emit.quick_loops import nowhere
-from vkamp.emit.small import Forms
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.access import access, own_nodes, typed_access
@@ -32,10 +32,10 @@ from vkamp.ir.types import BOOL, FLOAT16, FLOAT64, INT32, UINT32, VECTOR_LETTERS
 _BYTES = 16
 _WORD = 4
 #: Up to so many elements the calls for a piece are in a row, beyond that in a loop.
-_MOST_IN_A_ROW = 4
+_MAX_IN_A_ROW = 4
 #: A body of more nodes computes more than it moves: its copies would only take long to compile.  A builtin counts as
 #: several nodes, in a precise kernel as many.
-_MOST_NODES, _FUNCTION, _PRECISE_FUNCTION = 300, 5, 60
+_MAX_NODES, _FUNCTION, _PRECISE_FUNCTION = 300, 5, 60
 #: Statements that a body of a piece may have; none of them loops or waits.
 _PLAIN = (ir.Assert, ir.Assign, ir.Call, ir.Claim, ir.If, ir.Remark, ir.Return)
 #: Comparisons that hold for all of a piece if they hold for its last element, and those for its first.
@@ -109,7 +109,7 @@ def _peeled(kernel: ir.Kernel) -> _Body | None:
         for n in own_nodes(s)
     ):
         return None
-    if _weight(kernel, statements) > _MOST_NODES:
+    if _weight(kernel, statements) > _MAX_NODES:
         return None
     body = _Body((), (), _index_values(kernel.body.body))
     before: list[ir.Stmt] = []
@@ -646,7 +646,7 @@ class _Making:
 
         empty = [n for n in self.chosen.written if n in self.together and n not in params]
         blank = tuple(s for n in empty for s in self.blank(n))
-        if self.chosen.count <= _MOST_IN_A_ROW:
+        if self.chosen.count <= _MAX_IN_A_ROW:
             return (*blank, *(s for k in range(self.chosen.count) for s in one(_int(self.span, k))))
         number = ir.Variable("k", INT32, "local", self.span)
         start, stop, step = (_int(self.span, n) for n in (0, self.chosen.count, 1))

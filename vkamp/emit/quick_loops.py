@@ -20,9 +20,9 @@ from vkamp.ir.access import own_nodes
 from vkamp.ir.types import BOOL, INT32, UINT32
 
 #: Loops one after the other that stay as they are, and those of a group.
-_MOST, _GROUP = 12, 5
+_MAX, _GROUP = 12, 5
 #: Expressions that a loop taken apart may come to.
-_MOST_APART = 2500
+_MAX_SPLIT = 2500
 _ONCE = "A loop that runs once: this driver takes long to compile many loops one after the other"
 _WHOLE = "The sum hides the end from this driver, which would unroll this long loop and take long to compile it"
 
@@ -31,7 +31,7 @@ def quick_loops(kernel: ir.Kernel) -> ir.Kernel:
     """The kernel with long loops that stay loops, and with groups of the outermost ones where there are many."""
     functions = tuple(dataclasses.replace(f, body=_kept_whole(f.body)) for f in (*kernel.functions, kernel.body))
     function = functions[-1]
-    if sum(map(_loops, function.body)) > _MOST:
+    if sum(map(_loops, function.body)) > _MAX:
         taken = {v.name for v in (*function.params, *function.variables)}
         name = next(n for n in ("part", *(f"part_{k}" for k in range(1, len(taken) + 2))) if n not in taken)
         counter = ir.Variable(name, INT32, "local", function.span, temporary=True)
@@ -99,7 +99,7 @@ def _kept_whole(block: ir.Block) -> ir.Block:
     out: list[ir.Stmt] = []
     for each in block:
         statement = ir.map_blocks(each, _kept_whole)
-        if isinstance(statement, ir.For) and _is_taken_apart(statement) and _size((statement,)) > _MOST_APART:
+        if isinstance(statement, ir.For) and _is_taken_apart(statement) and _size((statement,)) > _MAX_SPLIT:
             out.append(ir.Remark(nowhere(statement.span), _WHOLE))
             statement = dataclasses.replace(statement, stop=_more_than(statement.stop, nowhere(statement.span)))
         out.append(statement)

@@ -24,9 +24,9 @@ from vkamp.ir.types import INT32, Scalar, int_range
 #: Whole numbers up to here are exact as floats of a size in bits.
 _EXACT = {16: 1 << 11, 32: 1 << 24, 64: 1 << 53}
 #: Nodes of a function that are compared, at most: a second or two.
-_MOST_WORK = 600_000
+_MAX_WORK = 600_000
 #: Neighbouring copies that are alike, while others are not, become a loop from this number on.
-_LEAST_PART = 3
+_MIN_PART = 3
 
 
 def reroll(kernel: ir.Kernel, most: int | None = None) -> ir.Kernel:
@@ -96,7 +96,7 @@ class _Rerolling:
         self.counters: dict[str, ir.Variable] = {}
         self.added: list[ir.Variable] = []
         #: How many more nodes may be compared.
-        self.left = _MOST_WORK
+        self.left = _MAX_WORK
         self._uses: Counter[str] | None = None
 
     def function(self) -> ir.Function:
@@ -146,7 +146,7 @@ class _Rerolling:
         """The loop over as many copies from ``start`` on as are alike, and where they end."""
         best, loop = start + 1, None
         # What is not alike with fewer copies is not with more.
-        low, high = start + _LEAST_PART, len(run.bodies)
+        low, high = start + _MIN_PART, len(run.bodies)
         while low <= high:
             middle = low if loop is None else (low + high + 1) // 2
             found = self.loop(run, start, middle)

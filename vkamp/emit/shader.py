@@ -9,21 +9,21 @@ from dataclasses import dataclass, replace
 
 from vkamp.artifacts import Binding, Pieces, PushWord, Shader, Target
 from vkamp.emit.arrays import bind_arrays
+from vkamp.emit.copy_propagation import direct_results
 from vkamp.emit.early_exits import plain_exits
 from vkamp.emit.expressions import Expressions, Globals, Text, memory_name
 from vkamp.emit.helpers import GLSL_TYPES, HELPER_NAMES
 from vkamp.emit.kept_barriers import kept_barriers
 from vkamp.emit.layout import Block, piece_views, storage_blocks, struct_members, structs_of
+from vkamp.emit.legalize_structs import split_structs
+from vkamp.emit.lower_addresses import is_float_atomic, lower_places
 from vkamp.emit.names import Namer
+from vkamp.emit.narrow_types import Forms
 from vkamp.emit.pieces import in_pieces
-from vkamp.emit.places import is_float_atomic, lower_places
 from vkamp.emit.quick_loops import quick_loops
 from vkamp.emit.reroll import reroll
-from vkamp.emit.small import Forms
-from vkamp.emit.split import split_structs
 from vkamp.emit.statements import Line, fence_glsl, function_lines, holds_float, type_text
 from vkamp.emit.threads import LAUNCH_NAMES, grid_word
-from vkamp.emit.tidy import direct_results
 from vkamp.errors import Span, UnsupportedFeatureError, diagnostic
 from vkamp.ir import nodes as ir
 from vkamp.ir.access import access, typed_access
@@ -55,7 +55,7 @@ def emit(kernel: ir.Kernel, target: Target) -> Shader:
     plain = kernel
     kernel = optional("results", plain, lambda: direct_results(plain), lambda: _without_claims(plain))
     copied = kernel
-    kernel = optional("rolling", copied, lambda: reroll(copied, target.most_unrolled), lambda: copied)
+    kernel = optional("rolling", copied, lambda: reroll(copied, target.max_unrolled_statements), lambda: copied)
     printed = plain_exits(kernel) if "early_exits" in target.quirks else kernel
     printed = kept_barriers(printed) if "merged_branches" in target.quirks else printed
     printed = quick_loops(printed) if "loops_in_a_row" in target.quirks else printed

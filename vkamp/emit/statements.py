@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vkamp.artifacts import Target
+from vkamp.emit.copy_propagation import Called
 from vkamp.emit.expressions import Expressions, Globals, Text, has_float_arithmetic, is_packed, memory_name
 from vkamp.emit.helpers import GLSL_TYPES
+from vkamp.emit.lower_addresses import is_float_atomic
 from vkamp.emit.names import Namer
-from vkamp.emit.places import is_float_atomic
+from vkamp.emit.narrow_types import Forms
 from vkamp.emit.scopes import BODY_START, Plan, Position, plan
-from vkamp.emit.small import Forms
 from vkamp.emit.threads import thread_lines
-from vkamp.emit.tidy import Called
 from vkamp.errors import Span, UnsupportedFeatureError
 from vkamp.ir import nodes as ir
 from vkamp.ir.access import memory_type, own_nodes

@@ -65,7 +65,7 @@ _LARGEST_FLOAT = float(np.finfo(np.float32).max) * (1 + 2.0**-25)
 _MISSING = object()
 
 #: Objects in objects.
-_DEEPEST = 16
+_MAX_DEPTH = 16
 
 
 @dataclass
@@ -245,8 +245,8 @@ def _functor(out: Arguments, function: FunctionType, name: str, value: Any) -> A
 
 def _members(out: Arguments, function: FunctionType, name: str, value: Any) -> FunctorType:
     """An object's members, each handed over under its path."""
-    if out.depth > _DEEPEST:
-        raise AmpError(f"`{name}` is an object that holds objects more than {_DEEPEST} levels deep, or itself")
+    if out.depth > _MAX_DEPTH:
+        raise AmpError(f"`{name}` is an object that holds objects more than {_MAX_DEPTH} levels deep, or itself")
     out.depth += 1
     members = tuple(
         (member, _member(out, function, f"{name}.{member}", item)) for member, item in functors.members_of(value)

@@ -190,7 +190,7 @@ def expression(
 
 
 #: Expressions in each other: beyond it the passes after this one would meet Python's own limit.
-_DEEPEST = 100
+_MAX_DEPTH = 100
 
 
 def contains_load(expr: ir.Expr) -> bool:
@@ -418,7 +418,7 @@ class Context:
         if handler is None:
             self.refuse(node)
         self.nesting += 1
-        if self.nesting > _DEEPEST:
+        if self.nesting > _MAX_DEPTH:
             self.fail("VKA118", node)
         try:
             return handler(self, node)

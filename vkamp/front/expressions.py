@@ -188,13 +188,13 @@ def _of_quotient(value: Constant | Number, other: Constant | Number) -> Constant
     """A literal beside an integer in a quotient, which is a float: the integer's type need not hold it."""
     if isinstance(value, Constant) and type(value.value) is int:
         kind = convert.scalar_type(other)
-        if kind.is_integer and kind.bits <= 32 and abs(value.value) <= _LONGEST_FLOAT:
+        if kind.is_integer and kind.bits <= 32 and abs(value.value) <= _MAX_FLOAT_LENGTH:
             return Constant(float(value.value))
     return value
 
 
 #: Literals up to this are floats in a quotient; a larger one is no float32.
-_LONGEST_FLOAT = 1 << 127
+_MAX_FLOAT_LENGTH = 1 << 127
 
 
 def _join_tuples(op: ast.operator, left: Value, right: Value) -> Value | None:
@@ -204,13 +204,18 @@ def _join_tuples(op: ast.operator, left: Value, right: Value) -> Value | None:
     if isinstance(op, ast.Mult) and isinstance(right, TupleValue):
         left, right = right, left
     times = right.value if isinstance(right, Constant) else None
-    if isinstance(op, ast.Mult) and isinstance(left, TupleValue) and isinstance(times, int) and times <= _LONGEST_TUPLE:
+    if (
+        isinstance(op, ast.Mult)
+        and isinstance(left, TupleValue)
+        and isinstance(times, int)
+        and times <= _MAX_TUPLE_LENGTH
+    ):
         return TupleValue(left.items * times)
     return None
 
 
 #: Times that a tuple is repeated.
-_LONGEST_TUPLE = 64
+_MAX_TUPLE_LENGTH = 64
 
 
 def _in_double(name: Any, a: Constant | Number, b: Constant | Number, span: Span, weak: bool) -> ir.Expr | None:
@@ -242,14 +247,14 @@ def _is_finite(value: float) -> bool:
 
 
 #: Bits of the longest integer that is computed at compile time.
-_LONGEST = 1 << 14
+_MAX_LENGTH = 1 << 14
 
 
 def _fold(ctx: Context, op: ast.operator, a: Constant, b: Constant, node: ast.AST) -> Value:
     right = getattr(node, "right", node)
     if isinstance(op, (ast.LShift, ast.RShift)) and not 0 <= b.value <= 64:
         ctx.fail("VKA318", right, count=b.value)
-    too_long = isinstance(op, ast.Pow) and isinstance(a.value, int) and b.value * a.value.bit_length() > _LONGEST
+    too_long = isinstance(op, ast.Pow) and isinstance(a.value, int) and b.value * a.value.bit_length() > _MAX_LENGTH
     try:
         result = math.inf if too_long else _FOLD[type(op)](a.value, b.value)
     except ZeroDivisionError:

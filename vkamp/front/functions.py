@@ -54,7 +54,7 @@ from vkamp.lang.device import constant
 from vkamp.lang.kernel import DeviceFunction
 
 #: Forms of one function for other arguments, each in the call of the one before.
-_DEEPEST = 32
+_MAX_DEPTH = 32
 
 _lower_body: Callable[[Context, list[ast.stmt]], None] | None = None
 
@@ -433,7 +433,7 @@ def _refuse_recursion(ctx: Context, callee: _Callee, key: tuple[Any, ...], node:
     frames = ctx.module.stack
     if not any(frame.identity == key for frame in frames):
         depth = sum(frame.identity[0] is callee.identity for frame in frames)
-        if depth < _DEEPEST:
+        if depth < _MAX_DEPTH:
             return
         frames = frames[:4]
     chain = " -> ".join([*(frame.name for frame in frames), callee.name])
@@ -772,14 +772,14 @@ def _pass_array(ctx: Context, passing: _Passing, name: str, value: ArrayRef, nod
 
 
 #: Elements of a struct's array that a call copies.
-_MOST_COPIED = 256
+_MAX_COPIED = 256
 
 
 def _copied_array(ctx: Context, passing: _Passing, value: ArrayRef, node: ast.expr) -> ArrayRef:
     """A private array with the elements of an object's array: objects go by value."""
     kind, span = value.place.type, ctx.span(node)
     assert isinstance(kind, Array)
-    if kind.count > _MOST_COPIED:
+    if kind.count > _MAX_COPIED:
         ctx.fail("VKA217", node, text=ctx.text(node))
     variable = ctx.new_variable("part", kind, span, "private", temporary=True)
     copy = ir.Local(span, kind, variable)

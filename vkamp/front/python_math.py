@@ -20,7 +20,7 @@ from vkamp.lang import python_math
 from vkamp.lang.kernel import DeviceFunction
 
 #: Coordinates of a point.
-_MOST_COORDINATES = 64
+_MAX_COORDINATES = 64
 
 
 def _numbers(ctx: Context, node: ast.Call) -> list[Constant | Number]:
@@ -122,8 +122,8 @@ def _dist(ctx: Context, node: ast.Call) -> Value:
                  advice=f"write `{name}(p, q)`")  # fmt: skip
     points = [sequence_of(ctx, part) for part in node.args]
     for point, part in zip(points, node.args, strict=True):
-        if point.count is None or point.count > _MOST_COORDINATES:
-            ctx.fail("VKA124", part, text=ctx.text(part), limit=_MOST_COORDINATES)
+        if point.count is None or point.count > _MAX_COORDINATES:
+            ctx.fail("VKA124", part, text=ctx.text(part), limit=_MAX_COORDINATES)
     first, second = points
     if first.count != second.count:
         help_text = "give both points as many coordinates"

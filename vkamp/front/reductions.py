@@ -336,8 +336,8 @@ def _tuple(ctx: Context, node: ast.Call) -> Value:
         return TupleValue(())
     part = _arguments(ctx, node, (), f"{ctx.text(node.func)}(x)")["sequence"]
     sequence = sequence_of(ctx, part)
-    if sequence.count is None or sequence.count > _LONGEST_TUPLE:
-        ctx.fail("VKA124", part, text=ctx.text(part), limit=_LONGEST_TUPLE)
+    if sequence.count is None or sequence.count > _MAX_TUPLE_LENGTH:
+        ctx.fail("VKA124", part, text=ctx.text(part), limit=_MAX_TUPLE_LENGTH)
     values: list[Value] = []
     for k in range(sequence.count):
         before = len(ctx.block)
@@ -351,7 +351,7 @@ def _tuple(ctx: Context, node: ast.Call) -> Value:
 
 
 #: Items of a tuple that is made of a sequence.
-_LONGEST_TUPLE = 64
+_MAX_TUPLE_LENGTH = 64
 
 
 def contains(ctx: Context, node: ast.Compare) -> Value:

@@ -390,7 +390,7 @@ def _once(ctx: Context, value: Value, name: str) -> Value:
 def items_of(ctx: Context, value: Value, target: ast.Tuple | ast.List, node: ast.expr) -> tuple[Value, ...]:
     """The items of ``value``, which ``node`` stands for, for the targets: a starred one takes a tuple of the rest."""
     sequence = _of_value(ctx, value, node)
-    if sequence is None or sequence.count is None or sequence.count > _MOST_ITEMS:
+    if sequence is None or sequence.count is None or sequence.count > _MAX_ITEMS:
         help_text = "unpack a tuple or an index"
         in_loop = node is target or node is ctx.iterated
         if in_loop and sequence is not None and all(isinstance(t, ast.Name) for t in target.elts):
@@ -411,7 +411,7 @@ def items_of(ctx: Context, value: Value, target: ast.Tuple | ast.List, node: ast
 
 
 #: Items of a sequence that is taken apart.
-_MOST_ITEMS = 64
+_MAX_ITEMS = 64
 
 
 def spread(ctx: Context, nodes: list[ast.expr]) -> list[ast.expr]:
@@ -426,7 +426,7 @@ def spread(ctx: Context, nodes: list[ast.expr]) -> list[ast.expr]:
         before = len(ctx.block)
         sequence = try_sequence(ctx, node.value)
         count = None if sequence is None else sequence.count
-        if sequence is None or count is None or count > _MOST_ITEMS or (out and ctx.has_effects(before)):
+        if sequence is None or count is None or count > _MAX_ITEMS or (out and ctx.has_effects(before)):
             ctx.refuse(node)
         for k in range(count):
             # The text of an item is no name that a program can have.

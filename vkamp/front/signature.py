@@ -294,8 +294,8 @@ def is_number(value: Any) -> bool:
 
 
 #: Beyond these a float32 or int32 could not hold what a weak number stands for.
-_FLOAT32_MOST = float(np.finfo(np.float32).max)
-_INT32_MOST = 1 << 31
+_FLOAT32_MAX = float(np.finfo(np.float32).max)
+_INT32_MAX = 1 << 31
 
 
 def plain_number(value: Any) -> Any:
@@ -304,8 +304,8 @@ def plain_number(value: Any) -> Any:
     These are what numpy's functions make of Python's numbers (``np.sqrt(2)``), so that they say nothing about a type;
     numpy's other scalars keep theirs, and so does a number that an int32 or float32 could not hold.
     """
-    if isinstance(value, np.float64) and not (_FLOAT32_MOST < abs(value) < np.inf):
+    if isinstance(value, np.float64) and not (_FLOAT32_MAX < abs(value) < np.inf):
         return float(value)
-    if isinstance(value, np.int64) and -_INT32_MOST <= value < _INT32_MOST:
+    if isinstance(value, np.int64) and -_INT32_MAX <= value < _INT32_MAX:
         return int(value)
     return value

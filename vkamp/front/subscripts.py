@@ -230,13 +230,13 @@ def _count(value: Value) -> int:
 
 
 #: Longer chains of choices are made as a tree: lavapipe loses those that are nested more than 80 deep.
-_LONGEST_CHAIN = 16
+_MAX_CHAIN_LENGTH = 16
 
 
 def _choice(span: Span, index: ir.Expr, items: list[ir.Expr], first: int) -> ir.Expr:
     """``items[index - first]``."""
     assert isinstance(index.type, Scalar)
-    if len(items) > _LONGEST_CHAIN:
+    if len(items) > _MAX_CHAIN_LENGTH:
         half = len(items) // 2
         test = ir.Compare(span, BOOL, "lt", index, ir.Const(span, index.type, first + half))
         low, high = _choice(span, index, items[:half], first), _choice(span, index, items[half:], first + half)

@@ -19,7 +19,7 @@ from vkamp.front.guards import Guard
 from vkamp.front.source import CodeKey
 
 #: A number with so many values is a constant; with another one it varies.
-_MOST_VALUES = 2
+_MAX_VALUES = 2
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -88,7 +88,7 @@ def is_varying(function: FunctionType, name: str, value: Any) -> bool:
     if math.isfinite(value) and abs(value) > _LARGEST:
         return False
     values = names.values.get(name, ())
-    if len(values) >= _MOST_VALUES and repr(value) not in values and name not in names.varying:
+    if len(values) >= _MAX_VALUES and repr(value) not in values and name not in names.varying:
         names.varying.append(name)
     return name in names.varying
 

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 #: Fewer bytes are copied before other threads are awake.
-_LEAST = 2 << 20
+_MIN = 2 << 20
 #: More threads get no more out of the memory.
-_MOST = 8
+_MAX = 8
 _PAGE = 4096
 
 
 def _count() -> int:
     """How many threads copy: half of the processors, so that a driver's own threads go on."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(_MOST, usable // 2)
+    return min(_MAX, usable // 2)
 
 
 _threads = _count()
@@ -33,10 +33,10 @@ _pool: ThreadPoolExecutor | None = None
 
 def copy_bytes(target: NDArray[np.uint8], source: NDArray[np.uint8]) -> None:
     """``target[:] = source``; both have as many bytes, and share none."""
-    if target.size < _LEAST or _threads < 2:
+    if target.size < _MIN or _threads < 2:
         target[:] = source
         return
-    step = max(_LEAST // 2, -(-target.size // _threads // _PAGE) * _PAGE)
+    step = max(_MIN // 2, -(-target.size // _threads // _PAGE) * _PAGE)
     others: list[Future[None]] = []
     at = step
     try:
@@ -62,7 +62,7 @@ def copy_soon(target: NDArray[np.uint8], source: NDArray[np.uint8]) -> Callable[
 
     Both are as long and share no byte. The caller must wait in any case: until then the memory is in use.
     """
-    copying = _begin(target, source) if _threads >= 2 and target.size >= _LEAST // 2 else None
+    copying = _begin(target, source) if _threads >= 2 and target.size >= _MIN // 2 else None
     if copying is not None:
         return partial(_finish, [copying])
     target[:] = source
@@ -96,7 +96,7 @@ def _executor() -> ThreadPoolExecutor:
     if _pool is None:
         from concurrent.futures import ThreadPoolExecutor  # when it is needed: it takes long to load
 
-        _pool = ThreadPoolExecutor(_MOST, "vkamp-copy")
+        _pool = ThreadPoolExecutor(_MAX, "vkamp-copy")
     return _pool
 
 

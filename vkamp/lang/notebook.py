@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 #: The most that is copied within the host for a look, in bytes.
-_MOST_COPIED = 16 << 20
+_MAX_COPIED = 16 << 20
 
 
 def container_html(container: Container) -> str:
@@ -43,7 +43,7 @@ def _found(home: Home, layout: Layout) -> tuple[str, NDArray[Any] | None]:
         return "in host memory", home.host(layout)
     names = " and ".join(dict.fromkeys(_name(copy.location) for copy in newest))
     (copy, *others) = newest
-    if others or copy.location.runs_kernels or region.stop - region.start > _MOST_COPIED or copy.stale.overlaps(region):
+    if others or copy.location.runs_kernels or region.stop - region.start > _MAX_COPIED or copy.stale.overlaps(region):
         return f"on {names}, not fetched", None
     # The cpu accelerator stores in the host's memory.
     return f"on {names}", layout.place(copy.fetch(region), region.start)

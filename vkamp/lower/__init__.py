@@ -1,14 +1,14 @@
 """Lowerings for kinds of devices, IR -> IR: a tile's threads as loops, for CPU devices."""
 
 from vkamp.lower.effort import Effort, effort
-from vkamp.lower.errors import KeepsThreads
+from vkamp.lower.errors import NotLowerable
 from vkamp.lower.loops import loops, waits
 from vkamp.lower.shape import lanes_for
-from vkamp.lower.turns import loop_count, sizes_in_loops, turns
+from vkamp.lower.trip_count import loop_count, sizes_in_loops, turns
 
 __all__ = [
     "Effort",
-    "KeepsThreads",
+    "NotLowerable",
     "effort",
     "is_long",
     "lanes_for",

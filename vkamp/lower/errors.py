@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 
-class KeepsThreads(Exception):  # noqa: N818
+class NotLowerable(Exception):  # noqa: N818
     """The kernel cannot run with its threads as loops, or would gain nothing; ``inspect()`` shows the reason."""

@@ -11,7 +11,7 @@ import dataclasses
 from vkamp.ir import nodes as ir
 from vkamp.ir.access import own_nodes
 from vkamp.ir.types import INT32
-from vkamp.lower.errors import KeepsThreads
+from vkamp.lower.errors import NotLowerable
 from vkamp.lower.rewrite import Names, contains, with_variables
 
 
@@ -88,11 +88,11 @@ def _returning(block: ir.Block, name: str, call: ir.Call) -> ir.Block:
         if not contains((statement,), lambda s: isinstance(s, ir.Return)):
             continue
         if not isinstance(statement, ir.If):
-            raise KeepsThreads(f"{name} waits for a barrier and returns from inside a loop")
+            raise NotLowerable(f"{name} waits for a barrier and returns from inside a loop")
         rest = block[number + 1 :]
         sides = [side if _leaves(side) else (*side, *rest) for side in ir.blocks(statement)]
         if len(rest) > 0 and not any(map(_leaves, ir.blocks(statement))):
-            raise KeepsThreads(f"{name} waits for a barrier and returns from inside several conditions")
+            raise NotLowerable(f"{name} waits for a barrier and returns from inside several conditions")
         then, orelse = (_returning(side, name, call) for side in sides)
         return (*block[:number], dataclasses.replace(statement, then=then, orelse=orelse))
     return block

@@ -18,15 +18,15 @@ from vkamp.ir.flow import assigned, certain, exposed, named, uses
 from vkamp.ir.types import BOOL, INT32, Array
 from vkamp.ir.uses import uses_subgroups
 from vkamp.lower.bounds import Bound, flattened, folded, guards, split_guarded
-from vkamp.lower.common import Memory, memory_of
-from vkamp.lower.errors import KeepsThreads
-from vkamp.lower.forward import forwarded
+from vkamp.lower.errors import NotLowerable
 from vkamp.lower.inline import global_index, inline_barriers, is_wait, thread_arguments
-from vkamp.lower.jam import TURN, Around, accesses, cost, jammed
+from vkamp.lower.load_sharing import Memory, memory_of
 from vkamp.lower.phases import Branch, Item, Phase, Repeat, Single, Sync, phases_of
 from vkamp.lower.rewrite import Names, changed, contains, filtered, value_of
 from vkamp.lower.shape import Shape, shapes_for
-from vkamp.lower.values import Places, computable, hoist, places
+from vkamp.lower.tile_static_forwarding import forwarded
+from vkamp.lower.unroll_and_jam import LOOP_OVERHEAD, PhaseContext, accesses, cost, jammed
+from vkamp.lower.variable_placement import VariablePlacement, computable, hoist, places
 
 #: Bytes that each lane may keep for its threads.
 _KEPT_BYTES = 16384
@@ -44,15 +44,15 @@ def waits(kernel: ir.Kernel) -> bool:
 
 
 def loops(kernel: ir.Kernel, most: int, aligned: frozenset[str] = frozenset()) -> ir.Kernel:
-    """The kernel with its threads as loops of at most ``most`` lanes; KeepsThreads says why that cannot be.
+    """The kernel with its threads as loops of at most ``most`` lanes; NotLowerable says why that cannot be.
 
     ``aligned``: containers whose last dimension is a multiple of four.
     """
     tile = kernel.tile
     if tile is None:
-        raise KeepsThreads("its domain has no tiles")
+        raise NotLowerable("its domain has no tiles")
     if uses_subgroups(kernel):
-        raise KeepsThreads("it has functions of subgroups, whose threads run together")
+        raise NotLowerable("it has functions of subgroups, whose threads run together")
     kernel = forwarded(thread_arguments(inline_barriers(kernel)))
     names = Names(kernel.body, (v.name for v in kernel.tile_statics))
     variables = list(kernel.body.variables)
@@ -82,7 +82,13 @@ class _Kept:
 
 class _Lowering:
     def __init__(
-        self, kernel: ir.Kernel, shape: Shape, where: Places, memory: Memory, names: Names, variables: list[ir.Variable]
+        self,
+        kernel: ir.Kernel,
+        shape: Shape,
+        where: VariablePlacement,
+        memory: Memory,
+        names: Names,
+        variables: list[ir.Variable],
     ) -> None:
         self.kernel = kernel
         self.shape = shape
@@ -108,7 +114,7 @@ class _Lowering:
         self.kept = {v.name: _Kept(v, self.array_of(v)) for v in where.kept} if math.prod(shape.counts) > 1 else {}
         size = sum(k.array.type.size for k in self.kept.values())
         if size > _KEPT_BYTES:
-            raise KeepsThreads(
+            raise NotLowerable(
                 f"its threads keep {size} bytes for each lane from phase to phase, and {_KEPT_BYTES} are the limit"
             )
 
@@ -277,14 +283,14 @@ class _Lowering:
         # Where not all of a row go together, there is a loop over rows, and one over those of a row.
         rows = sum(self.runs[d] > 1 and counts[d] == 1 for d in looped)
         self.rows_together &= rows == 0
-        self.cost += self.times * turns * (cost(block) + TURN * (1 + rows / 4))
+        self.cost += self.times * turns * (cost(block) + LOOP_OVERHEAD * (1 + rows / 4))
 
     def jammed(self, block: ir.Block, single: frozenset[int]) -> tuple[ir.Block, tuple[int, ...]]:
         """The phase for several threads of each lane at once, where that saves accesses; how many, per dimension."""
         arrays = frozenset(kept.array.name for kept in self.kept.values())
         private = frozenset({v.name for v in self.variables} - self.kept.keys() - self.where.once - arrays)
         most = min(self.accesses, _PHASE_ACCESSES)
-        around = Around(self.shape, self.memory, self.names.copy, private, arrays, single, most)
+        around = PhaseContext(self.shape, self.memory, self.names.copy, private, arrays, single, most)
         jam = jammed(block, around)
         if jam is None:
             return block, self.one_each

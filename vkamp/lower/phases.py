@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.fences import Fence
-from vkamp.lower.errors import KeepsThreads
+from vkamp.lower.errors import NotLowerable
 from vkamp.lower.inline import is_wait
 from vkamp.lower.rewrite import contains
 
@@ -85,7 +85,7 @@ class _Where:
 
 
 def phases_of(block: ir.Block) -> tuple[Item, ...]:
-    """The tree of a kernel's body.  KeepsThreads if it has none."""
+    """The tree of a kernel's body.  NotLowerable if it has none."""
     return _Splitter().block(block, _Where())
 
 
@@ -189,9 +189,9 @@ class _Splitter:
     def check_exits(jumps: list[ir.Break | ir.Continue | ir.Return], where: _Where) -> None:
         """Refuses what only some threads may leave, and others go on in after the phase."""
         if not all(isinstance(jump, ir.Return) for jump in jumps):
-            raise KeepsThreads("some of its threads may leave a loop that has a barrier in it")
+            raise NotLowerable("some of its threads may leave a loop that has a barrier in it")
         if not where.last:
-            raise KeepsThreads(
+            raise NotLowerable(
                 "some of its threads may return from inside a loop or condition that has a barrier in it"
             )
 

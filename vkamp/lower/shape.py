@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 #: Tiles that waste more lanes than this are better off with fewer.
-_LEAST_USE = 0.75
+_MIN_USE = 0.75
 #: Neighbouring threads that one lane takes: as many elements as one access can have.
 _RUN = 4
 
@@ -45,7 +45,7 @@ def lanes_for(tile: tuple[int, ...], most: int) -> tuple[int, ...]:
         count = 1
         while count * 2 <= min(size, most):
             count *= 2
-        while size < _LEAST_USE * count * -(-size // count):
+        while size < _MIN_USE * count * -(-size // count):
             count //= 2
         out.append(count)
         most //= count

@@ -1,7 +1,7 @@
 """From a request to an executable: by the compiler's passes, or from what another process has kept.
 
 :mod:`vkamp.pipeline.compiler` has the passes.  It is loaded where something is compiled: a process whose kernels are
-all kept on disk (:mod:`vkamp.pipeline.kept`) starts without it.
+all kept on disk (:mod:`vkamp.pipeline.kernel_cache`) starts without it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from vkamp.front.description import describe_request, request_of
 from vkamp.front.guards import Guard
 from vkamp.front.source import CodeKey
 from vkamp.front.varying import give_up
-from vkamp.pipeline import kept
+from vkamp.pipeline import kernel_cache
 from vkamp.pipeline.compiled import Compiled, Whole
 from vkamp.pipeline.domains import Placed, choose_target, grid, pieces_of, tile_counts
-from vkamp.pipeline.kept import renew
+from vkamp.pipeline.kernel_cache import renew
 from vkamp.progress import hide
 
 __all__ = [
@@ -66,15 +66,15 @@ def compile_kernel(request: Request, captured: Mapping[str, Any], *, keep: bool)
 
 
 def _compiled(request: Request, captured: Mapping[str, Any], *, keep: bool) -> Compiled:
-    place = kept.place_of(request) if keep else None
-    found = kept.kernel(place, request, captured) if place is not None else None
+    place = kernel_cache.place_of(request) if keep else None
+    found = kernel_cache.kernel(place, request, captured) if place is not None else None
     if found is not None:
         return found
     # Imported here, as below: not every process compiles.
     from vkamp.pipeline import compiler
 
     compiled = compiler.compile_kernel(request, captured)
-    return compiled if place is None else kept.keep_kernel(place, request, compiled)
+    return compiled if place is None else kernel_cache.keep_kernel(place, request, compiled)
 
 
 def executable(compiled: Compiled, target: Target) -> Executable:
@@ -82,7 +82,7 @@ def executable(compiled: Compiled, target: Target) -> Executable:
 
     Warns where the device's driver will take long for it, once for each kernel.
     """
-    found = kept.program(compiled, target)
+    found = kernel_cache.program(compiled, target)
     if found is None:
         from vkamp.ir.passes import recorded
         from vkamp.pipeline import compiler
@@ -91,9 +91,9 @@ def executable(compiled: Compiled, target: Target) -> Executable:
             found = compiler.executable(compiled.kernel, target)
         if not failures:
             # What was made without a pass is made again, and warned of again.
-            kept.keep_program(compiled, target, found)
+            kernel_cache.keep_program(compiled, target, found)
     # Only the drivers of CPUs are asked to unroll no more than so much.
-    if target.most_unrolled is not None and found.driver_seconds > _PATIENCE:
+    if target.max_unrolled_statements is not None and found.driver_seconds > _PATIENCE:
         _warn_of_driver(compiled, found.driver_seconds)
     return found
 

@@ -155,19 +155,19 @@ def _lowered(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, str]:
 def _as_loops(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, str]:
     try:
         if target.lowering == "auto" and not lower.waits(kernel):
-            raise lower.KeepsThreads("it has no barrier")
+            raise lower.NotLowerable("it has no barrier")
         form = lower.loops(kernel, target.lanes, target.aligned)
         if target.lowering == "auto" and _is_long(form, kernel, target):
-            raise lower.KeepsThreads("it has so many phases that the driver would take long to compile them")
-        if target.lowering == "auto" and target.most_turns is not None:
+            raise lower.NotLowerable("it has so many phases that the driver would take long to compile them")
+        if target.lowering == "auto" and target.max_iterations is not None:
             count = lower.turns(form, {(name, dim): size for name, dim, size in target.sizes})
             # The printer may add one iteration for a few loops (vkamp.emit.quick_loops).
-            if count is None or count + lower.loop_count(form) > target.most_turns:
+            if count is None or count + lower.loop_count(form) > target.max_iterations:
                 # Those over the threads of a tile are the more likely to be too many.
-                raise lower.KeepsThreads(
-                    f"the driver ends all loops after {target.most_turns} iterations, and there may be more"
+                raise lower.NotLowerable(
+                    f"the driver ends all loops after {target.max_iterations} iterations, and there may be more"
                 )
-    except lower.KeepsThreads as reason:
+    except lower.NotLowerable as reason:
         return kernel, f"threads: {reason}"
     verify_if_asked(form)
     return form, "loops"
@@ -184,7 +184,7 @@ def _driver_seconds(form: ir.Kernel, target: Target) -> float:
     seconds = lower.effort(form).seconds
     if seconds > _LONG:
         # The printer makes loops of unrolled ones again.
-        rolled = optional("rolling", form, lambda: reroll(form, target.most_unrolled), lambda: form)
+        rolled = optional("rolling", form, lambda: reroll(form, target.max_unrolled_statements), lambda: form)
         seconds = lower.effort(rolled).seconds
     return seconds
 

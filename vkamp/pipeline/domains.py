@@ -15,7 +15,7 @@ from vkamp.errors import InvalidComputeDomainError
 _GROUP_THREADS = 256
 _GROUP_WIDTH = 32
 #: A domain with more elements is beyond int32 where pieces end.
-_MOST_IN_PIECES = 2**31 - 64
+_MAX_IN_PIECES = 2**31 - 64
 #: Rows of fewer elements have too few pieces.
 _SHORT_ROW = 64
 #: What every device takes in y.
@@ -59,15 +59,16 @@ def choose_target(
     reference: bool = False,
     quirks: frozenset[Quirk] = frozenset(),
     subgroup_size: int = 1,
-    most_unrolled: int | None = None,
+    max_unrolled_statements: int | None = None,
     private_bytes: int | None = None,
 ) -> Target:
     """The target to print a kernel for.
 
     ``domain``: the domain's extent (positive; a multiple of ``tile``).  The device's limits: ``max_groups``, tiles in
     x, y, z; ``push_words``, 32-bit words of push constants; ``tile_threads``, threads of a tile.  ``reference``: it is
-    the reference accelerator.  ``subgroup_size``: its lanes.  ``quirks``, ``most_unrolled`` and ``private_bytes`` are
-    the driver's, as in :class:`Target`.  Launches of one kernel that differ only in size mostly share a target.
+    the reference accelerator.  ``subgroup_size``: its lanes.  ``quirks``, ``max_unrolled_statements`` and
+    ``private_bytes`` are the driver's, as in :class:`Target`.  Launches of one kernel that differ only in size mostly
+    share a target.
     """
     group = Target().group if tile is not None else _group(rank, domain, tile_threads)
     counts = _counts(rank, tile, domain, group)
@@ -77,7 +78,7 @@ def choose_target(
     vector = subgroup_size if "absent_lanes" in quirks else 1
     return Target(
         push_words, folded, group, reference,
-        quirks=quirks, vector=vector, most_unrolled=most_unrolled, private_bytes=private_bytes,
+        quirks=quirks, vector=vector, max_unrolled_statements=max_unrolled_statements, private_bytes=private_bytes,
     )  # fmt: skip
 
 
@@ -99,7 +100,7 @@ def pieces_of(
 ) -> dict[str, Any]:
     """What a target says of an untiled launch whose threads may have ``most`` neighbouring elements each."""
     rank, total = len(domain), math.prod(domain)
-    if target.folded or total > _MOST_IN_PIECES:
+    if target.folded or total > _MAX_IN_PIECES:
         return {}
     whole, flat = set(), set()
     together: dict[tuple[int, ...], list[str]] = {}

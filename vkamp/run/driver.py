@@ -13,7 +13,7 @@ from vkamp.run.device import BaseDevice
 #: Seconds that enqueued work may wait for more, so that both go in one submission.
 PAUSE = 1e-3
 #: Of the time that work has taken so far, the part that passes between two looks at it, and the bounds (seconds).
-_PART, _SHORTEST, _LONGEST = 0.03, 1e-4, 5e-3
+_PART, _SHORTEST, _MAX_LENGTH = 0.03, 1e-4, 5e-3
 #: Looks in a row that find nothing to do become rarer, up to this (seconds); after so many the thread sleeps until it
 #: is called. To be woken costs a program that waits for each launch more than looks that are rare.
 _IDLE, _IDLE_LOOKS = 4e-3, 16
@@ -23,7 +23,7 @@ _log = logging.getLogger("vkamp")
 
 def pause_after(seconds: float) -> float:
     """How long to wait before the next look at work that has taken ``seconds`` so far."""
-    return min(max(_PART * seconds, _SHORTEST), _LONGEST)
+    return min(max(_PART * seconds, _SHORTEST), _MAX_LENGTH)
 
 
 class Driven(Protocol):

@@ -42,8 +42,8 @@ _SHORT = 0.02
 _SHORT_BESIDE = 1e-3
 _BYTES_PER_SECOND = 4e9
 #: Nobody waits longer than this for one that is expected to take long, to see whether it does (seconds).
-_LONGEST_TRY = 1.0
-_FIRST_PAUSE, _LONGEST_PAUSE = 2e-5, 2e-3
+_MAX_TRY = 1.0
+_FIRST_PAUSE, _MAX_PAUSE = 2e-5, 2e-3
 #: Of the time that was waited, the part that passes between two looks.
 _PART_PAUSED = 0.1
 #: A lost device never writes the word that is polled; waiting inside kp then tells (seconds).
@@ -778,7 +778,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         pause, begin = _FIRST_PAUSE, time.perf_counter()
         while not flag.mirror[0]:
             device.condition.wait(pause)
-            pause = min(pause * 1.5, max(pause, _PART_PAUSED * (time.perf_counter() - begin)), _LONGEST_PAUSE)
+            pause = min(pause * 1.5, max(pause, _PART_PAUSED * (time.perf_counter() - begin)), _MAX_PAUSE)
             device.check()
             if not self._work or self._work[0] is not head:
                 return False
@@ -838,7 +838,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         if head.done:
             self.device.quickest = min(self.device.quickest, seconds)
         rate = max(seconds - self.device.submission_cost, 1e-6) / tiles
-        in_time = seconds < _LONGEST_TRY and seconds - head.starting < _SHORT
+        in_time = seconds < _MAX_TRY and seconds - head.starting < _SHORT
         for program in {each.program for each in head.dispatches}:
             if head.done:
                 program.tiles_at_once = max(program.tiles_at_once, tiles)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PROGRAM = Path(__file__).with_name("library.py")
 #: After so many that ended on a shader no other is started.
-_MOST_FAILURES = 3
+_MAX_FAILURES = 3
 
 
 class Resident:
@@ -48,7 +48,7 @@ class Resident:
         """
         with self._lock:
             started = False
-            while not started and self._failures < _MOST_FAILURES:
+            while not started and self._failures < _MAX_FAILURES:
                 process = self._process
                 if process is None:
                     process = self._process = self._start()

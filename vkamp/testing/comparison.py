@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp import lower
-from vkamp.dispatch import checking, forms, launch, reference_schedule
+from vkamp.dispatch import checking, launch, launch_arguments, reference_schedule
 from vkamp.dispatch.domain import domain_of
 from vkamp.lang.capturing import refuse
 from vkamp.lang.container import Container
@@ -25,7 +25,7 @@ from vkamp.tracebacks import entry_point
 
 _TOLERANCES = ("ulp", "atol")
 #: More iterations of one thread than this, lavapipe ends.
-_MOST_TURNS = 65535
+_MAX_ITERATIONS = 65535
 
 
 @entry_point
@@ -49,7 +49,7 @@ def compare(
     """
     __tracebackhide__ = True
     refuse("vkamp.testing.compare()")
-    view, domain, rest = forms.parse("compare", args)
+    view, domain, rest = launch_arguments.parse("compare", args)
     if not rest:
         raise TypeError("compare takes a kernel after the domain: compare(domain, kernel, *args)")
     _refuse_hidden(rest[0])
@@ -152,7 +152,7 @@ def _met_traps(prepared: launch.Prepared) -> list[str]:
     if "long_loops" not in traps:
         return []
     turns = lower.turns(prepared.compiled.kernel)
-    if turns is not None and turns <= _MOST_TURNS:
+    if turns is not None and turns <= _MAX_ITERATIONS:
         return []
     many = "this kernel may have more" if turns is None else f"this kernel may have {turns:,}"
     return [f"note: this device {traps['long_loops'].what}, and {many}"]

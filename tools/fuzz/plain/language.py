@@ -39,10 +39,10 @@ from vkamp.lang.vectors import short_vector, vector_class
 __all__ = ["Language", "Thread"]
 
 #: lavapipe ends loops after 65,535 iterations of a thread.
-_MOST_ITERATIONS, _MOST_COPIES = 60_000, 4_000
+_MAX_ITERATIONS, _MAX_COPIES = 60_000, 4_000
 _FLOATS = ("float16", "float32", "float64")
 #: Iterations of what is evaluated for its type alone.
-_MOST_TRIED = 100
+_MAX_TRIED = 100
 
 
 class Scalar:
@@ -372,7 +372,7 @@ class Language:
         self.copies += unrolled
         if STATE.trial and self.iterations > self.trial_end:
             raise UndefinedError("a long loop")
-        if self.iterations > _MOST_ITERATIONS or self.copies > _MOST_COPIES:
+        if self.iterations > _MAX_ITERATIONS or self.copies > _MAX_COPIES:
             raise UndefinedError("too many iterations")
 
     # -- functions and variables
@@ -455,7 +455,7 @@ class Language:
         """A number of the type of an expression that is not evaluated; ``None`` if it has none that is known."""
         if key not in types:
             before = self.iterations, self.copies, self.trial_end
-            self.trial_end = self.iterations + _MOST_TRIED
+            self.trial_end = self.iterations + _MAX_TRIED
             try:
                 with STATE.trying():
                     found = part()

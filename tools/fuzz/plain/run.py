@@ -19,7 +19,7 @@ from tools.fuzz.plain.values import STATE, Idx, Num
 __all__ = ["launch"]
 
 #: Launches until the types of all variables are known.
-_MOST = 3
+_MAX = 3
 
 
 def launch(
@@ -41,7 +41,7 @@ def launch(
     code = compile(tree, "<plain>", "exec", dont_inherit=True)
     waits = _waits(tree)
     language = Language()
-    for _ in range(_MOST):
+    for _ in range(_MAX):
         language.late = False
         language.iterations = language.copies = 0
         STATE.reset(noise)

@@ -81,11 +81,11 @@ class State:
     def look(self, *values: Any) -> None:
         """Notes floats that devices treat in their own way."""
         for value in values:
-            if isinstance(value, float) and (not math.isfinite(value) or 0 < abs(value) < _LEAST):
+            if isinstance(value, float) and (not math.isfinite(value) or 0 < abs(value) < _MIN):
                 self.special = True
 
 
-_LEAST = 1.2e-38
+_MIN = 1.2e-38
 STATE = State()
 
 INTEGERS = {"int8": (8, True), "uint8": (8, False), "int16": (16, True), "uint16": (16, False), "int32": (32, True),

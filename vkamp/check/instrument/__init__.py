@@ -28,7 +28,7 @@ from vkamp.ir.usage import memory_unit
 __all__ = ["REPORT", "Instrumented", "Layout", "Sites", "buffer_word", "instrument"]
 
 #: More accesses than this of one kind of memory are not judged: there is a cell for every two of them.
-_MOST_ACCESSES = 1500
+_MAX_ACCESSES = 1500
 #: Bits that must be left for the number of the barrier interval.
 _INTERVAL_BITS = 8
 
@@ -169,7 +169,7 @@ def _atomics_may_set(plan: Plan) -> bool:
 
 
 def _too_many(accesses: int, layout: Layout) -> bool:
-    return accesses > _MOST_ACCESSES or layout.thread_bits + accesses.bit_length() > 32 - _INTERVAL_BITS
+    return accesses > _MAX_ACCESSES or layout.thread_bits + accesses.bit_length() > 32 - _INTERVAL_BITS
 
 
 def _assembled(

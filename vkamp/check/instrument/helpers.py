@@ -15,10 +15,10 @@ _load, _add, _set, _when = _make.load, _make.add, _make.set, _make.when
 
 #: Entries of a group of a container's shadow: between tiles, in the tile; of accesses that are no plain writes the
 #: largest and the smallest.
-_FAR, _NEAR, _FAR_MOST, _FAR_LEAST, _NEAR_MOST, _NEAR_LEAST = range(6)
+_FAR, _NEAR, _FAR_MAX, _FAR_MIN, _NEAR_MAX, _NEAR_MIN = range(6)
 #: Entries of a group of tile_static memory's shadow, those of other accesses where races are looked for; one more, the
 #: last, says whether an atomic was the first to write.
-_WRITER, _MOST, _LEAST = range(3)
+_WRITER, _MAX, _MIN = range(3)
 
 
 def _parameter(name: str, kind: Type = UINT32) -> ir.Variable:
@@ -273,15 +273,15 @@ class _Static(_Space):
             if has_tables:
                 out += [
                     _make.fence(),
-                    self.judged(_load(_make.word(entry(_MOST))), _WORD),
-                    self.judged(_bit("bitxor", _load(_make.word(entry(_LEAST))), self.thread_mask), _WORD),
+                    self.judged(_load(_make.word(entry(_MAX))), _WORD),
+                    self.judged(_bit("bitxor", _load(_make.word(entry(_MIN))), self.thread_mask), _WORD),
                 ]
         elif access == "write":
             out.append(_set(_make.word(_load(at)), signed))
         else:
             if judged == "True":
                 inverted = _bit("bitxor", signed, self.thread_mask)
-                out += [self.raised(entry(_MOST), signed), self.raised(entry(_LEAST), inverted), _make.fence()]
+                out += [self.raised(entry(_MAX), signed), self.raised(entry(_MIN), inverted), _make.fence()]
             writer = _local("writer")
             variables.append(writer)
             out.append(_set(writer, _load(_make.word(entry(_WRITER)))))
@@ -347,24 +347,24 @@ class _Global(_Space):
             if has_others:
                 out.append(_make.fence())
                 if has_near:
-                    near_most = kept("near_most", _load(_make.word(entry(_NEAR_MOST))))
-                    least = _bit("bitxor", _load(_make.word(entry(_NEAR_LEAST))), self.thread_mask)
-                    near_least = kept("near_least", least)
-                    near_entries += [_load(near_most), _load(near_least)]
+                    near_max = kept("near_max", _load(_make.word(entry(_NEAR_MAX))))
+                    least = _bit("bitxor", _load(_make.word(entry(_NEAR_MIN))), self.thread_mask)
+                    near_min = kept("near_min", least)
+                    near_entries += [_load(near_max), _load(near_min)]
                     out.append(_make.fence())
-                most = kept("far_most", _load(_make.word(entry(_FAR_MOST))))
+                most = kept("far_most", _load(_make.word(entry(_FAR_MAX))))
                 entries.append(_load(most))
-                inverted = _load(_make.word(entry(_FAR_LEAST)))
+                inverted = _load(_make.word(entry(_FAR_MIN)))
                 entries.append(_load(kept("far_least", self.restored(inverted))))
         else:
-            out += [self.raised(entry(_FAR_MOST), signed), self.raised(entry(_FAR_LEAST), self.inverted(signed))]
+            out += [self.raised(entry(_FAR_MAX), signed), self.raised(entry(_FAR_MIN), self.inverted(signed))]
             near_entries = []
             if has_near:
                 near_inverted = _bit("bitxor", near_signed, self.thread_mask)
                 out += [
                     _make.fence(),
-                    self.raised(entry(_NEAR_MOST), near_signed),
-                    self.raised(entry(_NEAR_LEAST), near_inverted),
+                    self.raised(entry(_NEAR_MAX), near_signed),
+                    self.raised(entry(_NEAR_MIN), near_inverted),
                 ]
             out.append(_make.fence())
             if has_near:
@@ -377,7 +377,7 @@ class _Global(_Space):
     @staticmethod
     def table(table: int, has_near: bool) -> int:
         """Where an entry stands in its group: the first of the tile are left out where a tile is a thread."""
-        return table if has_near else {_FAR: 0, _FAR_MOST: 1, _FAR_LEAST: 2}[table]
+        return table if has_near else {_FAR: 0, _FAR_MAX: 1, _FAR_MIN: 2}[table]
 
     def inverted(self, signed: ir.Expr) -> ir.Expr:
         """A signature that is the larger the smaller the thread is."""

@@ -25,7 +25,7 @@ _ALIGNMENT = 256
 #: VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD with VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD.
 _PROTECTED, _UNCACHED_AMD = 0x20, 0xC0
 #: Less memory of the host's is copied sooner than imported (bytes).
-_LEAST_IMPORT = 4096
+_MIN_IMPORT = 4096
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 20, 64 << 20
 
 
@@ -142,7 +142,7 @@ class Memory:
         What is imported are whole pages, as the driver asks; what is bound is ``memory`` alone, in whole words.
         """
         pages, places = self._api.host_alignment, self._api.properties.limits.minStorageBufferOffsetAlignment
-        if not pages or memory.size < _LEAST_IMPORT or memory.size > self._info.limits.buffer_bytes:
+        if not pages or memory.size < _MIN_IMPORT or memory.size > self._info.limits.buffer_bytes:
             return None
         address = int(memory.__array_interface__["data"][0])
         before = address % pages

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: Pieces of the pages that both devices import, and the bytes of one.
 _PIECES, _PIECE = 8, 8 << 20
 #: Fewer bytes go through memory that each device has already.
-_LEAST = 1 << 20
+_MIN = 1 << 20
 
 Buffer = DeviceBuffer[Slot]
 
@@ -78,7 +78,7 @@ def relay(source: Buffer, source_offset: int, target: Buffer, target_offset: int
     """Copies bytes between buffers of two devices, both of whose memories the host does not see."""
     one: VulkanQueue = source.queue  # type: ignore[assignment]
     other: VulkanQueue = target.queue  # type: ignore[assignment]
-    found = one.device.relay_to(other.device) if nbytes >= _LEAST else None
+    found = one.device.relay_to(other.device) if nbytes >= _MIN else None
     if found is None:
         _through_staging(source, source_offset, target, target_offset, nbytes)
         return

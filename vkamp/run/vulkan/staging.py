@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 #: Bytes of a piece at most; a transfer has as many pieces as keep all threads busy, but none smaller than the least.
-_PIECE, _LEAST_PIECE = 8 << 20, 2 << 20
+_PIECE, _MIN_PIECE = 8 << 20, 2 << 20
 _PIECES = 16
 #: Bytes that a download has on their way at a time.
 _WINDOW = 32 << 20
@@ -182,7 +182,7 @@ def _keep(staging: Buffer) -> None:
 
 def _piece(total: int) -> int:
     """The bytes of a piece of a transfer."""
-    size = _LEAST_PIECE
+    size = _MIN_PIECE
     while size < _PIECE and size * _PIECES < total:
         size *= 2
     return min(size, _PIECE)

@@ -24,7 +24,7 @@ _PURE = (ir.Unary, ir.Compare, ir.Logical, ir.Select, ir.Cast, ir.Construct, ir.
 
 
 @dataclasses.dataclass(frozen=True)
-class Places:
+class VariablePlacement:
     """``once``: variables that exist once; ``again``: values to compute in each phase, in an order in which each
     uses only earlier ones; ``kept``: variables of which each thread keeps its own across phases."""
 
@@ -195,7 +195,7 @@ def conditions(item: Item) -> tuple[ir.Expr, ...]:
 
 def places(
     kernel: ir.Kernel, items: tuple[Item, ...], once: frozenset[str], variables: Iterable[ir.Variable]
-) -> Places:
+) -> VariablePlacement:
     """Where each variable lives."""
     uses: dict[str, set[int]] = {}
     crossing: set[str] = set()
@@ -214,7 +214,7 @@ def places(
     across = {n for n in crossing if len(uses.get(n, ())) > 1 and n not in once}
     again = _Again(kernel, items, once, across).values()
     kept = tuple(v for v in variables if v.name in across and v.name not in again)
-    return Places(once, again, kept)
+    return VariablePlacement(once, again, kept)
 
 
 def computable(kernel: ir.Kernel, items: tuple[Item, ...], once: frozenset[str]) -> frozenset[str]:

@@ -18,24 +18,24 @@ from vkamp.ir.access import own_nodes
 from vkamp.ir.flow import assigned, exposed, mentioned
 from vkamp.ir.types import INT32, Vector
 from vkamp.lower.bounds import linear, values
-from vkamp.lower.common import WIDE, Group, Memory, certain_loads, is_memory, shared
+from vkamp.lower.load_sharing import WIDE, Group, Memory, certain_loads, is_memory, shared
 from vkamp.lower.rewrite import Names, contains, filtered, value_of, with_variables
 from vkamp.lower.shape import Shape
 
 #: Threads that go together, at most, and statements of a phase: the drivers compile too long otherwise.
-_MOST_THREADS, _MOST_STATEMENTS = 32, 200
+_MAX_THREADS, _MAX_STATEMENTS = 32, 200
 #: Branches of a phase for several threads: each costs a driver about a millisecond of its compilation.
-_MOST_BRANCHES = 24
+_MAX_BRANCHES = 24
 #: What a jam may cost, of the threads alone, to be worth its text, and how much less twice the text has to cost.
 _WORTH, _DOUBLE = 0.8, 1.08
 #: What accesses cost, a branch, and the turn of a loop, in statements of arithmetic.
-_ELEMENT, _WIDE, _BRANCH, TURN = 4, 8, 3, 5
+_ELEMENT, _WIDE, _BRANCH, LOOP_OVERHEAD = 4, 8, 3, 5
 #: How often a loop's body is taken to run.
 _TURNS = 16
 
 
 @dataclass(frozen=True)
-class Jam:
+class JammedPhase:
     """A phase for ``counts`` threads of each lane per dimension at once, the variables that are new in it, and what
     it costs for each thread."""
 
@@ -46,7 +46,7 @@ class Jam:
 
 
 @dataclass(frozen=True)
-class Around:
+class PhaseContext:
     """What is around a phase.
 
     ``fresh`` gives a new set of free names; ``private`` are the variables that no other phase uses, ``arrays`` those
@@ -63,16 +63,16 @@ class Around:
     accesses: int
 
 
-def jammed(block: ir.Block, around: Around) -> Jam | None:
+def jammed(block: ir.Block, around: PhaseContext) -> JammedPhase | None:
     """The best jam of a phase, if one is worth it."""
     if contains(block, lambda s: isinstance(s, (ir.Return, ir.Atomic, ir.Call))):
         return None
     block = _without_index_values(block, around.private)
-    most = _WORTH * (cost(block) + TURN)
-    best: tuple[float, Jam] | None = None
+    most = _WORTH * (cost(block) + LOOP_OVERHEAD)
+    best: tuple[float, JammedPhase] | None = None
     for jam in _jams(block, around):
-        too_long = sum(1 for _ in ir.walk_statements(jam.block)) > _MOST_STATEMENTS
-        too_long = too_long or branches(jam.block) > _MOST_BRANCHES
+        too_long = sum(1 for _ in ir.walk_statements(jam.block)) > _MAX_STATEMENTS
+        too_long = too_long or branches(jam.block) > _MAX_BRANCHES
         if too_long or accesses(jam.block) > around.accesses or jam.cost > most:
             continue
         score = jam.cost * _DOUBLE ** math.log2(math.prod(jam.counts))
@@ -81,18 +81,18 @@ def jammed(block: ir.Block, around: Around) -> Jam | None:
     return best[1] if best is not None else None
 
 
-def _jams(block: ir.Block, around: Around) -> Iterator[Jam]:
+def _jams(block: ir.Block, around: PhaseContext) -> Iterator[JammedPhase]:
     """The jams of a phase: for each choice of threads, and with loops that load neighbours unrolled, if there are."""
     least = sum(not ir.blocks(s) for s in ir.walk_statements(block))
     for counts in _choices(around):
-        if least * math.prod(counts) <= _MOST_STATEMENTS:
+        if least * math.prod(counts) <= _MAX_STATEMENTS:
             jammer = _Jammer(block, counts, around, unrolled=False)
             yield jammer.run()
             if jammer.unrolls:
                 yield _Jammer(block, counts, around, unrolled=True).run()
 
 
-def _choices(around: Around) -> Iterator[tuple[int, ...]]:
+def _choices(around: PhaseContext) -> Iterator[tuple[int, ...]]:
     """Threads of a lane per dimension that go evenly into the tile, in the last two dimensions."""
     shape = around.shape
     rank = len(shape.tile)
@@ -105,7 +105,7 @@ def _choices(around: Around) -> Iterator[tuple[int, ...]]:
         else:
             several = [n for n in (8, 4, 2) if shape.tile[d] % (shape.lanes[d] * n) == 0]
             options.append((1, *several[:2]))
-    return (counts for counts in itertools.product(*options) if math.prod(counts) <= _MOST_THREADS)
+    return (counts for counts in itertools.product(*options) if math.prod(counts) <= _MAX_THREADS)
 
 
 # -- counting ------------------------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def cost(block: ir.Block) -> float:
         if isinstance(statement, ir.Assign):
             total += _cost(statement.place)
         inner = sum(map(cost, ir.blocks(statement)))
-        total += _turns(statement) * (TURN + inner) if isinstance(statement, (ir.For, ir.While)) else inner
+        total += _turns(statement) * (LOOP_OVERHEAD + inner) if isinstance(statement, (ir.For, ir.While)) else inner
     return total
 
 
@@ -209,7 +209,7 @@ def _variables(expr: ir.Node) -> set[str]:
 
 
 class _Jammer:
-    def __init__(self, block: ir.Block, counts: tuple[int, ...], around: Around, *, unrolled: bool) -> None:
+    def __init__(self, block: ir.Block, counts: tuple[int, ...], around: PhaseContext, *, unrolled: bool) -> None:
         self.source = block
         self.unrolled = unrolled
         self.names = around.fresh()
@@ -228,10 +228,10 @@ class _Jammer:
         self.variables: list[ir.Variable] = []
         self.own: list[dict[str, ir.Variable]] = [{} for _ in self.offsets]
 
-    def run(self) -> Jam:
+    def run(self) -> JammedPhase:
         block = self.block(self.source)
-        each = (cost(block) + TURN) / math.prod(self.counts)
-        return Jam(block, self.counts, tuple(self.variables), each)
+        each = (cost(block) + LOOP_OVERHEAD) / math.prod(self.counts)
+        return JammedPhase(block, self.counts, tuple(self.variables), each)
 
     def block(self, block: ir.Block) -> ir.Block:
         return self.together(self.groups(block))

@@ -16,7 +16,7 @@ from vkamp.lower.rewrite import contains
 Sizes = Mapping[tuple[str, int], int]
 
 #: More iterations of one loop are not counted.
-_MOST = 1 << 20
+_MAX = 1 << 20
 
 _STEPS: dict[str, Callable[[int, int], int]] = {
     "add": lambda a, b: a + b,
@@ -160,7 +160,7 @@ def _times_of_while(loop: ir.While, function: ir.Function) -> int | None:
     while test(value, end):
         count += 1
         value = _STEPS[change.op](value, by)
-        if count > _MOST or not -(2**31) <= value < 2**31:
+        if count > _MAX or not -(2**31) <= value < 2**31:
             return None
     return count
 

@@ -45,7 +45,7 @@ def acquire(view: accelerator_view, uses: Sequence[tuple[Use, Container]], why: 
     return stayed
 
 
-def tell_written(view: accelerator_view, uses: Sequence[tuple[Use, Container]]) -> list[tuple[Use, Home, int]]:
+def mark_written(view: accelerator_view, uses: Sequence[tuple[Use, Container]]) -> list[tuple[Use, Home, int]]:
     """Tells the containers of launches that are enqueued; the homes and their versions then."""
     if len(uses) == 1:
         return _tell_home(view, uses)

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vkamp import pipeline
+from vkamp.dispatch.residency import Use, mark_written
 from vkamp.dispatch.targets import default_for
-from vkamp.dispatch.uses import Use, tell_written
 from vkamp.edit.active import generation
 from vkamp.lang.arrays import array
 from vkamp.lang.container import Container
@@ -126,12 +126,12 @@ def recall(key: Any, kernel: KernelFunction, args: tuple[Any, ...]) -> bool:
     else:
         found.ready.enqueue_with(push, {name: args[position] for position, name, _ in found.scalars})
     if changed:
-        for use, home, version in tell_written(view, changed):
+        for use, home, version in mark_written(view, changed):
             use.home, use.version = home, version
     elif epoch.now == seen:
         found.epoch = seen
     else:
-        tell_written(view, _changed(found, args))
+        mark_written(view, _changed(found, args))
     if found.looks:
         _look(found, args)
     return True

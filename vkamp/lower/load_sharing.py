@@ -17,7 +17,7 @@ from vkamp.ir.containers import Access
 from vkamp.ir.flow import assigned, targets
 from vkamp.ir.types import INT32, VECTOR_LETTERS, Array, Scalar, Vector
 from vkamp.lower.bounds import linear
-from vkamp.lower.values import constant_buffers
+from vkamp.lower.variable_placement import constant_buffers
 
 #: Elements of a wide access.
 WIDE = 4

@@ -21,7 +21,7 @@ from vkamp.lower.bounds import folded, linear
 from vkamp.lower.inline import global_index, is_wait
 from vkamp.lower.phases import phases_of
 from vkamp.lower.rewrite import changed, contains, filtered
-from vkamp.lower.values import constant_buffers, uniform_variables
+from vkamp.lower.variable_placement import constant_buffers, uniform_variables
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import pytest
 
 import vkamp as amp
 from vkamp.dispatch import launch
-from vkamp.pipeline import compiler, kept
+from vkamp.pipeline import compiler, kernel_cache
 
 pytestmark = pytest.mark.accelerators("swiftshader")
 
@@ -416,10 +416,10 @@ def test_nothing_is_kept(project: Project, accelerator_view: amp.accelerator_vie
 
 def test_another_compiler(project: Project, accelerator_view: amp.accelerator_view) -> None:
     assert [project.run(accelerator_view) for _ in range(2)] == [1, 0]
-    project.monkeypatch.setattr(kept, "_compiler", lambda: "of another version")
+    project.monkeypatch.setattr(kernel_cache, "_compiler", lambda: "of another version")
     assert [project.run(accelerator_view) for _ in range(2)] == [1, 0]
     # In no folder, as in an archive: nobody knows which one it is.
-    project.monkeypatch.setattr(kept, "_compiler", lambda: None)
+    project.monkeypatch.setattr(kernel_cache, "_compiler", lambda: None)
     assert [project.run(accelerator_view) for _ in range(2)] == [1, 1]
 
 
@@ -427,16 +427,16 @@ def test_every_file_of_the_compiler_counts(tmp_path: Path, monkeypatch: pytest.M
     rooms = ("front", "ir", "check", "lower", "emit", "pipeline", "lang")
     for room in rooms:
         (tmp_path / room).mkdir()
-    monkeypatch.setattr(kept, "_PACKAGE", tmp_path)
+    monkeypatch.setattr(kernel_cache, "_PACKAGE", tmp_path)
     seen = set()
     for place in ("errors.py", *(f"{room}/a.py" for room in rooms), "emit/b.glsl"):
         for text in ("", "1", "2"):
             (tmp_path / place).write_text(text)
             os.utime(tmp_path / place, ns=(0, 7 if text == "2" else 6))
-            seen.add(kept._compiler.__wrapped__())
+            seen.add(kernel_cache._compiler.__wrapped__())
     assert len(seen) == 3 * (2 + len(rooms)) and None not in seen
-    monkeypatch.setattr(kept, "_PACKAGE", tmp_path / "archive.zip")
-    assert kept._compiler.__wrapped__() is None
+    monkeypatch.setattr(kernel_cache, "_PACKAGE", tmp_path / "archive.zip")
+    assert kernel_cache._compiler.__wrapped__() is None
 
 
 def test_a_process_without_the_compiler(project: Project) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from vkamp.emit.small import Forms
+from vkamp.emit.narrow_types import Forms
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import INT32, VECTOR_LETTERS, Array, Scalar, Struct, Vector, scalar_fields
