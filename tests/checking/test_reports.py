@@ -270,7 +270,7 @@ def turn(view: amp.accelerator_view, count: int = 64) -> amp.Report:
 @drivers
 def test_too_little_memory_is_told(accelerator_view, monkeypatch):
     assert turn(accelerator_view).not_covered == ()
-    monkeypatch.setattr(checking, "_MOST_BYTES", 0)
+    monkeypatch.setattr(checking, "_MAX_BYTES", 0)
     report = turn(accelerator_view)
     assert report.ok
     assert report.not_covered == (
@@ -292,7 +292,7 @@ def test_some_tiles_are_looked_at(accelerator_view, monkeypatch):
 
     a = line_of([0, 1, 2, 3] * 1000)
     out = line_of([0] * 4000)
-    monkeypatch.setattr(checking, "_MOST_BYTES", 4 * (4098 + 1000 + 8000 + 600))
+    monkeypatch.setattr(checking, "_MAX_BYTES", 4 * (4098 + 1000 + 8000 + 600))
     report = amp.check(accelerator_view, out.extent.tile(4), early, a, out)
     assert [f.kind for f in report.findings] == ["uninitialised"]
     (text,) = report.not_covered
@@ -403,7 +403,7 @@ def test_very_many_accesses(accelerator_view, monkeypatch):
         out[0] = t_idx.local[0]
         out[1] = t_idx.local[0]
 
-    monkeypatch.setattr(instrument, "_MOST_ACCESSES", 1)
+    monkeypatch.setattr(instrument, "_MAX_ACCESSES", 1)
     report = amp.check(accelerator_view, amp.extent(8).tile(4), both, line_of([0] * 8))
     assert report.ok
     assert report.not_covered == (
@@ -415,7 +415,7 @@ def test_very_many_accesses(accelerator_view, monkeypatch):
 @drivers
 def test_an_error_tells_what_is_not_covered(accelerator_view, monkeypatch):
     monkeypatch.setenv("VKAMP_CHECK", "1")
-    monkeypatch.setattr(checking, "_MOST_BYTES", 0)
+    monkeypatch.setattr(checking, "_MAX_BYTES", 0)
     out = line_of([0] * 3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -17,7 +17,7 @@ KIB = 1 << 10
 @pytest.fixture(params=[1, 2, 3, 4])
 def threads(request, monkeypatch):
     monkeypatch.setattr(copying, "_threads", request.param)
-    monkeypatch.setattr(copying, "_LEAST", 64 * KIB)
+    monkeypatch.setattr(copying, "_MIN", 64 * KIB)
     return request.param
 
 
@@ -33,7 +33,7 @@ def test_every_byte_and_no_other(threads, size):
 
 def test_ctrl_c_leaves_no_thread_copying(monkeypatch):
     monkeypatch.setattr(copying, "_threads", 4)
-    monkeypatch.setattr(copying, "_LEAST", 64 * KIB)
+    monkeypatch.setattr(copying, "_MIN", 64 * KIB)
     running = []
 
     class Interrupted:

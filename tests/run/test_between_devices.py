@@ -30,7 +30,7 @@ def small_pieces(monkeypatch):
     """A relay of a few pages, for copies of any size."""
     monkeypatch.setattr(relaying, "_PIECES", 3)
     monkeypatch.setattr(relaying, "_PIECE", 4096)
-    monkeypatch.setattr(relaying, "_LEAST", 1)
+    monkeypatch.setattr(relaying, "_MIN", 1)
     monkeypatch.setattr(staging, "_PIECE", 1000)
 
 

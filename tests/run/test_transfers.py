@@ -34,7 +34,7 @@ def staged(driver):
 def small_pieces(request, monkeypatch):
     """Pieces of a few bytes, copied by so many threads."""
     monkeypatch.setattr(copying, "_threads", request.param)
-    monkeypatch.setattr(copying, "_LEAST", 2)
+    monkeypatch.setattr(copying, "_MIN", 2)
     monkeypatch.setattr(staging, "_PIECE", 1000)
     monkeypatch.setattr(staging, "_WINDOW", 3000)
 
@@ -184,7 +184,7 @@ def test_the_process_ends_while_a_daemon_thread_transfers(script, driver):
         import numpy as np
         from conftest import VulkanEngine, runner_on
         from vkamp.run.vulkan import staging
-        staging._PIECE = staging._LEAST_PIECE = 1 << 16
+        staging._PIECE = staging._MIN_PIECE = 1 << 16
         for staged in (True, False):
             runner = runner_on(VulkanEngine(staged=staged), {driver!r})
             buffer = runner.buffer(np.zeros(1 << 20))

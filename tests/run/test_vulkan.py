@@ -472,7 +472,7 @@ def test_random_work_within_narrow_limits(runner, seed, monkeypatch):
     for name, values in limits.items():
         monkeypatch.setattr(f"vkamp.run.vulkan.{name}", choose.choice(values))
     monkeypatch.setattr("vkamp.lang.copying._threads", choose.choice([1, 2, 3]))
-    monkeypatch.setattr("vkamp.lang.copying._LEAST", 64)
+    monkeypatch.setattr("vkamp.lang.copying._MIN", 64)
     runner.queue.immediate = choose.random() < 0.2
     random_work(runner, seed)
 
