@@ -111,7 +111,7 @@ def turn_with_numpy(pixels: NDArray[np.int32], colours: NDArray[np.int32]) -> ND
 
 def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Result:
     if options.colours > MAX:
-        raise amp.AmpError(f"at most {MOST} colours")
+        raise amp.AmpError(f"at most {MAX} colours")
     picture = gallery.photo(options)
     pixels = np.asarray(picture).reshape(-1, 3).astype(np.int32)
     colours = np.random.default_rng(2).choice(pixels, options.colours)

@@ -38,12 +38,12 @@ ROOMS = ("emit", "lower", "front", "check", "ir", "pipeline")
 
 #: The tests that look at a room first of all; whatever is left of tests/ follows.
 FIRST = {
-    "emit": ("tests/emit", "tests/types", "tests/language", "tests/outputs"),
-    "lower": ("tests/lower", "tests/language", "tests/corpus", "tests/outputs"),
-    "front": ("tests/errors", "tests/pipeline", "tests/language", "tests/outputs"),
-    "check": ("tests/check", "tests/checking", "tests/corpus", "tests/errors", "tests/outputs"),
-    "ir": ("tests/ir", "tests/emit", "tests/language", "tests/outputs"),
-    "pipeline": ("tests/pipeline", "tests/emit", "tests/checking", "tests/language"),
+    "emit": ("tests/emit", "tests/types", "tests/kernel_language", "tests/outputs"),
+    "lower": ("tests/lower", "tests/kernel_language", "tests/corpus", "tests/outputs"),
+    "front": ("tests/errors", "tests/pipeline", "tests/kernel_language", "tests/outputs"),
+    "check": ("tests/static_analysis", "tests/check_mode", "tests/corpus", "tests/errors", "tests/outputs"),
+    "ir": ("tests/ir", "tests/emit", "tests/kernel_language", "tests/outputs"),
+    "pipeline": ("tests/pipeline", "tests/emit", "tests/check_mode", "tests/kernel_language"),
 }
 #: Tests of the tree and of the tools say nothing about the compiler.
 LEFT_OUT = ("tests/tools", "tests/test_tree.py")

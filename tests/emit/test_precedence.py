@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.language.programs import I32
-from tests.language.test_builtins import define
+from tests.kernel_language.programs import I32
+from tests.kernel_language.test_builtins import define
 
 #: Pairs of n and m, one for each thread.
 THREADS = [(1, 3), (2, 1), (5, 2), (6, 7), (0, 4), (-3, 2), (9, -2), (-1, -6)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.language.programs import I32
+from tests.kernel_language.programs import I32
 
 
 @pytest.mark.parametrize("lowering", ["threads", "loops"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.language.programs import F32, I32, same
+from tests.kernel_language.programs import F32, I32, same
 
 
 @amp.kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import textwrap
 
-from tests.check.build import (
+from tests.static_analysis.build import (
     NOWHERE,
     add,
     back,

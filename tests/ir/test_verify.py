@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.check.build import (
+from tests.static_analysis.build import (
     NOWHERE,
     Source,
     add,

@@ -17,15 +17,15 @@ from unittest import mock
 import numpy as np
 
 import vkamp as amp
-from tests.check import test_uniform_control, test_uniform_values
-from tests.check.programs import Programs, arguments, domain
-from tests.check.random_control import lowered, source_of
-from tests.check.random_kernels import random_kernel
-from tests.checking.cases import CASES
+from tests.check_mode.cases import CASES
 from tests.corpus.registry import PAIRS
 from tests.emit.programs import PROGRAMS as PRINTED
 from tests.emit.test_random_expressions import random_kernel as random_expressions
 from tests.lower.programs import PROGRAMS as LOWERED
+from tests.static_analysis import test_uniform_control, test_uniform_values
+from tests.static_analysis.programs import Programs, arguments, domain
+from tests.static_analysis.random_control import lowered, source_of
+from tests.static_analysis.random_kernels import random_kernel
 from tests.types.test_random import SIZE, WIDE
 from tests.types.test_random import kernel_of as random_types
 from tools.fuzz.programs import program as random_program
@@ -57,7 +57,7 @@ GROUP = 25
 # These register their kernels.
 for _path in sorted((ROOT / "tests" / "corpus").glob("kernels_*.py")):
     importlib.import_module(f"tests.corpus.{_path.stem}")
-for _name in ("checking.races", "checking.values", "lower.copies", "lower.together"):
+for _name in ("check_mode.races", "check_mode.values", "lower.copies", "lower.together"):
     importlib.import_module(f"tests.{_name}")
 
 

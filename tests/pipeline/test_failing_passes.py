@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.language.programs import I32
+from tests.kernel_language.programs import I32
 from vkamp.dispatch import launch
 from vkamp.ir.passes import OPTIONAL, PASSES
 

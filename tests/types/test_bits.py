@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import vkamp as amp
-from tests.language.programs import F32, I32, rows, same
+from tests.kernel_language.programs import F32, I32, rows, same
 
 
 @amp.kernel

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.language.test_subgroups import TILE, N, expected_of, kernel_of, subgroups_of
+from tests.kernel_language.test_subgroups import TILE, N, expected_of, kernel_of, subgroups_of
 from tests.types.programs import identical, in_every_form
 from vkamp.ir.subgroups import SUBGROUPS
 

@@ -1,0 +1,9 @@
+"""Check mode knows what `amp.uniform` assigns."""
+
+from __future__ import annotations
+
+from tests.check_mode.claimed import wrong
+
+
+def test_what_a_claim_assigns_is_new(accelerator_view):
+    assert wrong(accelerator_view) == []

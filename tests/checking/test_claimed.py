@@ -1,9 +1,0 @@
-"""Check mode knows what `amp.uniform` assigns."""
-
-from __future__ import annotations
-
-from tests.checking.claimed import wrong
-
-
-def test_what_a_claim_assigns_is_new(accelerator_view):
-    assert wrong(accelerator_view) == []

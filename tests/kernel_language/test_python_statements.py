@@ -1,0 +1,113 @@
+"""Statements and expressions of Python that C++ lacks: ``else`` of loops, ``:=``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from tests.kernel_language.programs import I32, rows, same
+
+INTS = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, -1, 12], I32)
+
+
+@amp.func
+def loop_else(n):
+    total = 0
+    for k in range(5):
+        if k == n:
+            break
+        total += k
+    else:
+        total += 100
+    k = 0
+    while k < n:
+        for d in (2, 3, 5):
+            if (n + k) % d == 0:
+                break
+        else:
+            break
+        if k > 6:
+            total += 1000
+            break
+        k += 1
+    else:
+        total += 5000
+    for _ in range(3):
+        total += 1
+    else:
+        total *= 2
+    return total * 100 + k
+
+
+@amp.func
+def walrus(n):
+    total = 0
+    if (m := n * 2 + 1) > 5:
+        total += m
+    k = 0
+    while (k := k + 1) < n:
+        total += k
+    found = n > 3 and (half := n // 2) > 1
+    if found:
+        half = n // 2
+        total += half * 100
+    other = (last := n - 1) if n > 2 else 7
+    last = n
+    return total * 10 + other + last + (m if m > 3 else (q := m + 1) + q)
+
+
+@pytest.mark.parametrize("function", [loop_else, walrus], ids=lambda f: f.__name__)
+def test_against_python(accelerator_view, function: Any):
+    @amp.kernel
+    def k(i, n, out, *, f: amp.constant):
+        out[0, i[0]] = f(n[i])
+
+    same(rows(accelerator_view, k, 1, I32, INTS, f=function)[0], [function(int(n)) for n in INTS])
+
+
+def test_what_only_one_side_assigns_has_no_value_after():
+    @amp.kernel
+    def k(i, n):
+        if n[i] > 0 and (half := n[i] // 2) > 1:
+            n[i] = half
+
+    with pytest.raises(amp.CompileError, match="VKA202"):
+        k.inspect(amp.extent(4), amp.array_view(np.zeros(4, I32)))
+
+
+@amp.kernel
+def with_barriers(t, a, out):
+    shared = amp.tile_static(4, amp.int32)
+    j = t.local[0]
+    shared[j] = a[t]
+    for k in range(4):
+        t.barrier.wait()
+        if (first := shared[0]) > 1000:
+            break
+        t.barrier.wait()
+        shared[j] = first + shared[j] + k
+    else:
+        shared[j] += 7
+    out[t] = shared[j]
+
+
+@pytest.mark.parametrize("lowering", ["threads", "loops"])
+def test_with_barriers(accelerator_view, lowering: str):
+    a, out = np.array([0, 1, 2, 3, 900, 5, 6, 7], I32), np.zeros(8, I32)
+    result = amp.array_view(out)
+    kernel = amp.kernel(lowering=lowering)(with_barriers.function)
+    amp.parallel_for_each(accelerator_view, amp.extent(8).tile(4), kernel, amp.array_view(a), result)
+    result.synchronize()
+    expected = []
+    for tile in a.reshape(2, 4):
+        for k in range(4):
+            if tile[0] > 1000:
+                break
+            tile = tile[0] + tile + k
+        else:
+            tile = tile + 7
+        expected.extend(tile)
+    same(out, expected)
