@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "artifacts": {"errors"},
     "cache": {"errors"},
-    "ir": {"errors"},
+    "ir": {"errors", "artifacts"},
     "display": {"errors"},
     "progress": set(),
     "tracebacks": {"errors"},

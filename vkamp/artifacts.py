@@ -38,6 +38,30 @@ ATOMIC_GUARD = 4096
 
 
 @dataclass(frozen=True)
+class ContainerAccess:
+    """What a program does with the elements of one container.
+
+    ``reads`` and ``writes`` are plain ones (a whole element or a member of it); ``atomics`` read and write besides.
+    Asking for a container's extent is no access.
+    """
+
+    reads: bool = False
+    writes: bool = False
+    atomics: bool = False
+
+    @property
+    def changes(self) -> bool:
+        """Whether elements may change."""
+        return self.writes or self.atomics
+
+    def __or__(self, other: ContainerAccess) -> ContainerAccess:
+        return ContainerAccess(self.reads or other.reads, self.writes or other.writes, self.atomics or other.atomics)
+
+    def __bool__(self) -> bool:
+        return self.reads or self.writes or self.atomics
+
+
+@dataclass(frozen=True)
 class Target:
     """What the printer must know of a device; part of a shader's identity.
 

@@ -17,7 +17,7 @@ from vkamp.dispatch import checking, launch
 from vkamp.dispatch.domain import Domain
 from vkamp.errors import CompileError, Span
 from vkamp.ir import nodes
-from vkamp.ir.access import access, contiguous
+from vkamp.ir.requirements import access, contiguous
 
 KERNELS = 16
 #: Wrong once: lavapipe made barriers of the fences in check mode's functions, which threads reach as they may.

@@ -12,14 +12,13 @@ import pytest
 import vkamp as amp
 from tests.emit.programs import PROGRAMS, Program, buffers, scalars
 from vkamp import spirv
-from vkamp.artifacts import PushWord, Target
+from vkamp.artifacts import ContainerAccess, PushWord, Target
 from vkamp.emit import emit
 from vkamp.emit.layout import struct_members
 from vkamp.emit.literals import literal
 from vkamp.emit.names import Namer, identifier
 from vkamp.errors import UnsupportedFeatureError
-from vkamp.ir.access import access
-from vkamp.ir.containers import Access
+from vkamp.ir.requirements import access
 from vkamp.ir.types import INT32, from_dtype
 
 
@@ -259,7 +258,11 @@ def test_a_container_that_is_not_accessed_needs_no_binding() -> None:
 
     program = Program(function, 1, None, buffers(a=(INT32, 1), b=(INT32, 1), c=(INT32, 1)))
     kernel = program.kernel()
-    assert access(kernel) == {"a": Access(), "b": Access(reads=True), "c": Access(writes=True)}
+    assert access(kernel) == {
+        "a": ContainerAccess(),
+        "b": ContainerAccess(reads=True),
+        "c": ContainerAccess(writes=True),
+    }
     shader = emit(kernel, Target())
     assert [b.name for b in shader.bindings] == ["b", "c"]
     assert shader.push[0] == PushWord("extent", "a", 0, "int32")

@@ -29,9 +29,9 @@ from vkamp.emit.arrays import bind_arrays
 from vkamp.emit.reroll import reroll
 from vkamp.emit.scopes import plan
 from vkamp.errors import Copy, InternalCompilerError, Span
-from vkamp.ir import flow, nodes
+from vkamp.ir import dataflow, nodes, traversal
 from vkamp.ir import verify as verify_module
-from vkamp.ir.access import own_nodes
+from vkamp.ir.dataflow import own_nodes
 from vkamp.ir.ranges import Ranges
 from vkamp.ir.text import text
 from vkamp.ir.types import INT32, from_dtype, int_range
@@ -49,7 +49,7 @@ HERE = Span("a.py", 1, 0, 1, 1)
 def classes(base: type[nodes.Node]) -> Iterator[type[nodes.Node]]:
     """The classes of nodes of the IR, but bases of others."""
     for each in base.__subclasses__():
-        if each.__module__ == nodes.__name__:
+        if each.__module__ in (nodes.__name__, traversal.__name__):
             yield from classes(each)
             if each not in (nodes.Expr, nodes.Place, nodes.Stmt):
                 yield each
@@ -71,7 +71,7 @@ def held(kind: Any) -> set[type]:
 @pytest.mark.parametrize("cls", sorted(classes(nodes.Node), key=lambda cls: cls.__name__))
 def test_the_annotations_of_fields_are_read_as_what_they_mean(cls):
     kinds = {name: held(kind) for name, kind in typing.get_type_hints(cls).items()}
-    found = nodes._FIELDS[cls]
+    found = traversal.FIELDS[cls]
 
     def holding(base: type) -> list[str]:
         return [f.name for f in dataclasses.fields(cls) if any(issubclass(kind, base) for kind in kinds[f.name])]
@@ -210,7 +210,7 @@ def test_every_part_of_the_compiler_takes_a_kernel_with_it(cls, capsys, monkeypa
         for function in (*form.functions, form.body):
             ranges = Ranges(function, form.tile, form.lanes)
             for statement in nodes.walk_statements(function.body):
-                assert set(nodes.definitions(statement)) <= set(flow.mentioned(statement))
+                assert set(nodes.definitions(statement)) <= set(dataflow.mentioned(statement))
                 facts.plain(statement), facts.waits(statement), facts.assigned(statement)
                 for node in own_nodes(statement):
                     if isinstance(node, nodes.Expr) and getattr(node.type, "is_integer", False):
@@ -257,11 +257,11 @@ def function_of(*body: nodes.Stmt) -> nodes.Function:
 
 def test_its_results_are_definitions_everywhere():
     assert nodes.results(PLANTED) == nodes.definitions(PLANTED) == (Y, Z)
-    assert list(flow.targets(PLANTED)) == [Y, Z]
-    assert flow.assigned((PLANTED,)) == {"y", "z"}
-    assert flow.named((PLANTED,)) == {"x", "y", "z"}
-    assert flow.exposed((PLANTED, USE)) == {"x"}
-    assert flow.certain((PLANTED,)) == {"y", "z"}
+    assert list(dataflow.targets(PLANTED)) == [Y, Z]
+    assert dataflow.assigned((PLANTED,)) == {"y", "z"}
+    assert dataflow.named((PLANTED,)) == {"x", "y", "z"}
+    assert dataflow.exposed((PLANTED, USE)) == {"x"}
+    assert dataflow.certain((PLANTED,)) == {"y", "z"}
     kernel = dataclasses.replace(kernel_of("out[i] = 1"), body=function_of(PLANTED))
     assert Facts(kernel).assigned(PLANTED) == {"y", "z"}
 

@@ -15,14 +15,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vkamp.check.evaluation import Budget, Found, statements_of
+from vkamp.check.evaluation import Budget, Found
 from vkamp.check.intervals import Access, Conflict, Step
 from vkamp.check.lockstep import Lockstep
 from vkamp.check.races import RaceFinding
 from vkamp.check.uniformity import Uniformity
 from vkamp.errors import MESSAGES, CompileError, Note, Span, UnsupportedFeatureError, diagnostic, render
 from vkamp.ir import nodes as ir
-from vkamp.ir.access import access
+from vkamp.ir.requirements import access
 
 #: Threads of a tile beyond which nothing is looked at; no device takes that many.
 _THREADS = 1 << 14
@@ -49,7 +49,7 @@ def judge_races(kernel: ir.Kernel, uniformity: Uniformity) -> RaceVerdicts:
     """
     changed = [name for name, what in access(kernel).items() if what.changes]
     names = frozenset([*(v.name for v in kernel.tile_statics), *changed])
-    waits = any(isinstance(s, ir.Barrier) for s in statements_of(kernel))
+    waits = any(isinstance(s, ir.Barrier) for s in kernel.statements())
     if not names and not waits:
         return RaceVerdicts()
     if math.prod(kernel.tile or ()) > _THREADS:

@@ -33,8 +33,8 @@ from vkamp.check.intervals import Access, Conflict, Pending, Root, Space, Step, 
 from vkamp.check.uniformity import Uniformity
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
+from vkamp.ir.requirements import memory_unit
 from vkamp.ir.types import BOOL, INT32, Array, Scalar, Struct, Type, Vector
-from vkamp.ir.usage import memory_unit
 
 Guards = frozenset[tuple[int, bool]]
 
@@ -116,7 +116,7 @@ class Evaluator:
         self.found: list[Conflict] = []
         self.trials = 0
         self.useful: set[int] = set()
-        fences = [s.fence for s in statements_of(kernel) if isinstance(s, ir.Barrier)]
+        fences = [s.fence for s in kernel.statements() if isinstance(s, ir.Barrier)]
         #: Whether fences stand apart from the waits: then every wait may be one half of another.
         self.split_waits = any(not fence.waits for fence in fences)
         #: Memory that only waits order, not a fence and a wait together: races on it can be certain.
@@ -572,12 +572,6 @@ class Spread:
         ways = self.ways or {}
         good = {dim for (dim, _), (factor, _, low, high) in ways.items() if high - low < abs(factor)}
         return len(good) == self.rank
-
-
-def statements_of(kernel: ir.Kernel) -> Iterator[ir.Stmt]:
-    """Every statement of the kernel and its functions."""
-    for function in (*kernel.functions, kernel.body):
-        yield from ir.walk_statements(function.body)
 
 
 #: Steps of work before the analysis gives up.

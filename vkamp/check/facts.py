@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.access import access, own_nodes
-from vkamp.ir.flow import targets
+from vkamp.ir.dataflow import own_nodes, targets
+from vkamp.ir.requirements import access
 from vkamp.ir.types import Array
 
 

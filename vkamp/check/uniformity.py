@@ -23,10 +23,10 @@ from vkamp.check.state import Frame, Group, Loop, Parts, SharedStore, State, Sum
 from vkamp.check.values import Values, part_key, parts_of, place_parts
 from vkamp.errors import CompileError, Note, Span, UnsupportedFeatureError, diagnostic
 from vkamp.ir import nodes as ir
-from vkamp.ir.flow import changed_parameters
+from vkamp.ir.dataflow import changed_parameters
+from vkamp.ir.requirements import uses_subgroups
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.types import Array
-from vkamp.ir.uses import uses_subgroups
 
 
 @dataclass(frozen=True)

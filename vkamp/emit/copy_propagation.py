@@ -12,7 +12,7 @@ import dataclasses
 from collections import Counter
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.access import own_nodes
+from vkamp.ir.dataflow import own_nodes
 from vkamp.ir.types import Array
 
 

@@ -18,9 +18,10 @@ from vkamp.emit.literals import literal
 from vkamp.emit.lower_addresses import Bits
 from vkamp.emit.narrow_types import Forms, accessor_texts
 from vkamp.ir import nodes as ir
-from vkamp.ir.access import access, own_nodes
 from vkamp.ir.builtins import BUILTINS
+from vkamp.ir.dataflow import own_nodes
 from vkamp.ir.ranges import Ranges
+from vkamp.ir.requirements import access, uses_subgroups
 from vkamp.ir.subgroups import INDICES
 from vkamp.ir.types import (
     FLOAT16,
@@ -35,7 +36,6 @@ from vkamp.ir.types import (
     Vector,
     int_range,
 )
-from vkamp.ir.uses import uses_subgroups
 
 # Precedences of GLSL, loosest first.
 _COND, _LOR, _LXOR, _LAND, _OR, _XOR, _AND, _EQ, _REL, _SHIFT, _ADD, _MUL, _UNARY, _POSTFIX = range(14)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.access import own_nodes
+from vkamp.ir.dataflow import own_nodes
 from vkamp.ir.fences import FENCES, LANE_FENCES
 
 _WHOLE = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from vkamp.artifacts import ContainerAccess
 from vkamp.emit.narrow_types import Forms
 from vkamp.errors import UnsupportedFeatureError
 from vkamp.ir import nodes as ir
-from vkamp.ir.access import typed_access
-from vkamp.ir.containers import Access
+from vkamp.ir.requirements import typed_access
 from vkamp.ir.types import UINT32, Array, Field, Struct, Type, alignment_of
 
 
@@ -75,7 +75,7 @@ class Block:
 
     params: tuple[ir.BufferParam, ...]
     element: Type
-    access: Access
+    access: ContainerAccess
     qualifiers: tuple[str, ...]
 
 
@@ -96,17 +96,17 @@ def storage_blocks(kernel: ir.Kernel, forms: Forms) -> list[Block]:
     may overlap, so neither is ``restrict``; memory that the kernel reinterprets has one per type, too.
     """
     groups: dict[tuple[int, Type], list[ir.BufferParam]] = {}
-    kinds: dict[tuple[int, Type], Access] = {}
+    kinds: dict[tuple[int, Type], ContainerAccess] = {}
     for (name, element), kind in typed_access(kernel).items():
         param = kernel.buffer(name)
         if (name, element) in kernel.views:
             continue
         if forms.packs(element):
-            element, kind = UINT32, Access(kind.reads or kind.changes, atomics=kind.changes)
+            element, kind = UINT32, ContainerAccess(kind.reads or kind.changes, atomics=kind.changes)
         key = param.storage, element
         if param not in groups.setdefault(key, []):
             groups[key].append(param)
-        kinds[key] = kinds.get(key, Access()) | kind
+        kinds[key] = kinds.get(key, ContainerAccess()) | kind
     fenced = _orders_global(kernel)
     blocks = []
     for key, params in groups.items():
@@ -129,14 +129,14 @@ def piece_views(kernel: ir.Kernel, blocks: list[Block]) -> list[tuple[int, Block
     return found
 
 
-def _union(kinds: Iterable[Access]) -> Access:
-    total = Access()
+def _union(kinds: Iterable[ContainerAccess]) -> ContainerAccess:
+    total = ContainerAccess()
     for kind in kinds:
         total |= kind
     return total
 
 
-def _qualifiers(own: Access, same_memory: list[Access], fenced: bool) -> tuple[str, ...]:
+def _qualifiers(own: ContainerAccess, same_memory: list[ContainerAccess], fenced: bool) -> tuple[str, ...]:
     """``coherent`` where threads see each other's writes in it, then ``restrict``, ``readonly`` or ``writeonly``."""
     all_of_it = _union(same_memory)
     aliased = len(same_memory) > 1

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from vkamp.emit.narrow_types import Forms
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
+from vkamp.ir.requirements import types_in_use
 from vkamp.ir.types import INT32, VECTOR_LETTERS, Array, Scalar, Struct, Vector, scalar_fields
-from vkamp.ir.usage import types_in_use
 
 
 def split_structs(kernel: ir.Kernel, forms: Forms) -> ir.Kernel:

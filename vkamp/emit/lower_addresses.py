@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterator
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.flow import uses
+from vkamp.ir.dataflow import uses
 from vkamp.ir.types import FLOAT32, INT32, UINT32, VECTOR_LETTERS, Array, Struct
 
 _WORD = 4

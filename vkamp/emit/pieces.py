@@ -24,8 +24,8 @@ from vkamp.emit.narrow_types import Forms
 from vkamp.emit.quick_loops import nowhere
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
-from vkamp.ir.access import access, own_nodes, typed_access
-from vkamp.ir.flow import exposed, named, targets
+from vkamp.ir.dataflow import exposed, named, own_nodes, targets
+from vkamp.ir.requirements import access, typed_access
 from vkamp.ir.types import BOOL, FLOAT16, FLOAT64, INT32, UINT32, VECTOR_LETTERS, Scalar, Type, Vector
 
 #: Bytes of the largest access.

@@ -16,7 +16,7 @@ from vkamp.emit.expressions import WordValue
 from vkamp.emit.threads import grid_word
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
-from vkamp.ir.access import own_nodes
+from vkamp.ir.dataflow import own_nodes
 from vkamp.ir.types import BOOL, INT32, UINT32
 
 #: Loops one after the other that stay as they are, and those of a group.

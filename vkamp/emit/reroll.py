@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 
 from vkamp.errors import Copy, Span
 from vkamp.ir import nodes as ir
-from vkamp.ir.flow import mentioned
+from vkamp.ir.dataflow import mentioned
 from vkamp.ir.neutral import NEUTRAL_LEFT, NEUTRAL_RIGHT
 from vkamp.ir.nodes import blocks
 from vkamp.ir.types import INT32, Scalar, int_range

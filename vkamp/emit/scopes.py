@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.access import own_nodes
-from vkamp.ir.flow import assigned, exposed
+from vkamp.ir.dataflow import assigned, exposed, own_nodes
 
 Path = tuple[tuple[int, int], ...]
 Position = tuple[Path, int]

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from vkamp.artifacts import Binding, Pieces, PushWord, Shader, Target
+from vkamp.artifacts import Binding, ContainerAccess, Pieces, PushWord, Shader, Target
 from vkamp.emit.arrays import bind_arrays
 from vkamp.emit.copy_propagation import direct_results
 from vkamp.emit.early_exits import plain_exits
@@ -26,15 +26,12 @@ from vkamp.emit.statements import Line, fence_glsl, function_lines, holds_float,
 from vkamp.emit.threads import LAUNCH_NAMES, grid_word
 from vkamp.errors import Span, UnsupportedFeatureError, diagnostic
 from vkamp.ir import nodes as ir
-from vkamp.ir.access import access, typed_access
 from vkamp.ir.builtins import ATOMICS
-from vkamp.ir.containers import Access
-from vkamp.ir.flow import changed_parameters
+from vkamp.ir.dataflow import changed_parameters
 from vkamp.ir.passes import optional, required
+from vkamp.ir.requirements import access, memory_unit, subgroup_uses, typed_access, types_in_use, wide_operations
 from vkamp.ir.subgroups import OPERATIONS, SUBGROUPS, Operation
 from vkamp.ir.types import FLOAT16, FLOAT64, INT64, UINT32, UINT64, Array, Scalar, Struct, Type, Vector, scalars_in
-from vkamp.ir.usage import memory_unit, types_in_use, wide_operations
-from vkamp.ir.uses import subgroup_uses
 
 
 def emit(kernel: ir.Kernel, target: Target) -> Shader:
@@ -461,7 +458,7 @@ def _sizes(sizes: tuple[int, ...]) -> str:
     return " x ".join(map(str, sizes))
 
 
-def _use(kind: Access) -> str:
+def _use(kind: ContainerAccess) -> str:
     if kind.atomics:
         return ", updated atomically"
     if kind.reads and kind.writes:

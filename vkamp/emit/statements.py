@@ -17,11 +17,11 @@ from vkamp.emit.scopes import BODY_START, Plan, Position, plan
 from vkamp.emit.threads import thread_lines
 from vkamp.errors import Span, UnsupportedFeatureError
 from vkamp.ir import nodes as ir
-from vkamp.ir.access import memory_type, own_nodes
 from vkamp.ir.builtins import ATOMICS
+from vkamp.ir.dataflow import assigned, mentioned, own_nodes
 from vkamp.ir.fences import Fence
-from vkamp.ir.flow import assigned, mentioned
 from vkamp.ir.ranges import Ranges
+from vkamp.ir.requirements import memory_type
 from vkamp.ir.rows import AtomicRow
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.types import (

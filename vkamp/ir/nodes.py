@@ -2,9 +2,9 @@
 
 Nodes are frozen; passes build new ones.  A field's annotation says what it is: an :class:`Expr` or :class:`Place` is
 an operand, a tuple of statements (``Block``) a nested block, a :class:`Variable` of a statement a result that it
-assigns, anything else an attribute.  A place that a statement may change is marked as ``_CHANGED``.  The functions at
-the end of this module read that once for all: what a statement uses and defines is declared nowhere else.  Every node
-has a ``span``.
+assigns, anything else an attribute.  A place that a statement may change is marked as ``_CHANGED``.  The functions of
+``vkamp.ir.traversal`` read that: what a statement uses and defines is declared nowhere else.  Every node has a
+``span``.
 
 Evaluation order: expressions have no effects, except that a :class:`Load` sees the memory of the moment its
 statement runs; the front end puts effects (atomics, calls) into statements of their own, in Python's order.
@@ -13,49 +13,33 @@ statement runs; the front end puts effects (atomics, calls) into statements of t
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
 from vkamp.errors import Span
 from vkamp.ir.fences import Fence
 from vkamp.ir.subgroups import IndexKind
+from vkamp.ir.traversal import FIELDS, held
+from vkamp.ir.traversal import Block as Block
+from vkamp.ir.traversal import Expr as Expr
+from vkamp.ir.traversal import Node as Node
+from vkamp.ir.traversal import Place as Place
+from vkamp.ir.traversal import Stmt as Stmt
+from vkamp.ir.traversal import Variable as Variable
+from vkamp.ir.traversal import blocks as blocks
+from vkamp.ir.traversal import children as children
+from vkamp.ir.traversal import handlers as handlers
+from vkamp.ir.traversal import map_block as map_block
+from vkamp.ir.traversal import map_blocks as map_blocks
+from vkamp.ir.traversal import map_variables as map_variables
+from vkamp.ir.traversal import results as results
+from vkamp.ir.traversal import transform as transform
+from vkamp.ir.traversal import walk as walk
+from vkamp.ir.traversal import walk_statements as walk_statements
 from vkamp.ir.types import Array, Scalar, Struct, Type
 
-
-@dataclass(frozen=True, repr=False)
-class Node:
-    """Base: every node knows its place in the Python source.
-
-    ``import`` waits for each method that ``dataclass`` writes for a class: a node without fields of its own is no
-    dataclass, and all have one ``__repr__``, which shows what dataclass's own would.
-    """
-
-    span: Span = dataclasses.field(repr=False, compare=False)
-
-    def __repr__(self) -> str:
-        shown = (f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self) if f.repr)
-        return f"{type(self).__qualname__}({', '.join(shown)})"
-
-
 # -- declarations (no nodes of the tree) ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Variable:
-    """A named piece of memory; ``name`` is unique within its function (tile_static: within the kernel).
-
-    ``storage``: ``"local"`` (no array), ``"private"`` and ``"tile_static"`` (arrays), ``"parameter"`` (of a function:
-    arrays by reference, all else by value), ``"thread"`` (a scalar that every function of the running thread sees;
-    only instrumentation makes them).  A ``temporary`` is no variable of the author's: messages leave it out.
-    """
-
-    name: str
-    type: Type
-    storage: Literal["local", "private", "tile_static", "parameter", "thread"]
-    span: Span = dataclasses.field(repr=False, compare=False)
-    temporary: bool = dataclasses.field(default=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -87,13 +71,6 @@ class ScalarParam:
 
 
 # -- expressions ---------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, repr=False)
-class Expr(Node):
-    """A pure expression of a scalar, short vector or struct type."""
-
-    type: Type
 
 
 @dataclass(frozen=True, repr=False)
@@ -237,13 +214,6 @@ class Load(Expr):
 
 
 @dataclass(frozen=True, repr=False)
-class Place(Node):
-    """Something that can be read or written; ``type`` is what lies there."""
-
-    type: Type
-
-
-@dataclass(frozen=True, repr=False)
 class Local(Place):
     """A whole local variable or parameter."""
 
@@ -316,12 +286,6 @@ class ViewElement(Place):
 
 # -- statements ----------------------------------------------------------------------------------------------------
 
-
-class Stmt(Node):
-    """Something that has an effect."""
-
-
-Block = tuple[Stmt, ...]
 
 #: Marks the field of a statement that holds places which the statement may change.
 _CHANGED = {"changed": True}
@@ -529,6 +493,11 @@ class Kernel:
         """The device function called ``name``."""
         return next(f for f in self.functions if f.name == name)
 
+    def statements(self) -> Iterator[Stmt]:
+        """Every statement, those of the device functions first."""
+        for function in (*self.functions, self.body):
+            yield from walk_statements(function.body)
+
     def structs(self) -> tuple[Struct, ...]:
         """Every struct type in use, members before the structs that hold them."""
         found: dict[str, Struct] = {}
@@ -554,99 +523,6 @@ class Kernel:
         return tuple(found.values())
 
 
-_N = TypeVar("_N", bound=Node)
-
-
-# -- traversal -----------------------------------------------------------------------------------------------------
-
-
-#: The words in the annotations of fields that hold nodes, blocks among them, and of those that hold variables.
-_NODES, _BLOCK, _VARIABLES = {"Expr", "Place", "Local"}, {"Block"}, {"Variable"}
-
-
-@dataclass(frozen=True)
-class _Fields:
-    """The fields of a class of nodes by what they hold; those with a bool say whether they hold any number of it.
-
-    ``operands`` are all that hold nodes, blocks among them, the last first; ``variables`` those that hold variables;
-    ``changed`` those with places that the statement may change.
-    """
-
-    operands: tuple[tuple[str, bool], ...]
-    blocks: tuple[str, ...]
-    variables: tuple[tuple[str, bool], ...]
-    changed: tuple[tuple[str, bool], ...]
-
-
-class _FieldsOf(dict[type[Node], _Fields]):
-    """The fields of each class, found when they are first asked for."""
-
-    def __missing__(self, cls: type[Node]) -> _Fields:
-        fields = dataclasses.fields(cls)
-        words = {f.name: set(re.findall(r"\w+", str(f.type))) for f in fields}
-
-        def holding(kinds: set[str]) -> list[tuple[str, bool]]:
-            return [(f.name, bool(words[f.name] & {"Block", "tuple"})) for f in fields if words[f.name] & kinds]
-
-        operands = holding(_NODES | _BLOCK)
-        found = _Fields(
-            operands=tuple(reversed(operands)),
-            blocks=tuple(name for name, _ in holding(_BLOCK)),
-            variables=tuple(holding(_VARIABLES)),
-            changed=tuple(entry for entry in operands if cls.__dataclass_fields__[entry[0]].metadata.get("changed")),
-        )
-        self[cls] = found
-        return found
-
-
-_FIELDS = _FieldsOf()
-
-
-def children(node: Node) -> list[Node]:
-    """The direct operands and nested statements of a node, in evaluation order."""
-    found: list[Node] = []
-    _push(node, found)
-    found.reverse()
-    return found
-
-
-def _push(node: Node, left: list[Node]) -> None:
-    """Adds the children of a node, the last first."""
-    for name, several in _FIELDS[type(node)].operands:
-        value = getattr(node, name)
-        if several:
-            left.extend(value[::-1])
-        elif value is not None:
-            left.append(value)
-
-
-def walk(*nodes: Node) -> Iterator[Node]:
-    """The nodes and everything under them, parents first."""
-    left = list(nodes[::-1])
-    while left:
-        found = left.pop()
-        yield found
-        _push(found, left)
-
-
-def blocks(statement: Stmt) -> tuple[Block, ...]:
-    """The nested blocks of a statement."""
-    return tuple(getattr(statement, name) for name in _FIELDS[type(statement)].blocks)
-
-
-def map_blocks(statement: Stmt, change: Callable[[Block], Block]) -> Stmt:
-    """The statement with ``change`` applied to each of its nested blocks; itself if that changes none."""
-    return _updated(statement, {name: change(getattr(statement, name)) for name in _FIELDS[type(statement)].blocks})
-
-
-def walk_statements(block: Block) -> Iterator[Stmt]:
-    """Every statement of a block and its nested blocks, in source order."""
-    for statement in block:
-        yield statement
-        for inner in blocks(statement):
-            yield from walk_statements(inner)
-
-
 def root_of(place: Place) -> Local | BufferElement:
     """The variable or container element that a place lies in."""
     while isinstance(place, (ArrayElement, ComponentsOf, FieldOf, Reinterpreted, ViewElement)):
@@ -655,59 +531,12 @@ def root_of(place: Place) -> Local | BufferElement:
     return place
 
 
-def _updated(node: _N, updates: dict[str, object]) -> _N:
-    """The node with other values of some fields; itself if they are the values that it has."""
-    if all(getattr(node, name) is value for name, value in updates.items()):
-        return node
-    # As dataclasses.replace does, in a quarter of its time: nodes have no fields but those they are made with.
-    copied = object.__new__(type(node))
-    copied.__dict__.update(node.__dict__, **updates)
-    return copied
-
-
-def transform(node: Node, change: Callable[[Node], Node]) -> Node:
-    """A copy with ``change`` applied to every node, children first; unchanged parts are shared."""
-    operands = _FIELDS[type(node)].operands
-    if not operands:
-        return change(node)
-    updates: dict[str, object] = {}
-    for name, several in reversed(operands):
-        value = getattr(node, name)
-        if several:
-            new = [transform(each, change) for each in value]
-            if any(a is not b for a, b in zip(new, value, strict=True)):
-                updates[name] = tuple(new)
-        elif value is not None:
-            one = transform(value, change)
-            if one is not value:
-                updates[name] = one
-    return change(_updated(node, updates))
-
-
-def map_block(block: Block, change: Callable[[Node], Node]) -> Block:
-    """The block with ``change`` applied to every node, as :func:`transform` does."""
-    out = []
-    for statement in block:
-        new = transform(statement, change)
-        assert isinstance(new, Stmt)
-        out.append(new)
-    return tuple(out)
-
-
 # -- what statements define ----------------------------------------------------------------------------------------
-
-
-def results(statement: Stmt) -> tuple[Variable, ...]:
-    """The variables that a statement assigns by itself, not through a place: a call's results, a loop's variable.
-
-    A declaration counts: the array's contents are new.
-    """
-    return tuple(v for v in _held(statement, _FIELDS[type(statement)].variables) if v is not None)
 
 
 def changed_places(statement: Stmt) -> tuple[Place, ...]:
     """The places that a statement may change, arrays that it passes to a function among them."""
-    return tuple(p for p in _held(statement, _FIELDS[type(statement)].changed) if isinstance(p, Place))
+    return tuple(p for p in held(statement, FIELDS[type(statement)].changed) if isinstance(p, Place))
 
 
 def definitions(statement: Stmt) -> tuple[Variable, ...]:
@@ -715,29 +544,6 @@ def definitions(statement: Stmt) -> tuple[Variable, ...]:
     places = changed_places(statement)
     whole = (p.variable for p in places if isinstance(p, Local) and not isinstance(p.variable.type, Array))
     return (*results(statement), *whole)
-
-
-def map_variables(node: _N, change: Callable[[Variable], Variable]) -> _N:
-    """The node with ``change`` applied to the variables that it names itself: a statement's results, a local's."""
-    updates: dict[str, object] = {}
-    for name, several in _FIELDS[type(node)].variables:
-        value = getattr(node, name)
-        if several:
-            new = tuple(v and change(v) for v in value)
-            updates[name] = value if all(a is b for a, b in zip(new, value, strict=True)) else new
-        elif value is not None:
-            updates[name] = change(value)
-    return _updated(node, updates)
-
-
-def _held(node: Node, fields: tuple[tuple[str, bool], ...]) -> Iterator[Any]:
-    """What some fields of a node hold, in their order."""
-    for name, several in fields:
-        value = getattr(node, name)
-        if several:
-            yield from value
-        else:
-            yield value
 
 
 def without_claims(block: Block) -> Block:

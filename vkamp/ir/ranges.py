@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.flow import targets
+from vkamp.ir.dataflow import targets
 from vkamp.ir.types import INT32, Scalar, Type, int_range
 
 #: The smallest and the largest possible value.

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.flow import assigned, named, read_value, targets
+from vkamp.ir.dataflow import assigned, named, read_value, targets
 from vkamp.ir.types import BOOL, INT32
 from vkamp.lower.phases import Branch, Item, Phase, Repeat
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.access import own_nodes
+from vkamp.ir.dataflow import own_nodes
 
 _DIVISIONS = ("floordiv", "floormod", "tdiv", "trem")
 #: Seconds for an expression, a division, a branch or choice, and a loop.

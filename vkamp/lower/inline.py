@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.access import own_nodes
+from vkamp.ir.dataflow import own_nodes
 from vkamp.ir.types import INT32
 from vkamp.lower.errors import NotLowerable
 from vkamp.lower.rewrite import Names, contains, with_variables

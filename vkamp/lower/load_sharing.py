@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from vkamp.artifacts import ContainerAccess
 from vkamp.ir import nodes as ir
-from vkamp.ir.access import access
-from vkamp.ir.containers import Access
-from vkamp.ir.flow import assigned, targets
+from vkamp.ir.dataflow import assigned, targets
+from vkamp.ir.requirements import access
 from vkamp.ir.types import INT32, VECTOR_LETTERS, Array, Scalar, Vector
 from vkamp.lower.bounds import linear
 from vkamp.lower.variable_placement import constant_buffers
@@ -89,7 +89,7 @@ def memory_of(kernel: ir.Kernel, aligned: frozenset[str]) -> Memory:
         buffers={b.name: b for b in kernel.buffers},
         fixed=constant_buffers(kernel),
         written=frozenset(
-            b.name for b in kernel.buffers if table[b.name] == Access(writes=True) and alone[b.storage] == 1
+            b.name for b in kernel.buffers if table[b.name] == ContainerAccess(writes=True) and alone[b.storage] == 1
         ),
         aligned=aligned,
         dims=frozenset(d for d, size in enumerate(kernel.tile) if size % WIDE == 0),

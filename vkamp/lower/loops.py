@@ -13,10 +13,10 @@ from collections.abc import Mapping
 
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
+from vkamp.ir.dataflow import assigned, certain, exposed, named, uses
 from vkamp.ir.fences import LANE_FENCES
-from vkamp.ir.flow import assigned, certain, exposed, named, uses
+from vkamp.ir.requirements import uses_subgroups
 from vkamp.ir.types import BOOL, INT32, Array
-from vkamp.ir.uses import uses_subgroups
 from vkamp.lower.bounds import Bound, flattened, folded, guards, split_guarded
 from vkamp.lower.errors import NotLowerable
 from vkamp.lower.inline import global_index, inline_barriers, is_wait, thread_arguments

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.access import own_nodes
-from vkamp.ir.flow import targets
+from vkamp.ir.dataflow import own_nodes, targets
 from vkamp.ir.types import INT32
 from vkamp.lower.bounds import linear
 from vkamp.lower.rewrite import contains
@@ -37,8 +36,7 @@ _CONDITIONS: dict[str, Callable[[int, int], bool]] = {
 
 def loop_count(kernel: ir.Kernel) -> int:
     """The loops in a kernel's text."""
-    statements = (s for f in (*kernel.functions, kernel.body) for s in ir.walk_statements(f.body))
-    return sum(isinstance(s, (ir.For, ir.While)) for s in statements)
+    return sum(isinstance(s, (ir.For, ir.While)) for s in kernel.statements())
 
 
 def turns(kernel: ir.Kernel, sizes: Sizes = MappingProxyType({})) -> int | None:

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.access import own_nodes
-from vkamp.ir.flow import assigned, exposed, mentioned
+from vkamp.ir.dataflow import assigned, exposed, mentioned, own_nodes
 from vkamp.ir.types import INT32, Vector
 from vkamp.lower.bounds import linear, values
 from vkamp.lower.load_sharing import WIDE, Group, Memory, certain_loads, is_memory, shared

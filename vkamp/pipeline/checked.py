@@ -17,8 +17,8 @@ from vkamp.check.report import Shadow as Shadow
 from vkamp.check.report import Where as Where
 from vkamp.emit.arrays import bind_arrays
 from vkamp.findings import Finding
-from vkamp.ir.access import access
 from vkamp.ir.passes import required
+from vkamp.ir.requirements import access
 from vkamp.pipeline.compiled import Compiled, Whole
 from vkamp.pipeline.compiler import subgroup_needs, verify_if_asked
 

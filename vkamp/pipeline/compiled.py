@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vkamp import spirv
-from vkamp.artifacts import Accesses, Quirk
+from vkamp.artifacts import Accesses, ContainerAccess, Quirk
 from vkamp.errors import Span
 from vkamp.front.guards import Guard
-from vkamp.ir.containers import Access
 
 if TYPE_CHECKING:
     from vkamp.check.conflicts import RaceVerdicts
@@ -30,7 +29,7 @@ class Compiled:
 
     name: str
     span: Span
-    access: Mapping[str, Access]
+    access: Mapping[str, ContainerAccess]
     #: Containers whose last dimension must have no gaps.
     contiguous: frozenset[str]
     guards: tuple[Guard, ...]

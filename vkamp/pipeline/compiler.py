@@ -28,12 +28,10 @@ from vkamp.front.context import Context
 from vkamp.front.lower import Lowered
 from vkamp.front.lower import lower as lower_function
 from vkamp.ir import nodes as ir
-from vkamp.ir.access import access, contiguous
 from vkamp.ir.passes import OPTIONAL, optional, recorded, required, switched_off, warn, without_optional
+from vkamp.ir.requirements import access, contiguous, subgroup_uses, types_in_use, wide_operations
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.text import text
-from vkamp.ir.usage import types_in_use, wide_operations
-from vkamp.ir.uses import subgroup_uses
 from vkamp.pipeline.compiled import Compiled, Whole, generated_spirv
 from vkamp.progress import hide
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from vkamp.artifacts import Binding, Executable, Pieces, PushWord, Shader, Target
+from vkamp.artifacts import Binding, ContainerAccess, Executable, Pieces, PushWord, Shader, Target
 from vkamp.cache import DiskCache, default_cache
 from vkamp.errors import AmpError, Span
 from vkamp.front import ArgType, BufferType, IndexType, ObjectType, Request, ScalarType, VectorType
@@ -32,7 +32,6 @@ from vkamp.front.guards import Guard, Place, guard_of
 from vkamp.front.identity import describe, describe_code, namespace_of
 from vkamp.front.signature import read_name
 from vkamp.front.source import is_unchanged
-from vkamp.ir.containers import Access
 from vkamp.ir.types import Scalar, Vector
 from vkamp.pipeline.compiled import Compiled, Whole, generated_spirv
 
@@ -200,7 +199,7 @@ def kernel(place: str, request: Request, captured: Mapping[str, Any]) -> Compile
     return Compiled(
         name=facts["name"],
         span=span(facts["span"]),
-        access={name: Access(*uses) for name, uses in facts["access"].items()},
+        access={name: ContainerAccess(*uses) for name, uses in facts["access"].items()},
         contiguous=frozenset(facts["contiguous"]),
         guards=tuple(guards),
         constants=constants,

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.errors import AmpError, UnsupportedFeatureError
-from vkamp.ir.access import typed_access
 from vkamp.ir.nodes import Kernel
+from vkamp.ir.requirements import typed_access
 from vkamp.ir.types import Array, Scalar, Struct, Type
 from vkamp.sim.faults import BufferLayout, Judge, Thread
 from vkamp.sim.shadow import Shadow

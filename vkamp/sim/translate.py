@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from vkamp.errors import AmpError
 from vkamp.ir import nodes as ir
 from vkamp.ir.fences import Fence
-from vkamp.ir.usage import memory_unit
+from vkamp.ir.requirements import memory_unit
 from vkamp.sim.program import Mode, Program
 from vkamp.sim.statements import FunctionTranslator
 

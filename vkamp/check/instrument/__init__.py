@@ -15,15 +15,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from vkamp.artifacts import ContainerAccess
 from vkamp.check.instrument.layout import Layout, Sites
 from vkamp.check.instrument.make import NOWHERE, REPORT, THREAD, Maker, uint
 from vkamp.check.instrument.places import buffer_word
 from vkamp.check.instrument.rewrite import Plan, Rewriter
 from vkamp.ir import nodes as ir
-from vkamp.ir.access import contiguous, typed_access
-from vkamp.ir.containers import Access
+from vkamp.ir.requirements import contiguous, memory_unit, typed_access
 from vkamp.ir.types import INT32, UINT32
-from vkamp.ir.usage import memory_unit
 
 __all__ = ["REPORT", "Instrumented", "Layout", "Sites", "buffer_word", "instrument"]
 
@@ -87,11 +86,11 @@ def _judged(kernel: ir.Kernel, unneeded: frozenset[str]) -> tuple[frozenset[str]
 
     Containers on one memory stand and fall together.
     """
-    kinds: dict[int, Access] = {}
+    kinds: dict[int, ContainerAccess] = {}
     names: dict[int, set[str]] = {}
     for (name, _), kind in typed_access(kernel).items():
         storage = kernel.buffer(name).storage
-        kinds[storage] = kinds.get(storage, Access()) | kind
+        kinds[storage] = kinds.get(storage, ContainerAccess()) | kind
         names.setdefault(storage, set()).add(name)
     judged: set[str] = set()
     only_written: set[str] = set()

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.access import own_nodes
 from vkamp.ir.types import Array
+
+
+def own_nodes(statement: ir.Stmt) -> Iterator[ir.Node]:
+    """The statement and its operands with everything under them, without the statements of nested blocks."""
+    yield statement
+    yield from ir.walk(*(child for child in ir.children(statement) if not isinstance(child, ir.Stmt)))
 
 
 def targets(statement: ir.Stmt) -> Iterator[ir.Variable]:

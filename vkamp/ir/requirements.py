@@ -1,0 +1,136 @@
+"""What a program does with containers, types and subgroups: what a launch must bind, and what a device must support.
+
+C++ AMP's model: docs/conformance.md, section 4 (element types).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vkamp.artifacts import ContainerAccess
+from vkamp.errors import Span
+from vkamp.ir import nodes as ir
+from vkamp.ir.dataflow import own_nodes
+from vkamp.ir.types import INT64, UINT64, Scalar, Type, scalars_in
+
+# -- containers ----------------------------------------------------------------------------------------------------
+
+
+def access(kernel: ir.Kernel) -> dict[str, ContainerAccess]:
+    """What the kernel and its functions do with each container parameter, by name, in their order."""
+    table = {buffer.name: ContainerAccess() for buffer in kernel.buffers}
+    for (name, _), kind in typed_access(kernel).items():
+        table[name] |= kind
+    return table
+
+
+def typed_access(kernel: ir.Kernel) -> dict[tuple[str, Type], ContainerAccess]:
+    """What is done with each container's memory as elements of each type: its own, and those it is reinterpreted as.
+
+    In the order of the parameters; a container that is not accessed has no entry.
+    """
+    order = {buffer.name: number for number, buffer in enumerate(kernel.buffers)}
+    own = {buffer.name: buffer.element for buffer in kernel.buffers}
+    table: dict[tuple[str, Type], ContainerAccess] = {}
+    for statement in kernel.statements():
+        for place, kind in _accesses(statement):
+            root = ir.root_of(place)
+            if isinstance(root, ir.BufferElement):
+                key = root.buffer, memory_type(place)
+                table[key] = table.get(key, ContainerAccess()) | kind
+    return dict(sorted(table.items(), key=lambda item: (order[item[0][0]], item[0][1] != own[item[0][0]])))
+
+
+def _accesses(statement: ir.Stmt) -> Iterator[tuple[ir.Place, ContainerAccess]]:
+    """The places that one statement accesses."""
+    if isinstance(statement, ir.Assign):
+        yield statement.place, ContainerAccess(writes=True)
+    elif isinstance(statement, ir.Atomic):
+        yield statement.place, ContainerAccess(atomics=True)
+    for node in own_nodes(statement):
+        if isinstance(node, ir.Load):
+            yield node.place, ContainerAccess(reads=True)
+
+
+def contiguous(kernel: ir.Kernel) -> frozenset[str]:
+    """The container parameters whose last dimension must have no gaps: the kernel reads it as another type."""
+    nodes = (n for s in kernel.statements() for n in own_nodes(s))
+    roots = (ir.root_of(n) for n in nodes if isinstance(n, ir.Reinterpreted))
+    return frozenset(r.buffer for r in roots if isinstance(r, ir.BufferElement))
+
+
+def memory_type(place: ir.Place) -> Type:
+    """The type of the elements that the memory around a place is taken for."""
+    while isinstance(place, (ir.ArrayElement, ir.ComponentsOf, ir.FieldOf, ir.ViewElement)):
+        place = place.base
+    return place.type
+
+
+# -- types ---------------------------------------------------------------------------------------------------------
+
+
+def types_in_use(kernel: ir.Kernel) -> dict[Scalar, Span]:
+    """Every scalar type of the program, and the place that shows best where it comes from.
+
+    A container whose elements are never accessed counts for nothing.
+    """
+    found: dict[Scalar, Span] = {}
+    seen: set[Type] = set()
+
+    def add(kind: Type, span: Span) -> None:
+        if kind not in seen:
+            seen.add(kind)
+            for scalar in sorted(scalars_in(kind), key=lambda s: s.name):
+                found.setdefault(scalar, span)
+
+    for name, kind in typed_access(kernel):
+        add(kind, kernel.buffer(name).span)
+    for scalar in kernel.scalars:
+        add(scalar.type, scalar.span)
+    for variable in kernel.tile_statics:
+        add(variable.type, variable.span)
+    for function in (*kernel.functions, kernel.body):
+        for statement in ir.walk_statements(function.body):
+            # The innermost first: of `a[idx] * gain` it is the name of one of the two.
+            for node in reversed(list(own_nodes(statement))):
+                if isinstance(node, (ir.Expr, ir.Place)):
+                    add(node.type, node.span)
+        for variable in (*function.params, *function.variables):
+            add(variable.type, variable.span)
+    return found
+
+
+def wide_operations(kernel: ir.Kernel) -> dict[str, tuple[str, Span]]:
+    """The first function of each sort that takes integers of 64 bits: its text for people, and where.
+
+    By the device's feature: one may lack it though it computes with such integers.
+    """
+    found: dict[str, tuple[str, Span]] = {}
+    for statement in kernel.statements():
+        if isinstance(statement, ir.Atomic) and statement.place.type in (INT64, UINT64):
+            in_buffer = isinstance(ir.root_of(statement.place), ir.BufferElement)
+            sort = "int64_atomics" if in_buffer else "shared_int64_atomics"
+            found.setdefault(sort, (f"`{statement.name}` of {statement.place.type}", statement.span))
+        elif isinstance(statement, ir.Subgroup) and statement.args and statement.args[0].type in (INT64, UINT64):
+            text = f"`amp.subgroup.{statement.name}` of {statement.args[0].type}"
+            found.setdefault("subgroup_extended_types", (text, statement.span))
+    return found
+
+
+def memory_unit(kernel: ir.Kernel) -> int:
+    """The bytes in which addresses of the kernel's memory are counted: its smallest scalar's, and at most 4."""
+    return min([4, *(scalar.size for scalar in types_in_use(kernel))])
+
+
+# -- subgroups -----------------------------------------------------------------------------------------------------
+
+
+def subgroup_uses(kernel: ir.Kernel) -> Iterator[ir.Subgroup | ir.SubgroupIndex]:
+    """Every function of subgroups that a kernel calls; those of its device functions first."""
+    for statement in kernel.statements():
+        yield from (n for n in own_nodes(statement) if isinstance(n, (ir.Subgroup, ir.SubgroupIndex)))
+
+
+def uses_subgroups(kernel: ir.Kernel) -> bool:
+    """Whether there is any."""
+    return next(subgroup_uses(kernel), None) is not None
