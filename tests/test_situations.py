@@ -77,7 +77,7 @@ def test_no_driver_and_no_choice(tmp_path: Path) -> None:
     output = run(
         tmp_path, VK_DRIVER_FILES=str(tmp_path / "none.json"), VK_ADD_DRIVER_FILES=None, VKAMP_ACCELERATOR=None
     )
-    assert output.startswith('UnsupportedFeatureError: accelerator("cpu") stores data and runs no kernel')
+    assert output.startswith('UnsupportedFeatureError: accelerator("cpu") stores data but runs no kernels')
     assert "apt install mesa-vulkan-drivers" in output
 
 

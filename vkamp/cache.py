@@ -149,7 +149,7 @@ def default_cache(kind: str = "spirv") -> DiskCache:
         size = float(text) if text else _DEFAULT_MIB
         limit = int(size * (1 << 20))
     except (ValueError, OverflowError):
-        raise AmpError(f"VKAMP_CACHE_SIZE is {text!r}, which is no number of MiB") from None
+        raise AmpError(f"VKAMP_CACHE_SIZE is {text!r}, which is not a number of MiB") from None
     return DiskCache(_folder(kind), limit)
 
 

@@ -436,7 +436,7 @@ MESSAGES: dict[str, Message] = {
     "VKA220": Message(_C, "`{text}` takes no keyword arguments", "pass its arguments by position"),
     "VKA221": Message(_C, "the argument of `{name}` must be the barrier", "write `amp.{name}(t_idx.barrier)`"),
     "VKA222": Message(_C, "the arguments do not fit `{name}`: {reason}", "call it as `{definition}`"),
-    "VKA223": Message(_C, "`{text}` returns no value", "call it on a line by itself"),
+    "VKA223": Message(_C, "`{text}` returns no value", "call it on its own line"),
     "VKA224": Message(
         _C,
         "`{name}` is assigned after the function `{function}` captured its value",
@@ -536,7 +536,9 @@ MESSAGES: dict[str, Message] = {
         _C, "`{text}` is {what}", "choose between vectors of one type; `amp.float3(a)` makes a vector from a number"
     ),
     "VKA335": Message(
-        _C, "`{text}` is {given}, whose bits are no {type}: the sizes differ", "the bits stay the same; {advice}"
+        _C,
+        "`{text}` is {given}, whose bits cannot be read as {type}: the sizes differ",
+        "the bits stay the same; {advice}",
     ),
     "VKA340": Message(
         _C,
@@ -586,7 +588,7 @@ MESSAGES: dict[str, Message] = {
     "VKA401": Message(
         _C,
         "`amp.{name}` declares an array, and must be assigned to a name directly",
-        "write `values = amp.{name}(shape, dtype)` on a line by itself",
+        "write `values = amp.{name}(shape, dtype)` on its own line",
     ),
     "VKA402": Message(
         _C,

@@ -145,7 +145,7 @@ def bounds(
 def lane(function: str, number: int, count: int, thread: ThreadAt, span: Span) -> Finding:
     """The value of a lane that none of the subgroup's ``count`` threads is in."""
     threads = f"{count} thread{'s' if count > 1 else ''}"
-    text = f"amp.subgroup.{function} asks for the value of lane {number}, and its subgroup has {threads}"
+    text = f"amp.subgroup.{function} reads the value of lane {number}, but its subgroup has {threads}"
     return _of_one("bounds", "", (number,), text, thread, span)
 
 
@@ -195,7 +195,7 @@ def claim(first: tuple[ThreadAt, object], second: tuple[ThreadAt, object], span:
     """A claim of uniformity that does not hold: two threads of a tile with their values."""
     (one, value), (other, different) = first, second
     text = f"amp.uniform() got different values in one tile: {value!s} in {one}, {different!s} in {other}"
-    help_text = "claim only what is the same for all threads of the tile"
+    help_text = "pass only what is the same for all threads of the tile"
     message = render(text, span, (), help_text)
     return Finding("uniformity", "", (), (one, other), (span, span), message)
 
@@ -278,7 +278,7 @@ def stale(
         )
         advice = (
             f"call {view}.synchronize() before the host reads or changes the array, and {view}.refresh() after it has "
-            f"changed it; {view}.refresh() alone gives up what the launch wrote"
+            f"changed it; {view}.refresh() alone discards what the launch wrote"
         )
     else:
         text = (

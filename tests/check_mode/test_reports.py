@@ -275,7 +275,7 @@ def test_too_little_memory_is_told(accelerator_view, monkeypatch):
     assert report.ok
     assert report.not_covered == (
         "races on out: they are too large for this device's memory",
-        "tile_static memory of 16 of 16 tiles: there is no memory to note it",
+        "tile_static memory of 16 of 16 tiles: there is not enough memory to record it",
     )
     assert "not covered: races on out" in str(report)
 
@@ -313,7 +313,7 @@ def test_separate_fences_are_told(accelerator_view):
     report = amp.check(accelerator_view, amp.extent(12).tile(4), apart, line_of([0] * 12))
     assert report.ok, str(report)
     (text,) = report.not_covered
-    assert text.startswith("the order of global memory by a fence and a barrier that stand apart")
+    assert text.startswith("the order of global memory by a fence and a barrier in separate")
 
 
 @drivers
@@ -351,7 +351,7 @@ def test_a_device_without_memory_for_the_shadows(accelerator_view, monkeypatch):
     assert report.ok
     assert report.not_covered == (
         "races on out: they are too large for this device's memory",
-        "tile_static memory of 1024 of 1024 tiles: there is no memory to note it",
+        "tile_static memory of 1024 of 1024 tiles: there is not enough memory to record it",
     )
 
 
@@ -389,7 +389,7 @@ def test_too_many_threads_to_tell_apart(accelerator_view, monkeypatch):
     monkeypatch.setattr(instrument, "_INTERVAL_BITS", 0)
     report = amp.check(accelerator_view, out.extent, one_place, out)
     assert report.ok
-    assert report.not_covered == ("races on out: extent(8) has too many threads to tell them apart",)
+    assert report.not_covered == ("races on out: extent(8) has too many threads to number them",)
 
 
 @drivers
@@ -407,8 +407,8 @@ def test_very_many_accesses(accelerator_view, monkeypatch):
     report = amp.check(accelerator_view, amp.extent(8).tile(4), both, line_of([0] * 8))
     assert report.ok
     assert report.not_covered == (
-        "races on containers: 2 accesses of them are too many",
-        "races on tile_static memory: 2 accesses of it are too many",
+        "races on containers: 2 accesses are too many to record",
+        "races on tile_static memory: 2 accesses are too many to record",
     )
 
 

@@ -113,7 +113,7 @@ def test_check_of_a_part_of_a_tile(project: Project) -> None:
     args = ("prog:padded", "--tile", "2x4", "--extent", "5x7", "--args", "float32[5,7]")
     done = project.vkamp("check", *args)
     assert (done.status, done.out) == (1, "")
-    assert done.err == "error: 5x7 has parts of tiles of 2x4: --pad runs them whole, as a launch over .pad() does\n"
+    assert done.err == "error: 5x7 is not a multiple of the tile 2x4: --pad extends it to whole tiles, as .pad() does\n"
     done = project.vkamp("check", "--pad", *args)
     assert (done.status, done.out.splitlines()[-1]) == (0, "no findings on SwiftShader Device (Subzero)")
 
@@ -242,7 +242,7 @@ def test_tile_refuses(project: Project) -> None:
     for args, status, said in [
         (("tile", "7", "2"), 1, "dimension 0, 7, is not a multiple of the tile's 2: --pad or --truncate makes it one"),
         (("tile", "8x8", "2"), 2, "the same number of dimensions"),
-        (("tile", "8", "0"), 2, "'0' is no size"),
+        (("tile", "8", "0"), 2, "'0' is not a size"),
         (("tile", "3", "4", "--truncate"), 1, "no tile is left"),
     ]:
         done = project.vkamp(*args)

@@ -89,7 +89,7 @@ def test_a_loader_and_no_driver_installed(project: Project, tmp_path: Path) -> N
     if step["ok"]:
         assert "SwiftShader of a browser" in step["result"]
         return
-    assert step["result"] == "the loader is here, and no driver is installed"
+    assert step["result"] == "the loader is installed, but no driver is"
     if shutil.which("apt"):
         assert step["fix"].endswith("apt install mesa-vulkan-drivers")
 
@@ -129,7 +129,7 @@ def test_a_driver_that_crashes(project: Project, tmp_path: Path) -> None:
     found = doctor(project, VK_DRIVER_FILES=f"{manifest}{os.pathsep}{swiftshader()}")
     assert wrong(found)[0] == "driver crash_icd.json"
     step = found["driver crash_icd.json"]
-    assert step["result"] == f"{manifest}: the driver crashes (SIGABRT) while it is asked for its devices"
+    assert step["result"] == f"{manifest}: the driver crashes (SIGABRT) while it lists its devices"
     assert step["fix"] == f"export VK_DRIVER_FILES={swiftshader()}"
     assert found["driver " + Path(swiftshader()).name]["ok"]
 
@@ -175,7 +175,7 @@ def test_an_old_compiler(project: Project, tmp_path: Path) -> None:
     found = doctor(project, VKAMP_GLSLANG=str(compiler))
     assert wrong(found)[0] == "compiler"
     step = found["compiler"]
-    assert step["result"] == f"{compiler}, version 7.8: too old, the first that will do is 8.13"
+    assert step["result"] == f"{compiler}, version 7.8: too old, the oldest supported version is 8.13"
     assert step["fix"] == "unset VKAMP_GLSLANG"
 
 
@@ -210,7 +210,7 @@ def test_kp_is_missed_where_kompute_is_chosen_only(project: Project, tmp_path: P
     for engine in ("vulkan", "auto"):
         found = doctor(project, PYTHONPATH=str(tmp_path), VKAMP_ENGINE=engine)
         assert found["engine kompute"]["ok"] is None
-        assert found["engine kompute"]["result"] == "kp is not installed; the direct engine does without it"
+        assert found["engine kompute"]["result"] == "kp is not installed; the direct engine does not need it"
         assert found["a kernel on SwiftShader Device (Subzero) by vulkan"]["ok"]
     assert "engine kompute" in wrong(doctor(project, PYTHONPATH=str(tmp_path), VKAMP_ENGINE="kompute"))
 

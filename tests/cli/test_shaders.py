@@ -161,21 +161,21 @@ def test_elements_of_every_size(project: Project) -> None:
 
 def test_mistakes_are_one_message(project: Project) -> None:
     for args, status, said in [
-        (("shaders", "status"), 1, "there is no folder of shaders"),
+        (("shaders", "status"), 1, "there is not a folder of shaders"),
         (("shaders", "export", "prog:tile_sums"), 1, "Say what it is launched with"),
         (
             ("shaders", "export", "prog:nothing", "--args", ""),
             1,
             "kernels are: tile_sums, scaled, wrong, padded, too_far",
         ),
-        (("shaders", "export", "prog:main", "--args", ""), 1, "is no kernel"),
+        (("shaders", "export", "prog:main", "--args", ""), 1, "is not a kernel"),
         (("shaders", "export", "nowhere:kernel", "--args", ""), 1, "nowhere cannot be imported: ModuleNotFoundError"),
         (("shaders", "export", "nowhere.py:kernel", "--args", ""), 1, "there is no file nowhere.py"),
         (("shaders", "export", "prog", "--args", ""), 1, "write MODULE:KERNEL"),
         ((*EXPORT[:5], "--args", "float32[:,:]"), 1, "takes matrix, sums: give a type for each"),
-        ((*EXPORT[:5], "--args", "flaot32[:,:], float32"), 2, "flaot32 is no element type"),
-        ((*EXPORT[:5], "--args", "float32[:,0], float32"), 2, "the sizes are colons, or numbers from 1 on"),
-        (("shaders", "export", "prog:tile_sums", "--tile", "2x", "--args", ""), 2, "'2x' is no size"),
+        ((*EXPORT[:5], "--args", "flaot32[:,:], float32"), 2, "flaot32 is not an element type"),
+        ((*EXPORT[:5], "--args", "float32[:,0], float32"), 2, "each size is a colon or a number of at least 1"),
+        (("shaders", "export", "prog:tile_sums", "--tile", "2x", "--args", ""), 2, "'2x' is not a size"),
         (("shaders", "export", "prog:scaled", "--args", "float32[:]"), 1, "the kernel has the constant factor now"),
         (("shaders", "export", "prog:scaled", "--args", "float32[:]", "--set", "factor"), 2, "write NAME=VALUE"),
         (("shaders", "export", "prog:wrong", "--tile", "4", "--args", "float32[:]"), 1, "VKA601"),

@@ -312,7 +312,7 @@ def test_reinterpret(accelerator_view, source, target):
 
 @row("6", "reinterpret_as: bytes that are no whole multiple are an error")
 def test_reinterpret_rest():
-    with pytest.raises(amp.AmpError, match="20 bytes are no whole number of 12-byte elements"):
+    with pytest.raises(amp.AmpError, match="20 bytes are not a whole number of 12-byte elements"):
         amp.array_view(np.zeros(5, F32)).reinterpret_as([("x", F32), ("y", F32), ("z", F32)])
 
 

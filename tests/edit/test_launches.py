@@ -187,7 +187,7 @@ def test_check_mode_says_that_it_checked_the_kernel(accelerator_view: amp.accele
     report = amp.check(accelerator_view, matrix.extent.tile(3, 5), tile_sums, matrix, sums, 0.5)
     assert report.ok
     name = shader.relative_to(tmp_path.parent).as_posix()
-    text = f"the hand-edited shader {name}: what was checked is the kernel as it is written"
+    text = f"the hand-edited shader {name}: the check ran the generated code"
     assert list(report.not_covered) == [text]
     assert sums[0, 0] == 15.5
 
@@ -525,7 +525,7 @@ def test_a_damaged_record_is_an_error(tmp_path: Path) -> None:
 
 
 def test_use_shaders_needs_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="is no folder"):
+    with pytest.raises(FileNotFoundError, match="is not a folder"):
         amp.use_shaders(tmp_path / "nowhere")
 
 

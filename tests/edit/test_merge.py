@@ -236,7 +236,7 @@ def test_an_edit_goes_onto_another_signature(project: Project) -> None:
     project.use()
     assert np.allclose(project.launch("average"), plain + 2.0)
     merged = Store(project.folder / "shaders").kept[0]
-    with pytest.raises(AmpError, match="is edited itself"):
+    with pytest.raises(AmpError, match="is edited, too"):
         merge_one(old, merged)
 
 

@@ -107,7 +107,7 @@ class TestConstruction:
         for data, given in ((range(16), "16 elements"), ([1], "1 element"), ([], "0 elements")):
             with refused(AmpError, f"data has {given}, extent(3, 5) needs 15"):
                 array(extent(3, 5), float32, data)
-        with refused(AmpError, "data has shape (5, 3), not (3, 5); a flat one would do"):
+        with refused(AmpError, "data has shape (5, 3), not (3, 5); a flat array also works"):
             array(extent(3, 5), float32, RAW.T)
         with refused(OutOfMemoryError, "60 bytes wanted, 59 there"):
             array(extent(3, 5), float32, accelerator_view=new_location(capacity=59))
@@ -121,12 +121,12 @@ class TestConstruction:
     def test_arguments(self, refused):
         with refused(TypeError, "array(extent) needs a dtype or data"):
             array(extent(3))
-        begins = "array begins with its extent: write array(extent(...), dtype, data)"
+        begins = "array takes its extent first: write array(extent(...), dtype, data)"
         with refused(TypeError, begins):
             array(RAW, int32, RAW)
         with refused(TypeError, begins):
             array([1.5, 2.5])
-        with refused(TypeError, "array(array_or_view) takes over type and contents: no dtype, no data"):
+        with refused(TypeError, "array(array_or_view) copies type and contents: pass neither dtype nor data"):
             array(array(extent(3), float32), int32)
         with refused(OverflowError, "-1 does not fit uint32"):
             array(extent(2), uint32, [1, -1])
@@ -165,7 +165,7 @@ class TestHostAccess:
 
     def test_no_copy_is_refused(self, refused):
         a = array(extent(3, 5), data=RAW)
-        with refused(ValueError, "an array's elements are on a device and cannot be had without a copy"):
+        with refused(ValueError, "an array's elements are on a device: access needs a copy"):
             a.__array__(copy=False)
 
     def test_subscripts_on_a_device(self, refused):
@@ -222,7 +222,7 @@ class TestViews:
         np.testing.assert_array_equal(np.asarray(a.view_as(extent(2, 7))), RAW.ravel()[:14].reshape(2, 7))
         with refused(AmpError, "extent(4, 4) has 16 elements, the source only 15"):
             a.view_as(extent(4, 4))
-        with refused(AmpError, "60 bytes are no whole number of 8-byte elements"):
+        with refused(AmpError, "60 bytes are not a whole number of 8-byte elements"):
             a.reinterpret_as([("x", np.float32), ("y", np.float32)])
 
 

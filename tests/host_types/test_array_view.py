@@ -133,11 +133,11 @@ class TestConstruction:
     def test_wrong_sources(self, raw, refused):
         with refused(
             TypeError,
-            "array_view looks into an ndarray, array, array_view or extent, got list: "
-            "write np.array(...) and keep that",
+            "array_view takes an ndarray, array, array_view or extent, got list: "
+            "write np.array(...) and keep the result",
         ):
             array_view([1, 2, 3])
-        with refused(TypeError, "dtype goes with an extent alone; elements keep the source's type"):
+        with refused(TypeError, "dtype is for an extent only; elements keep the source's type"):
             array_view(raw, dtype=int32)
         with refused(AmpError, "a 0-dimensional ndarray has no extent: write array_view(a.reshape(1))"):
             array_view(np.array(1.5, np.float32))
@@ -235,7 +235,7 @@ class TestSubscripts:
             v[::-1]
         with refused(IndexError, "index 5 is outside dimension 1 of extent(3, 5)"):
             v[1:, 5]
-        with refused(TypeError, "subscripts beside a slice are integers and slices, got float"):
+        with refused(TypeError, "subscripts next to a slice must be integers or slices, got float"):
             v[1:, 1.0]
         with refused(TypeError, "extent(3, 5) has rank 2, got 3 subscripts"):
             v[:, :, :]
@@ -411,7 +411,7 @@ class TestReinterpret:
 
     def test_errors(self, raw, refused):
         pair = [("x", np.float32), ("y", np.float32)]
-        with refused(AmpError, "20 bytes are no whole number of 8-byte elements"):
+        with refused(AmpError, "20 bytes are not a whole number of 8-byte elements"):
             array_view(raw[0]).reinterpret_as(pair)
         with refused(TypeError, "reinterpret_as needs rank 1, array_view(extent(3, 5), float32) has rank 2"):
             array_view(raw).reinterpret_as(pair)
@@ -450,7 +450,7 @@ class TestWholeValues:
         assert v.__array__(copy=False) is not None
 
     def test_no_copy_in_another_type(self, raw, refused):
-        with refused(ValueError, "an array_view cannot be had as float64 without a copy"):
+        with refused(ValueError, "an array_view cannot be converted to float64 without a copy"):
             array_view(raw).__array__(np.float64, copy=False)
 
     def test_numpy_functions(self, raw):

@@ -38,7 +38,7 @@ def test_no_operation(refused):
     assert not future.valid()
     assert repr(future) == "<completion_future: no operation>"
     for use in (future.get, future.wait, lambda: future.wait_for(0), lambda: future.then(print)):
-        with refused(AmpError, "this completion_future stands for no operation"):
+        with refused(AmpError, "this completion_future belongs to no operation"):
             use()
 
 

@@ -149,7 +149,7 @@ class TestRefused:
             copy(a, np.zeros((10, 20), np.float32))
         with refused(AmpError, "extents differ: extent(20, 10) to an ndarray of shape (199,)"):
             copy(a, np.zeros(199, np.float32))
-        with refused(AmpError, "the source has shape (10, 20), not (20, 10); a flat one would do"):
+        with refused(AmpError, "the source has shape (10, 20), not (20, 10); a flat array also works"):
             copy(np.zeros((10, 20), np.float32), a)
         with refused(AmpError, "the source has 199 elements, extent(20, 10) needs 200"):
             copy(range(199), a)

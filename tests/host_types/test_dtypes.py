@@ -93,17 +93,17 @@ def test_struct_rules(refused):
         element_dtype(np.dtype([]))
     with refused(TypeError, "member 'b' is at byte 5: members are 4-byte aligned"):
         element_dtype(struct(["a", "b"], [F, F], [0, 5], 12))
-    with refused(TypeError, "the structured dtype has 10 bytes: the size is a multiple of 4"):
+    with refused(TypeError, "the structured dtype has 10 bytes: the size must be a multiple of 4"):
         element_dtype(struct(["a", "b"], [F, F], [0, 4], 10))
     with refused(TypeError, "member 'b' is at byte 4: float64 members are 8-byte aligned"):
         element_dtype([("a", F), ("b", np.float64)])
     with refused(TypeError, "member 'b' is at byte 1: uint16 members are 2-byte aligned"):
         element_dtype(struct(["a", "b"], [np.int8, np.uint16], [0, 1], 4))
-    with refused(TypeError, "the structured dtype has 12 bytes: the size is a multiple of 8"):
+    with refused(TypeError, "the structured dtype has 12 bytes: the size must be a multiple of 8"):
         element_dtype(struct(["a", "b"], [np.int64, F], [0, 8], 12))
-    with refused(TypeError, "the structured dtype has 3 bytes: the size is a multiple of 4"):
+    with refused(TypeError, "the structured dtype has 3 bytes: the size must be a multiple of 4"):
         element_dtype([("r", np.uint8), ("g", np.uint8), ("b", np.uint8)])
-    apart = "members are in ascending order and apart"
+    apart = "members must be in ascending order and must not overlap"
     with refused(TypeError, f"member 'b' at byte 0 overlaps or precedes 'a': {apart}"):
         element_dtype(struct(["a", "b"], [F, I], [0, 0], 4))
     with refused(TypeError, f"member 'b' at byte 0 overlaps or precedes 'a': {apart}"):

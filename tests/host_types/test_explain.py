@@ -33,7 +33,7 @@ def test_a_host_view(location, other, launch, explained):
     assert explained(v) == [
         "array_view(extent(3, 5), float32), 60 bytes of numpy's memory",
         "  host memory: 8 bytes up to date",
-        "  <one>: 60 bytes up to date, 52 of them newest there alone",
+        "  <one>: 60 bytes up to date, 52 of them up to date only here",
         "  1. 60 bytes to <one> at here: a launch uses them",
         "  2. 8 bytes from <one> at here: the host reads them",
     ]
@@ -65,7 +65,7 @@ def test_an_array(location, explained):
     assert explained(v) == [
         "array_view(extent(4), float32), 16 bytes of an array at <one>",
         "  host memory: 0 bytes up to date",
-        "  <one>: 16 bytes up to date, 16 of them newest there alone",
+        "  <one>: 16 bytes up to date, 16 of them up to date only here",
         "  1. 16 bytes to <one> at here: their values are replaced by others",
     ]
 
@@ -88,5 +88,5 @@ def test_a_long_record_forgets(location, explained):
         v[0] = n
         v.synchronize_to(location)
     lines = explained(v)
-    assert lines[3] == "  (6 earlier moves are forgotten)"
+    assert lines[3] == "  (6 earlier transfers are not listed)"
     assert lines[-1] == "  70. 12 bytes to <one> at here: synchronize_to()"

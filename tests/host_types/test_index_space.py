@@ -131,10 +131,10 @@ class TestBoth:
         name = cls.__name__
         with pytest.raises(ZeroDivisionError) as caught:
             cls(1, 2) / 0
-        assert str(caught.value) == f"{name} / by a component that is zero"
+        assert str(caught.value) == f"{name} /: a component of the divisor is zero"
         with pytest.raises(ZeroDivisionError) as caught:
             1 % cls(1, 0)
-        assert str(caught.value) == f"{name} % by a component that is zero"
+        assert str(caught.value) == f"{name} %: a component of the divisor is zero"
 
     def test_undefined(self, cls):
         name = cls.__name__
@@ -258,7 +258,7 @@ class TestTiledExtent:
         with pytest.raises(TypeError) as caught:
             extent(8, 9).tile(2)
         assert str(caught.value) == "extent(8, 9) has rank 2 and needs 2 tile sizes, got 1: write .tile(16, 16)"
-        with pytest.raises(ValueError, match=r"^tile sizes are at least 1, got 0$"):
+        with pytest.raises(ValueError, match=r"^tile sizes must be at least 1, got 0$"):
             extent(8).tile(0)
         with pytest.raises(TypeError, match=r"^tile components are integers, got float: 2.0$"):
             extent(8).tile(2.0)

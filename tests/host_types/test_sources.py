@@ -134,26 +134,26 @@ def test_memory_of_a_file(tmp_path: Any) -> None:
 
 def test_what_has_only_copies() -> None:
     source = ByArray(RAW, copies=True)
-    with pytest.raises(TypeError, match=r"ByArray gives its elements as a copy.*write np.array\(...\) of it and keep"):
+    with pytest.raises(TypeError, match=r"ByArray provides a copy of its elements.*write np.array\(...\) of it and keep"):
         array_view(source)
     view = array_view(source, readonly=True)
     assert view.readonly and [*view] == RAW.tolist()
     pictures = pytest.importorskip("PIL.Image")
     picture = pictures.fromarray(np.arange(6, dtype=np.uint8).reshape(2, 3))
-    with pytest.raises(TypeError, match="Image gives its elements as a copy"):
+    with pytest.raises(TypeError, match="Image provides a copy of its elements"):
         array_view(picture)
     assert array_view(picture, readonly=True).extent == (2, 3)
     assert np.asarray(amp.array(picture)).tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
 WRONG: dict[str, tuple[Any, str]] = {
-    "objects": (ByArray(np.array([1, None], object)), "has elements that are no numbers, or missing ones"),
+    "objects": (ByArray(np.array([1, None], object)), "has elements that are missing or not numbers"),
     "another device": (ByDLPack(RAW, device=2), r"is in the memory of a device \(DLPack 2, 0\).*\.cpu\(\)"),
     "masked": (ByArray(np.ma.masked_array([1, 2], [0, 1])), "would lose the mask|masked"),
     "text": ("abc", "got str: write np.array"),
     "a number": (5, "got int: write np.array"),
     "a list": ([1, 2], "got list: write np.array"),
-    "a struct without export": (ByDLPack(np.zeros(2, [("a", "i4")])), "does not give its elements through DLPack"),
+    "a struct without export": (ByDLPack(np.zeros(2, [("a", "i4")])), "does not export its elements through DLPack"),
 }
 
 
@@ -197,9 +197,9 @@ def test_an_array_of_an_ndarray(accelerator_view: amp.accelerator_view) -> None:
     assert amp.array(np.zeros(3, [("a", "f4"), ("b", "i4")])).dtype.names == ("a", "b")
     with pytest.raises(TypeError, match="does not convert to int32"):
         amp.array(np.zeros(3), amp.int32)
-    with pytest.raises(TypeError, match=r"array begins with its extent: write array\(extent\(...\), dtype, data\)"):
+    with pytest.raises(TypeError, match=r"array takes its extent first: write array\(extent\(...\), dtype, data\)"):
         amp.array(raw, amp.float32, raw)
-    with pytest.raises(TypeError, match="array begins with its extent"):
+    with pytest.raises(TypeError, match="array takes its extent first"):
         amp.array([[1, 2], [3, 4]], amp.float32)
     with pytest.raises(amp.AmpError, match="a 0-dimensional ndarray has no extent"):
         amp.array(np.array(1.0))

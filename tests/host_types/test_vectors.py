@@ -76,7 +76,7 @@ def test_names_of_amp():
         TypeError, match=r"^there is no short vector of 5 float32: 2 to 4 float32, float64, int32, uint32$"
     ):
         amp.short_vector(amp.float32, 5)
-    with pytest.raises(TypeError, match="is no scalar or short vector type$"):
+    with pytest.raises(TypeError, match="is not a scalar or short vector type$"):
         amp.short_vector_traits(amp.int16)
 
 
@@ -200,7 +200,7 @@ def test_in_place_operators_make_another_vector():
         (lambda v: -amp.uint3(), TypeError, "uint3 has no unary minus"),
         (lambda v: amp.int3() / 0, ZeroDivisionError, "integer division by zero"),
         (lambda v: amp.int3() % amp.int3(1, 0, 1), ZeroDivisionError, "integer division by zero"),
-        (lambda v: amp.int3() << 32, ValueError, "a shift is by 0 to 31 bits"),
+        (lambda v: amp.int3() << 32, ValueError, "shift by 0 to 31 bits"),
         (bool, TypeError, "a float3 is neither true nor false: compare it or its components"),
     ],
 )
@@ -315,9 +315,9 @@ def test_wrong_values_of_an_element(value):
         (np.zeros((4, 3), np.int32), amp.float3, TypeError,
          "float3 elements are made of float32, the ndarray has int32"),
         (np.zeros((3, 4), np.float32).T, amp.float3, TypeError,
-         "the components of the ndarray do not lie side by side: write array_view(np.ascontiguousarray(a), ...)"),
+         "the components of the ndarray are not contiguous: write array_view(np.ascontiguousarray(a), ...)"),
         (np.zeros(4, np.float32), amp.int32, TypeError,
-         "dtype goes with an extent alone; elements keep the source's type"),
+         "dtype is for an extent only; elements keep the source's type"),
     ],
 )  # fmt: skip
 def test_views_that_cannot_be(data, dtype, error, message):

@@ -540,7 +540,7 @@ def test_a_launch_that_is_refused_is_not_recorded(accelerator_view):
             amp.parallel_for_each(a.extent, scale, a, "text")
         with pytest.raises(amp.CompileError, match="readonly=True"):
             amp.parallel_for_each(a.extent, scale, constant, 2)
-        with pytest.raises(amp.AmpError, match="`values` do not lie whole elements apart"):
+        with pytest.raises(amp.AmpError, match="`values` are not a whole number of elements apart"):
             amp.parallel_for_each(packed.extent, scale, packed, 2)
     graph.replay()
     assert (len(graph), listed(a)) == (1, [2, 4])

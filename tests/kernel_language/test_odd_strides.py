@@ -1,4 +1,4 @@
-"""Views of numpy memory whose elements do not lie whole elements apart: each launch works on a copy of them."""
+"""Views whose elements are not a whole number of elements apart: each launch works on a copy of them."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ def test_overlap_with_what_is_written_is_refused(accelerator):
     with pytest.raises(amp.AmpError) as caught:
         amp.parallel_for_each(accelerator.default_view, left.extent, add, left, left, right)
     assert str(caught.value) == (
-        "`left` and `total` overlap, the kernel writes, and the elements of one do not lie whole elements apart, "
-        "so that the launch would work on a copy of them: copy it to an array before"
+        "`left` and `total` overlap, the kernel writes, and the elements of one are not a whole number of elements "
+        "apart, so that the launch would work on a copy of them: copy it to an array first"
     )
     np.testing.assert_array_equal(np.asarray(left), before["value"][:-1])
 

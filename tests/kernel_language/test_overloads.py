@@ -128,7 +128,7 @@ def test_wrong_registrations():
 
     with pytest.raises(TypeError, match=r"f has a form for \(float32\) already"):
         f.register(amp.float32)(lambda x: x)
-    with pytest.raises(TypeError, match="'text' is no type of an argument"):
+    with pytest.raises(TypeError, match="'text' is not an argument type"):
         f.register("text")(lambda x: x)
     with pytest.raises(TypeError, match="2 types for the 1 parameters"):
         f.register(amp.int32, amp.int32)(lambda x: x)

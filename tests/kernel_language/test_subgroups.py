@@ -142,7 +142,7 @@ def test_row(accelerator_view, name: str, kind: str, operand: int):
     second = "0" if name == "broadcast" and operand == 0 else str(operand)
     launched = (amp.extent(N).tile(TILE), kernel_of(row, kind, second), amp.array_view(values), out)
     if np.isnan(expected).any() and accelerator_view.accelerator.device_path == "reference":
-        with pytest.raises(amp.CheckError, match=f"amp.subgroup.{name} asks for the value of lane"):
+        with pytest.raises(amp.CheckError, match=f"amp.subgroup.{name} reads the value of lane"):
             amp.parallel_for_each(accelerator_view, *launched)
         return
     amp.parallel_for_each(accelerator_view, *launched)
@@ -508,7 +508,7 @@ def test_threads_stay_threads(accelerator_view, lowering: str, monkeypatch: pyte
     device = accelerator_view.accelerator
     asked = lowering == "loops" or (lowering == "auto" and device.is_emulated)
     asked = asked and device.device_path != "reference"
-    assert found == ("threads: it has functions of subgroups, whose threads run together" if asked else "threads")
+    assert found == ("threads: it calls subgroup functions, whose threads must run together" if asked else "threads")
     test_a_scan(accelerator_view, 100, 50)
 
 
@@ -523,7 +523,7 @@ def test_check_mode(accelerator_view):
     report = amp.check(accelerator_view, amp.extent(20).tile(10), asks_for_nobody, a, out)
     (finding,) = report.findings
     assert finding.kind == "bounds"
-    assert "amp.subgroup.shuffle asks for the value of lane " in str(finding)
+    assert "amp.subgroup.shuffle reads the value of lane " in str(finding)
     assert set(np.asarray(out).tolist()) <= {0, 1}
     for kernel, domain, args in (
         (sums, amp.extent(100).tile(32).pad(), (amp.array_view(np.ones(100, F32)), amp.array_view(np.zeros(4, F32)))),

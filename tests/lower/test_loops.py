@@ -202,7 +202,7 @@ def test_automatic_choice(accelerator: amp.accelerator) -> None:
             t_idx.barrier.wait()
         out[t_idx] = total
 
-    ends = "threads: the driver ends all loops after 65535 iterations, and there may be more"
+    ends = "threads: the driver ends all loops after 65535 iterations, and this kernel may need more"
     early = ends if "llvmpipe" in accelerator.description else "loops"
     expected = {no_barrier: "threads: it has no barrier", short: "loops", long: early, wide: "loops"}
     expected |= {known: "loops", unknown: early}

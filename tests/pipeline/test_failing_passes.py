@@ -124,7 +124,7 @@ def test_a_pass_that_is_needed_fails_with_an_error_that_says_so(name, monkeypatc
     assert text == (
         f"vkamp's pass {name!r} failed on the kernel reversed_sums (FILE:LINE): KeyError: 'planted' [FILE:LINE]. "
         "This is a fault of vkamp, not of the kernel: please report it, with the kernel and this message. "
-        f"Until it is mended: {PASSES[name]}."
+        f"Until it is fixed: {PASSES[name]}."
     )
 
 

@@ -354,7 +354,7 @@ def test_memory_of_a_view(path):
 def test_cpu_runs_no_kernel():
     view = accelerator("cpu").create_view()
     assert not view.runs_kernels
-    with pytest.raises(amp.UnsupportedFeatureError, match="stores data and runs no kernel"):
+    with pytest.raises(amp.UnsupportedFeatureError, match="stores data but runs no kernels"):
         _ = view._queue
     with pytest.raises(amp.AmpError, match="the memory has 4"):
         view.allocate(4).download(2, 3)

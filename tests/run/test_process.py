@@ -396,7 +396,7 @@ def test_a_program_that_kompute_keeps_waiting_is_warned_once(card, monkeypatch):
             card.launch("add", [a], [1])
         card.read(a)
 
-    with pytest.warns(EngineWarning, match="VKAMP_ENGINE=vulkan, or auto, does without"):
+    with pytest.warns(EngineWarning, match="VKAMP_ENGINE=vulkan, or auto, avoids this"):
         chain()
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -334,7 +334,7 @@ def test_a_tile_ends_at_a_divergent_barrier_and_the_others_go_on() -> None:
         assert found.kind == "divergence"
         assert [thread.global_ for thread in found.threads] == [(2,), (3,)]
         assert report.not_covered == (
-            "the rest of tile (1): it cannot go on past a barrier that not all of its threads reach",
+            "the rest of tile (1): it cannot continue past a barrier that not all of its threads reach",
         )
         assert a[[0, 1, 4, 5]].tolist() == [5] * 4
 

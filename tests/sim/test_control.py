@@ -234,7 +234,7 @@ def test_domains_that_do_not_fit() -> None:
         ((6,), "runs over a domain of rank 2, not 1"),
         ((0, 3), "dimension 0 of the domain is 0"),
         ((2, -3), "dimension 1 of the domain is -3"),
-        ((4, 7), "dimension 1 of the domain is 7, no multiple of the tile's 3"),
+        ((4, 7), "dimension 1 of the domain is 7, not a multiple of the tile's 3"),
         ((2**20, 3 * 2**20), "threads, over"),
     ):
         with pytest.raises(InvalidComputeDomainError, match=text):

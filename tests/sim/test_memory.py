@@ -293,8 +293,8 @@ def test_buffers_that_do_not_fit() -> None:
     off = np.zeros(41, np.uint8)[1:].view(np.int32) if raw.ctypes.data % 4 == 0 else raw
     for wrong, text in (
         ({}, "no array is given for a"),
-        ({"a": raw.astype(np.float32)}, "a has float32 elements, the kernel wants int32"),
-        ({"a": raw.reshape(3, 3)}, "a has rank 2, the kernel wants 1"),
+        ({"a": raw.astype(np.float32)}, "a has float32 elements, the kernel expects int32"),
+        ({"a": raw.reshape(3, 3)}, "a has rank 2, the kernel expects 1"),
         ({"a": locked}, "a is a read-only array, and the kernel writes it"),
         ({"a": off}, "a is not aligned to 4 bytes"),
     ):

@@ -89,7 +89,7 @@ def test_the_environment_chooses_where_the_program_does_not(monkeypatch: pytest.
         assert order_of() == drawn
 
 
-CHOICES = "is no schedule: give in-order, reversed, random:SEED or adversarial"
+CHOICES = "is not a schedule: give in-order, reversed, random:SEED or adversarial"
 
 
 @pytest.mark.parametrize("text", ["backwards", "random:x", "random:-1", "reversed:2", "Random", "random:"])
@@ -101,7 +101,7 @@ def test_a_wrong_schedule_in_the_environment(monkeypatch: pytest.MonkeyPatch, te
 
 
 def test_a_wrong_schedule_in_a_program() -> None:
-    with pytest.raises(ValueError, match="'backwards' is no schedule"), amp.reference_schedule("backwards"):
+    with pytest.raises(ValueError, match="'backwards' is not a schedule"), amp.reference_schedule("backwards"):
         pass
 
 

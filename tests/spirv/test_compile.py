@@ -57,7 +57,7 @@ def test_a_refused_shader_shows_the_lines() -> None:
         spirv.compile(text, name="tile_average")
     message = str(caught.value)
     assert message.splitlines()[0] == (
-        "glslang refuses the shader of tile_average; if vkamp generated it as it is, this is a bug in vkamp"
+        "glslang rejects the shader of tile_average; if vkamp generated this text, it is a bug in vkamp"
     )
     assert "line 5: b[gl_GlobalInvocationID.x] += 1u;" in message
     assert "'b' : undeclared identifier" in message
@@ -98,7 +98,7 @@ def test_the_compiler_is_found_in_the_sdk_and_on_the_path(tmp_path: Path, monkey
 
 def test_a_named_compiler_that_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VKAMP_GLSLANG", str(tmp_path / "nothing"))
-    with pytest.raises(AmpError, match="VKAMP_GLSLANG names '.*nothing', which is no program"):
+    with pytest.raises(AmpError, match="VKAMP_GLSLANG names '.*nothing', which is not an executable program"):
         spirv.compile(shader(1))
 
 
@@ -147,9 +147,9 @@ def test_a_hanging_compiler(fake: Callable[[str], Path], monkeypatch: pytest.Mon
     ("text", "message"),
     [
         ("", "wrote no SPIR-V"),
-        ("open(output, 'wb').close()", r"is no SPIR-V \(0 bytes\)"),
-        ("open(output, 'wb').write(b'garbage' * 100)", r"is no SPIR-V \(700 bytes\)"),
-        ("open(output, 'wb').write(bytes.fromhex('03022307') + bytes(19))", r"is no SPIR-V \(23 bytes\)"),
+        ("open(output, 'wb').close()", r"is not SPIR-V \(0 bytes\)"),
+        ("open(output, 'wb').write(b'garbage' * 100)", r"is not SPIR-V \(700 bytes\)"),
+        ("open(output, 'wb').write(bytes.fromhex('03022307') + bytes(19))", r"is not SPIR-V \(23 bytes\)"),
     ],
 )
 def test_a_compiler_that_writes_nonsense(fake: Callable[[str], Path], cache: Path, text: str, message: str) -> None:

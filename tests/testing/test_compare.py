@@ -256,7 +256,7 @@ def test_a_constant_of_the_name_of_a_tolerance(accelerator):
         out[i] = ulp
 
     text = refused(TypeError, accelerator, amp.extent(3), scaled, amp.array_view(np.zeros(3, np.int32)), ulp=2)
-    assert text == "compare has a parameter 'ulp' of its own: rename that of scaled"
+    assert text == "compare itself has a parameter 'ulp': rename the one of scaled"
 
 
 def test_in_a_capture(accelerator):

@@ -32,7 +32,8 @@ def test_doubled(accelerator_view):
 
 ABSENT = """\
 vkamp: tests are to run on accelerators that are not here:
-- nosuch: accelerator('nosuch') names no accelerator: give an index, or part of a name that only one has. Accelerators:
+- nosuch: accelerator('nosuch') names no accelerator: give an index, or part of a name that only one has. \
+The accelerators:
 """
 INSTALL = """\
 Install what is missing, or name others with --vkamp-accelerators or the ini option vkamp_accelerators.
@@ -115,7 +116,7 @@ def test_an_absent_accelerator_ends_the_session(project):
     assert made.code == pytest.ExitCode.USAGE_ERROR
     assert f"ERROR: {ABSENT}" in made.text
     assert INSTALL in made.text
-    assert '  "cpu"  stores data, runs no kernel\n' in made.text
+    assert '  "cpu"  stores data but runs no kernels\n' in made.text
     assert "passed" not in made.text
 
 
@@ -142,7 +143,7 @@ def test_an_absent_accelerator_with_xdist(project):
 def test_the_accelerator_that_runs_nothing(project):
     made = project(DOUBLED).run("--vkamp-accelerators", "cpu")
     assert made.code == pytest.ExitCode.USAGE_ERROR
-    assert "\n- cpu: 'cpu' stores data and runs no kernel\n" in made.text
+    assert "\n- cpu: 'cpu' stores data but runs no kernels\n" in made.text
 
 
 def test_an_absent_accelerator_that_no_test_needs(project):
@@ -252,7 +253,7 @@ def test_a_test_that_needs_a_feature(project, accelerator):
     assert made.section("vkamp: not run") == (
         "swiftshader: has no cooperative_matrix:\n"
         "  test_kernels.py::test_matrices\n"
-        "swiftshader: has memory_model, but not by the engine kompute; takes denormal numbers for 0:\n"
+        "swiftshader: has memory_model, but not through the engine kompute; flushes denormal numbers to 0:\n"
         "  test_kernels.py::test_small\n"
         "on no accelerator of this session:\n"
         "  test_kernels.py::test_matrices (skipped on all)\n"

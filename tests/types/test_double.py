@@ -340,7 +340,7 @@ def test_struct_classes_are_laid_out_as_in_c(typed):
 def test_layouts_that_are_not_those_of_c():
     with pytest.raises(TypeError, match="member 'b' is at byte 4: float64 members are 8-byte aligned"):
         amp.array_view(np.zeros(3, [("a", "f4"), ("b", "f8")]))
-    with pytest.raises(TypeError, match="the structured dtype has 20 bytes: the size is a multiple of 8"):
+    with pytest.raises(TypeError, match="the structured dtype has 20 bytes: the size must be a multiple of 8"):
         amp.array_view(np.zeros(3, np.dtype({"names": ["a"], "formats": ["f8"], "offsets": [8], "itemsize": 20})))
 
 

@@ -38,7 +38,7 @@ def test_functions_of_subgroups(typed, name, kind, operand):
     out = amp.array_view(np.zeros((1, N), WIDE[kind]))
     launched = (amp.extent(N).tile(TILE), kernel_of(row, kind, str(operand)), amp.array_view(values), out)
     if np.isnan(expected).any() and typed.accelerator.device_path == "reference":
-        with pytest.raises(amp.CheckError, match=f"amp.subgroup.{name} asks for the value of lane"):
+        with pytest.raises(amp.CheckError, match=f"amp.subgroup.{name} reads the value of lane"):
             amp.parallel_for_each(typed, *launched)
         return
     amp.parallel_for_each(typed, *launched)

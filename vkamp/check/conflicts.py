@@ -153,7 +153,7 @@ def _ordering(kernel: ir.Kernel, uniformity: Uniformity, later: Access, earlier:
         return "write into another container: a barrier orders the threads of one tile only"
     if parting is None:
         if uneven is None:
-            return f"read what you need into a variable, wait at {barrier}, and write then"
+            return f"read what you need into a variable, wait at {barrier}, then write"
         return (
             f"read what you need into a variable, wait at {barrier} with all threads, outside of the {_what(uneven)}, "
             f"and write in another"
@@ -162,11 +162,13 @@ def _ordering(kernel: ir.Kernel, uniformity: Uniformity, later: Access, earlier:
     if mine[0] is not other[0] and isinstance(parent, ir.If) and _side(parent, mine[0]) != _side(parent, other[0]):
         return f"write two `if`s instead of the `else`, and wait between them at {barrier} with all threads"
     if uneven is not None:
-        return f"end the {_what(uneven)} between the two, wait at {barrier} with all threads, and go on in another"
+        return (
+            f"end the {_what(uneven)} between the two, wait at {barrier} with all threads, and continue in a second one"
+        )
     if mine[0] is other[0]:
         if uniformity.divergence(mine[0]) is None:
             return f"wait at the end of the loop's body, too: {barrier}"
-        return "let each iteration have elements of its own, or use atomics"
+        return "let each iteration access separate elements, or use atomics"
     line = mine[0].span.line
     if line == other[0].span.line:
         return f"write line {line} as two statements, and wait between them at {barrier}"

@@ -447,7 +447,7 @@ class _Analysis:
             name = frame.tile_static(root.variable)
             if name is not None:
                 state.dirty[name] = statement.span
-        text = f"each thread of the tile may get another result of `{statement.name}`"
+        text = f"each thread of the tile may get a different result of `{statement.name}`"
         fix = "let one thread store the result in tile_static memory, and read it there after a barrier"
         reason = because(statement.span, text, fix=fix)
         expected = statement.expected.variable if statement.expected else None

@@ -116,8 +116,8 @@ class Values:
         if row.uniform == "tile" or row.uniform == self._group:
             return None
         if row.uniform == "subgroup":
-            fix = "combine what the subgroups have in tile_static memory, and read the result after a barrier"
-            text = f"`amp.subgroup.{row.name}` gives each subgroup of the tile its own"
+            fix = "combine the values of the subgroups in tile_static memory, and read the result after a barrier"
+            text = f"`amp.subgroup.{row.name}` returns a different value in each subgroup of the tile"
             return because(span, text, fix="" if isinstance(row, IndexRow) else fix)
         return because(span, f"`amp.subgroup.{row.name}` returns a different value in each thread of the subgroup")
 

@@ -157,7 +157,7 @@ def diagnose(say_step: Callable[[Finding], None] = lambda _: None) -> list[Findi
         step, names = _look_at_devices()
         add(step)
     else:
-        add(Finding("drivers", None, "not looked at: there is no loader"))
+        add(Finding("drivers", None, "not checked: there is no loader"))
     add(_look_at_the_compiler())
     add(_look_at_the_cache())
     engines = [add(_look_at_kompute()), add(_look_at_the_direct_engine())]
@@ -189,7 +189,7 @@ def _look_at_drivers() -> list[Finding]:
         browser = devices.find_swiftshader()
         if browser:
             return [Finding("drivers", True, f"none is installed; SwiftShader of a browser: {browser[0]}")]
-        return [Finding("drivers", False, "the loader is here, and no driver is installed", _install("driver"))]
+        return [Finding("drivers", False, "the loader is installed, but no driver is", _install("driver"))]
     for path in manifests:
         out.append(_look_at_a_driver(path))
     return out
@@ -203,9 +203,7 @@ def _look_at_a_driver(path: Path) -> Finding:
     only = {"VK_DRIVER_FILES": str(path), "VK_ICD_FILENAMES": str(path), "VK_ADD_DRIVER_FILES": ""}
     probe = _probe("devices", **only)
     if probe.ending:
-        return Finding(
-            what, False, f"{path}: the driver {probe.ending} while it is asked for its devices", _without(path)
-        )
+        return Finding(what, False, f"{path}: the driver {probe.ending} while it lists its devices", _without(path))
     if probe.problem:
         # A driver of hardware that is not in this machine is nothing wrong.
         return Finding(what, None, f"{path}: it finds no device here")
@@ -265,7 +263,7 @@ def _look_at_the_compiler() -> Finding:
     shown = f"{compiler.path}, version {'.'.join(map(str, version)) if version else 'unknown'}"
     if version is not None and version < _OLDEST_GLSLANG:
         oldest = ".".join(map(str, _OLDEST_GLSLANG))
-        return Finding("compiler", False, f"{shown}: too old, the first that will do is {oldest}", mend)
+        return Finding("compiler", False, f"{shown}: too old, the oldest supported version is {oldest}", mend)
     try:
         # Uncached: the compiler itself is what is looked at.
         spirv.try_compiler(compiler)
@@ -326,7 +324,7 @@ def _look_at_kompute() -> Finding:
     if wrong is not None:
         return Finding("engine kompute", False, text, _without_module(Path(wrong[1])))
     if "No module named 'kp'" in text and os.environ.get("VKAMP_ENGINE", "").strip().lower() != "kompute":
-        return Finding("engine kompute", None, "kp is not installed; the direct engine does without it")
+        return Finding("engine kompute", None, "kp is not installed; the direct engine does not need it")
     if "libvulkan" in text:
         # kp is installed, and the loader that it needs is not there or broken.
         return Finding("engine kompute", False, text, _install("loader"))

@@ -34,7 +34,7 @@ def explain(code: str | None) -> None:
     if example is None:
         _show("an edited shader with this mistake:", "red", told.text, "text")
         say("")
-        say("`vkamp shaders --help` and docs/hand-edited-shaders.md say how an edited shader lives with its kernel")
+        say("`vkamp shaders --help` and docs/hand-edited-shaders.md say how an edited shader follows its kernel")
     else:
         _show("wrong:", "red", example.wrong, "python")
         _show("what vkamp says:", "red", told.text, "text")

@@ -94,7 +94,7 @@ def _load_file(name: str, path: Path) -> ModuleType:
             return importlib.import_module(name)
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise AmpError(f"{path} is no Python module")
+        raise AmpError(f"{path} is not a Python module")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
@@ -124,7 +124,7 @@ def find_kernel(text: str, root: Path) -> KernelFunction:
     found = _member(module, kernel)
     if not isinstance(found, KernelFunction):
         names = ", ".join(kernels_in(module)) or "none"
-        what = "has no kernel" if found is None else "is no kernel (decorate it with @amp.kernel):"
+        what = "has no kernel" if found is None else "is not a kernel (decorate it with @amp.kernel):"
         raise AmpError(f"{module_name} {what} {kernel}; its kernels are: {names}")
     return found
 

@@ -33,7 +33,9 @@ from vkamp.run.engine import Timing, Transfer
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option("--device", metavar="NAME", help="The default accelerator: an index, or part of a name.")
-@click.option("--engine", type=click.Choice(["auto", "kompute", "vulkan"]), help="The way to Vulkan devices.")
+@click.option(
+    "--engine", type=click.Choice(["auto", "kompute", "vulkan"]), help="The engine that runs kernels on Vulkan devices."
+)
 @click.option("--check", "checked", is_flag=True, help="Run every launch checked.")
 @click.option("--lowering", type=click.Choice(LOWERINGS), help="How the threads of a tile run.")
 @click.option("--profile", is_flag=True, help="Show each kernel's time on the device, by the direct engine.")
@@ -52,7 +54,7 @@ def run(
 ) -> int:
     """Run the script FILE with its ARGUMENTS on a chosen device."""
     if profile and engine == "kompute":
-        raise click.UsageError("--profile takes the times by the direct engine; leave --engine kompute out")
+        raise click.UsageError("--profile needs the direct engine: remove --engine kompute")
     chosen = {
         "VKAMP_ACCELERATOR": device,
         "VKAMP_ENGINE": "vulkan" if profile else engine,
@@ -183,8 +185,8 @@ def _show_exported(folder: Path) -> None:
 @click.option("--args", "types", metavar="TYPES", default="", help='For example "float32[:,:], int32".')
 @click.option("--tile", metavar="16x16", help="The tile; without it the domain is untiled.")
 @click.option("--rank", type=click.IntRange(1), help="The rank of an untiled domain.")
-@click.option("--extent", metavar="64x64", help="Run it, too, in check mode, over this extent.")
-@click.option("--pad", is_flag=True, help="Run whole tiles where the extent has a part of one.")
+@click.option("--extent", metavar="64x64", help="Also run it in check mode, over this extent.")
+@click.option("--pad", is_flag=True, help="Pad the extent to whole tiles.")
 @click.option("--set", "constants", multiple=True, metavar="NAME=VALUE", help="A compile-time constant.")
 @click.option("--device", metavar="NAME", help="Where to run it (default: the default accelerator).")
 def check(
@@ -215,7 +217,9 @@ def check(
     if domain is not None and sizes is None:
         rank = len(domain)
     if domain is not None and sizes is not None and not pad and any(n % t for n, t in zip(domain, sizes, strict=False)):
-        raise AmpError(f"{extent} has parts of tiles of {tile}: --pad runs them whole, as a launch over .pad() does")
+        raise AmpError(
+            f"{extent} is not a multiple of the tile {tile}: --pad extends it to whole tiles, as .pad() does"
+        )
     signature = signature_of(arguments, sizes, rank, found.precise, values)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

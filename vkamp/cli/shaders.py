@@ -54,7 +54,7 @@ def _store(folder: Path | None, *, new: bool = False) -> Store:
         found = project_root(Path.cwd()) / "shaders"
     if found is None or (not new and not found.is_dir()):
         raise AmpError(
-            f"there is no folder of shaders at {folder or Path.cwd()}: `vkamp shaders export` or "
+            f"there is not a folder of shaders at {folder or Path.cwd()}: `vkamp shaders export` or "
             "`vkamp run --export PROGRAM.py` makes it"
         )
     return Store(found)
@@ -151,7 +151,9 @@ def _print_states(states: list[State]) -> None:
 
 @shaders.command()
 @_NAMES
-@click.option("--kernel", "of_kernel", is_flag=True, help="What the kernel's change did to the shader, not the edit.")
+@click.option(
+    "--kernel", "of_kernel", is_flag=True, help="Show what the kernel's change did to the shader, not the edit."
+)
 @_FOLDER
 def diff(names: tuple[str, ...], of_kernel: bool, folder: Path | None) -> int:
     """Show what was edited. Exits with 1 if there is a difference."""
@@ -175,7 +177,7 @@ def diff(names: tuple[str, ...], of_kernel: bool, folder: Path | None) -> int:
 @shaders.command()
 @_NAMES
 @click.option("--onto", metavar="NAME", help="Merge the edit of one shader onto another one, which is unedited.")
-@click.option("--undo", is_flag=True, help="Take the last merge or revert of the shaders back.")
+@click.option("--undo", is_flag=True, help="Undo the last merge or revert of the shaders.")
 @_FOLDER
 def merge(names: tuple[str, ...], onto: str | None, undo: bool, folder: Path | None) -> int:
     """Put the edits onto the shaders that are generated now: base, edited, generated, three ways.
@@ -193,7 +195,7 @@ def merge(names: tuple[str, ...], onto: str | None, undo: bool, folder: Path | N
     if onto is not None:
         targets = [kept for kept in store.select([onto]) if kept.name not in {each.name for each in chosen}]
         if len(chosen) != 1 or len(targets) != 1:
-            raise click.UsageError("--onto takes one shader's NAME, and one other")
+            raise click.UsageError("--onto takes the NAME of one shader and one other name")
         target = targets[0]
     status = 0
     for kept in chosen:
@@ -217,7 +219,7 @@ def merge(names: tuple[str, ...], onto: str | None, undo: bool, folder: Path | N
 
 @shaders.command()
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
-@click.option("--remove", is_flag=True, help="Remove the file, too: the kernel has no shader in the folder then.")
+@click.option("--remove", is_flag=True, help="Also remove the file, so that the folder has no shader of the kernel.")
 @_FOLDER
 def revert(names: tuple[str, ...], remove: bool, folder: Path | None) -> None:
     """Take the generated shader back in place of the edited one; `merge --undo NAME` takes that back."""
@@ -244,7 +246,7 @@ def check(names: tuple[str, ...], folder: Path | None) -> int:
 @shaders.command()
 @_NAMES
 @click.option("--period", type=click.FloatRange(0.05), default=0.3, show_default=True, help="Seconds between looks.")
-@click.option("--times", type=click.IntRange(1), help="End after so many changes.")
+@click.option("--times", type=click.IntRange(1), help="Stop after this many changes.")
 @_FOLDER
 def watch(names: tuple[str, ...], period: float, times: int | None, folder: Path | None) -> int:
     """Check each shader as it is saved, and show the compiler's errors at once; Ctrl-C ends it."""

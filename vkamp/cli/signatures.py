@@ -56,15 +56,15 @@ def _argument(text: str, storage: int) -> Argument:
     if found is not None:
         element, sizes, trait = found.groups()
         if element not in VECTORS and element not in SMALL and (element not in SCALARS or element == "bool"):
-            raise click.BadParameter(f"{element} is no element type; {_HELP}")
+            raise click.BadParameter(f"{element} is not an element type; {_HELP}")
         if trait not in (None, "strided"):
-            raise click.BadParameter(f"{text!r}: after the colon stands `strided`, or nothing")
+            raise click.BadParameter(f"{text!r}: only `strided` can follow the colon")
         parts = [part.strip() for part in sizes.split(",")]
         row = {"container": element, "rank": len(parts), "dense": trait is None, "storage": storage}
         if all(part == ":" for part in parts):
             return Argument(row)
         if not all(part.isdigit() and int(part) > 0 for part in parts):
-            raise click.BadParameter(f"{text!r}: the sizes are colons, or numbers from 1 on")
+            raise click.BadParameter(f"{text!r}: each size is a colon or a number of at least 1")
         return Argument(row, tuple(map(int, parts)))
     index = _INDEX.fullmatch(text)
     if index is not None:
@@ -73,14 +73,14 @@ def _argument(text: str, storage: int) -> Argument:
         return Argument({"vector": text})
     if text in SCALARS:
         return Argument({"number": text})
-    raise click.BadParameter(f"{text!r} is no type; {_HELP}")
+    raise click.BadParameter(f"{text!r} is not a type; {_HELP}")
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
     """The numbers in ``16x16`` or ``16,16``."""
     parts = [part.strip() for part in re.split(r"[x,]", text)]
     if not all(part.isdigit() for part in parts) or "0" in parts:
-        raise click.BadParameter(f"{text!r} is no size: write 256, 16x16 or 4x8x8")
+        raise click.BadParameter(f"{text!r} is not a size: write 256, 16x16 or 4x8x8")
     return tuple(map(int, parts))
 
 
@@ -96,7 +96,7 @@ def constants_of(texts: tuple[str, ...]) -> dict[str, Any]:
         except (ValueError, SyntaxError):
             found = getattr(amp, value, None)
             if not isinstance(found, (type, np.dtype)):
-                raise click.BadParameter(f"{value!r} is no number and no element type") from None
+                raise click.BadParameter(f"{value!r} is neither a number nor an element type") from None
             out[name] = found
         if isinstance(out[name], (str, bytes, tuple, list, dict, set)) or out[name] is None:
             raise click.BadParameter(f"{value!r} is no number")

@@ -43,15 +43,15 @@ def as_text(tiling: Tiling, what: str, width: int) -> Text:
 @click.argument("extent")
 @click.argument("tile_extent", metavar="TILE")
 @click.option("--pad", "fit", flag_value="pad", help="Enlarge the extent to whole tiles, as .pad() does.")
-@click.option("--truncate", "fit", flag_value="truncate", help="Leave out what fills no tile, as .truncate() does.")
+@click.option("--truncate", "fit", flag_value="truncate", help="Drop incomplete tiles, as .truncate() does.")
 @click.option(
     "--show",
     type=click.Choice(["global", "local", "tile"]),
     default="global",
     show_default=True,
-    help="The index that each thread is drawn with.",
+    help="The index that is shown for each thread.",
 )
-@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Write a picture with both indices, too.")
+@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Also write a picture with both indices.")
 def tile(extent: str, tile_extent: str, fit: str | None, show: str, svg: Path | None) -> None:
     """Draw how tiles of TILE threads cover an EXTENT: vkamp tile 8x12 2x3."""
     sizes, tiles = parse_sizes(extent), parse_sizes(tile_extent)

@@ -76,7 +76,7 @@ def look(kept: Kept) -> State:
     if kept.text is None:
         return State(kept, "removed", False, "the generated shader runs")
     if conflict_line(kept.text) is not None:
-        return State(kept, "conflict", edited, f"line {conflict_line(kept.text)}: a merge left it to you")
+        return State(kept, "conflict", edited, f"line {conflict_line(kept.text)}: an unresolved merge conflict")
     try:
         return _compared(kept, edited)
     except AmpError as error:
@@ -92,7 +92,7 @@ def _compared(kept: Kept, edited: bool) -> State:
             return State(kept, "gone", edited, f"{record.file} has no {record.kernel} any more")
         if noted is None:
             word = "edited" if edited else "unedited"
-            return State(kept, word, edited, "it captures: `vkamp run --export` says whether it is current")
+            return State(kept, word, edited, "it captures variables: `vkamp run --export` says whether it is current")
         word = "stale" if code_of(noted) != code_of(kept.base_text or "") else "edited"
         return State(kept, word, edited, "as its program ran last", _noted_shader(kept, noted), record)
     kernel = kernel_of(record, root)
@@ -175,7 +175,9 @@ def merge_one(kept: Kept, onto: Kept | None = None) -> Outcome:
     done = merge(base, text, state.shader.glsl, name=kept.name)
     store, name = kept.store, state.record.path.as_posix()
     if name != kept.name and any(each.name == name for each in store.kept):
-        raise AmpError(f"{kept.shown} would become {name}, which is there: remove one of them, or merge --onto {name}")
+        raise AmpError(
+            f"{kept.shown} would become {name}, which already exists: remove one of them, or merge --onto {name}"
+        )
     store.keep_before(kept, name)
     made = store.write(state.record, done.text, state.shader.glsl)
     if name != kept.name:
@@ -186,7 +188,7 @@ def merge_one(kept: Kept, onto: Kept | None = None) -> Outcome:
 def _merge_onto(kept: Kept, state: State, onto: Kept) -> Outcome:
     """The edit of one shader on another one, which must be as it was generated."""
     if onto.is_touched:
-        raise AmpError(f"{onto.shown} is edited itself: nothing is merged onto an edited shader")
+        raise AmpError(f"{onto.shown} is edited, too: a shader can be merged onto an unedited one only")
     if kept.text is None or kept.base_text is None or onto.base_text is None or state.word == "conflict":
         raise AmpError(f"{kept.shown} cannot be merged: {state.word}, {state.text}")
     done = merge(kept.base_text, kept.text, onto.base_text, name=kept.name)
@@ -223,7 +225,7 @@ def check_one(kept: Kept) -> tuple[str, AmpError | None]:
             return state.word, None
         return _loaded(kept, None, state.word)
     if state.word == "moved":
-        return "moved", AmpError(f"{kept.shown}: {state.text}; `vkamp shaders merge` takes the file along")
+        return "moved", AmpError(f"{kept.shown}: {state.text}; `vkamp shaders merge` renames the file")
     if state.word == "stale" and not state.is_edited:
         return "stale", None
     return _loaded(kept, state.shader, state.word)

@@ -113,5 +113,5 @@ def use_shaders(path: str | os.PathLike[str] | None) -> None:
         return
     folder = Path(path).absolute()
     if not folder.is_dir():
-        raise FileNotFoundError(f"use_shaders: {folder} is no folder")
+        raise FileNotFoundError(f"use_shaders: {folder} is not a folder")
     use_folder(folder)

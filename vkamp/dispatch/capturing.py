@@ -79,8 +79,8 @@ class Graph:
         for name, container, _, _ in used(prepared):
             if not container._lies_in_steps(prepared.view):
                 raise AmpError(
-                    f"the elements of `{name}` do not lie whole elements apart, so that every launch would work on a "
-                    "copy of them, and no capture can: copy it to an array before"
+                    f"the elements of `{name}` are not a whole number of elements apart, so that every launch would "
+                    "work on a copy of them, and no capture can: copy it to an array first"
                 )
         with self._lock:
             self._view = prepared.view
@@ -257,7 +257,7 @@ def capture(view: accelerator_view | accelerator | None = None, /) -> Iterator[G
     nothing is recorded.
     """
     if capturing.recorder() is not None:
-        raise AmpError("amp.capture() inside amp.capture(): a capture has no parts that are captures")
+        raise AmpError("amp.capture() inside amp.capture(): captures cannot be nested")
     if view is not None and not isinstance(view, (accelerator_view, accelerator)):
         raise TypeError(f"capture takes an accelerator_view or an accelerator, not {type(view).__name__}")
     chosen = view.default_view if isinstance(view, accelerator) else view

@@ -124,7 +124,7 @@ class _Check:
         self.not_covered: list[str] = []
         if prepared.edit is not None:
             self.not_covered.append(
-                f"the hand-edited shader {prepared.edit.kept.shown}: what was checked is the kernel as it is written"
+                f"the hand-edited shader {prepared.edit.kept.shown}: the check ran the generated code"
             )
 
     def run(self) -> Report:
@@ -189,7 +189,7 @@ class _Check:
         bits = made.layout.thread_bits + made.layout.global_bits
         if made.shadows and (self.tiles << bits) > 1 << 32:
             left_out = set(made.shadows)
-            self._missing(left_out, f"{self.domain} has too many threads to tell them apart")
+            self._missing(left_out, f"{self.domain} has too many threads to number them")
         else:
             free = self.budget - made.layout.fixed_words - self.tiles
             groups = self._groups(made, descriptors)
@@ -276,6 +276,6 @@ class _Check:
         if most >= self.tiles:
             return self.tiles
         self.not_covered.append(
-            f"tile_static memory of {self.tiles - most} of {self.tiles} tiles: there is no memory to note it"
+            f"tile_static memory of {self.tiles - most} of {self.tiles} tiles: there is not enough memory to record it"
         )
         return most

@@ -310,7 +310,7 @@ def _function_of(kernel: Any) -> tuple[FunctionType, bool, Any]:
         if isinstance(method, (KernelFunction, DeviceFunction, FunctionType)):
             kernel, owner = method, kernel
     if isinstance(owner, type):
-        raise TypeError(f"parallel_for_each runs no class method: make {kernel.__name__} a static method")
+        raise TypeError(f"parallel_for_each does not run class methods: make {kernel.__name__} a static method")
     if isinstance(kernel, KernelFunction):
         return kernel.function, kernel.precise, owner
     if isinstance(kernel, DeviceFunction) and isinstance(kernel.function, FunctionType):
@@ -401,8 +401,8 @@ def check_limits(executable: Executable, limits: Limits, name: str, view: accele
         )
     if any(n > most for n, most in zip(shader.local_size, limits.tile_size, strict=True)):
         raise UnsupportedFeatureError(
-            f"{name} has functions of subgroups, for which the {shader.local_size[0]} threads of its tile lie in a "
-            f"row; {device} takes {limits.tile_size[0]}"
+            f"{name} calls subgroup functions, which need the {shader.local_size[0]} threads of its tile in one "
+            f"row; {device} supports {limits.tile_size[0]}"
         )
     if executable.buffers > limits.buffers:
         raise UnsupportedFeatureError(
@@ -541,8 +541,8 @@ def _check_packed(prepared: Prepared, found: Mapping[str, Descriptor]) -> None:
         changes = uses[name].changes or uses[other].changes
         if packed and changes and containers[name]._shares(containers[other]):
             raise AmpError(
-                f"`{name}` and `{other}` overlap, the kernel writes, and the elements of one do not lie whole elements "
-                "apart, so that the launch would work on a copy of them: copy it to an array before"
+                f"`{name}` and `{other}` overlap, the kernel writes, and the elements of one are not a whole number "
+                "of elements apart, so that the launch would work on a copy of them: copy it to an array first"
             )
 
 
@@ -550,7 +550,7 @@ def _check_contiguous(name: str, found: Descriptor) -> None:
     """What a kernel reads as another type, or by one number, has no gaps."""
     if found.shape[-1] > 1 and found.strides_elements[-1] != 1:
         raise AmpError(
-            f"the kernel reinterprets `{name}`, whose elements lie {found.strides_elements[-1]} apart: "
+            f"the kernel reinterprets `{name}`, whose elements are {found.strides_elements[-1]} apart: "
             "copy it to an array"
         )
 

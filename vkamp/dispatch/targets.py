@@ -23,7 +23,7 @@ def target_view(view: accelerator_view | None, containers: Mapping[str, Containe
             continue
         home = container.accelerator_view
         if not isinstance(home, accelerator_view):
-            raise AmpError(f"`{name}` lies in memory that no accelerator runs kernels on")
+            raise AmpError(f"`{name}` is in memory that no accelerator runs kernels on")
         if chosen is None:
             chosen, of = home, f"`{name}`"
         elif chosen != home:

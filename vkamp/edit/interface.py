@@ -27,7 +27,7 @@ def differences(edited: Interface, generated: Interface, shared_limit: int | Non
         found.append(Difference(text, r"\blocal_size_"))
     found += _buffers(edited, generated)
     if [(m.offset, m.type) for m in edited.push] != [(m.offset, m.type) for m in generated.push]:
-        text = f"its push constants are {_push(edited)}, and the launch hands over {_push(generated)}"
+        text = f"its push constants are {_push(edited)}, and the launch passes {_push(generated)}"
         found.append(Difference(text, r"\bpush_constant\b"))
     if shared_limit is not None and edited.shared_bytes > shared_limit:
         text = f"its shared variables take {edited.shared_bytes} bytes, and the device has {shared_limit}"

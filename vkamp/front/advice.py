@@ -215,11 +215,11 @@ def host_advice(value: Any, name: str, *, captured: bool, attribute: str | None 
             else "pass a view of it: `amp.array_view(...)`"
         )
     if isinstance(value, dict):
-        return "pass each of its values by itself, or make it an @amp.struct"
+        return "pass each of its values as an argument, or make it an @amp.struct"
     if captured and isinstance(value, list) and attribute in ("append", "extend", "insert"):
         return "a kernel cannot change a list: store to the elements of a container that the kernel takes"
     if isinstance(value, (list, tuple)) and any(isinstance(each, Container) for each in value):
-        return "pass each of its containers as an argument by itself"
+        return "pass each of its containers as a separate argument"
     if isinstance(value, (list, set, tuple)):
         tuples = "make it a tuple of numbers, which are compile-time constants, or " if captured else ""
         return f"{tuples}pass an amp.array_view over a numpy array of its values"

@@ -330,7 +330,7 @@ def _check_target(ctx: Context, place: ir.Place, target: ast.expr, node: ast.stm
         ctx.item_changes.add((place.variable.name, span.line, span.column))
     if references.is_given(ctx, place):
         text, name = ctx.text(target), _owner_of(target)
-        why, help_text = "the launch hands it over by value", f"change a copy: `new_{name} = {name}.copy()`"
+        why, help_text = "the launch passes it by value", f"change a copy: `new_{name} = {name}.copy()`"
         if not isinstance(root.type, Struct):
             why, help_text = "the function has a copy of it", "return the new value, and assign it where it is called"
         ctx.fail("VKA209", target, text=text, why=why, advice=help_text)
@@ -351,7 +351,7 @@ def _not_assignable(ctx: Context, target: ast.expr) -> NoReturn:
     slot = ctx.slots.get(target.id) if isinstance(target, ast.Name) else None
     value = slot.value if slot is not None else None
     why, help_text = (
-        "the launch hands it over by value",
+        "the launch passes it by value",
         f"copy it to a variable of another name: `new_{text} = {text}`",
     )
     if isinstance(value, BufferRef):
@@ -624,7 +624,7 @@ def _store_function(ctx: Context, target: ast.Name, value: Closure) -> None:
         known = slot.value.code.node if isinstance(slot.value, Closure) else None
         if known is not None and known is not value.code.node:
             notes = (Note(slot.span, f"`{target.id}` is defined here"),)
-            help_text = "give each function a name of its own, and call one or the other in an `if`"
+            help_text = "give the functions different names, and call one or the other in an `if`"
             ctx.fail("VKA316", target, notes=notes, name=target.id, new="another function", advice=help_text)
         if known is None:
             changes_kind(ctx, target, slot, value)

@@ -242,7 +242,7 @@ def _no_function(ctx: Context, value: Value, node: ast.Call) -> NoReturn:
     elif isinstance(value, BarrierRef):
         help_text = f"wait at it: `{text}.wait()`"
     elif isinstance(value, Object) and isinstance(value.value, np.dtype):
-        help_text = f"write `{arguments or 'x'}.astype({text})`, or hand over a type, which converts"
+        help_text = f"write `{arguments or 'x'}.astype({text})`, or pass a type, which converts"
     ctx.fail("VKA210", node.func, text=text, what=ctx.describe(value), advice=help_text)
 
 
@@ -260,7 +260,7 @@ def wrong_count(ctx: Context, node: ast.Call, name: str, expected: int | str, us
     """Raises the error for a wrong number of arguments; ``usage`` is how to write the call."""
     given = len(node.args) + len(node.keywords)
     s, are = "" if expected == 1 else "s", "is" if given == 1 else "are"
-    help_text = f"write `{usage}`" if usage else "give it as many as it takes"
+    help_text = f"write `{usage}`" if usage else "pass as many as it takes"
     number = "no" if expected == 0 else expected
     ctx.fail("VKA207", node, name=name, expected=number, given=given, s=s, are=are, advice=help_text)
 

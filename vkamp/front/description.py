@@ -146,7 +146,7 @@ def _object(path: str) -> Any:
     for part in name.split("."):
         found = getattr(found, part, None)
     if found is None:
-        raise AmpError(f"{path} is not there any more")
+        raise AmpError(f"{path} no longer exists")
     return found
 
 
@@ -167,14 +167,14 @@ def _type(row: Mapping[str, Any]) -> ArgType:
         return StructType(found)
     if "object" in row and not {"members", "owner"} & row.keys():
         return ObjectType(_object(row["object"]))
-    raise AmpError("it takes an object, which only a program that runs can hand over")
+    raise AmpError("it takes an object, which only a running program can pass")
 
 
 def _element_of(data: Any) -> Type:
     if isinstance(data, str):
         found = SCALARS.get(data) or SMALL.get(data) or VECTORS.get(data)
         if found is None:
-            raise AmpError(f"{data} is no element type")
+            raise AmpError(f"{data} is not an element type")
         return found
     if "array" in data:
         return Array(_element_of(data["array"]), tuple(data["shape"]))

@@ -669,7 +669,7 @@ def _no_comparison(ctx: Context, op: ast.cmpop, node: ast.Compare) -> NoReturn:
     right = node.comparators[0]
     help_text = "compare with ==, !=, <, <=, > or >="
     if isinstance(right, ast.Constant) and right.value is None:
-        help_text = "nothing in a kernel is None: hand over a bool as an amp.constant and test that"
+        help_text = "nothing in a kernel is None: pass a bool as an amp.constant and test that"
     ctx.fail("VKA101", node, what=f"`{word}`", advice=help_text)
 
 

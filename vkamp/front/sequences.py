@@ -77,7 +77,9 @@ def sequence_of(ctx: Context, node: ast.expr) -> Sequence:
     """The sequence that an expression stands for; anything else is refused."""
     found = try_sequence(ctx, node)
     if found is None:
-        ctx.fail("VKA104", node, text=ctx.text(node), advice="write `for i in range(n):`, or go over an array or tuple")
+        ctx.fail(
+            "VKA104", node, text=ctx.text(node), advice="write `for i in range(n):`, or iterate over an array or tuple"
+        )
     return found
 
 

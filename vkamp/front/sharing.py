@@ -503,7 +503,7 @@ class _Checker:
         shown = _shown(self.ctx, name)
         given = next((p for p in self.ctx.parameters if p.name == name), None)
         if given is not None:
-            of, help_text = "what the caller hands over", f"return it, `return {shown}`, and assign the result there"
+            of, help_text = "what the caller passes", f"return it, `return {shown}`, and assign the result there"
         else:
             of, help_text = "what it was assigned from", f"assign it there, or use `{shown}` afterwards"
         notes = () if given is not None else (Note(where, "it is copied here"),)

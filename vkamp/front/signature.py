@@ -33,7 +33,7 @@ class BufferType:
 class ScalarType:
     """A number by value; ``weak``: a captured Python number, which takes the type of what it meets.
 
-    ``double``: a Python float, which is handed over in double precision too where the kernel wants that.
+    ``double``: a Python float, which is handed over in double precision too where the kernel expects that.
     """
 
     type: Scalar

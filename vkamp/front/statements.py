@@ -293,7 +293,7 @@ def _for_sequence(ctx: Context, node: ast.For) -> Sequence:
 
 def _no_sequence(ctx: Context, node: ast.expr) -> NoReturn:
     """Raises the error for a loop over something that has no items."""
-    help_text = "write `for i in range(n):`, or go over a tuple, an array or a container"
+    help_text = "write `for i in range(n):`, or iterate over a tuple, an array or a container"
     value = ctx.expr(node)
     if isinstance(value, (Constant, Number)) or (isinstance(value, Element) and ctx.fields_of(value) == ()):
         help_text = f"write `for i in range({ctx.text(node)}):`"
@@ -388,7 +388,7 @@ def _static_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) -
     low, high = int_range(INT32)
     for bound, part in zip(bounds, call.args, strict=True):
         if not low <= bound <= high:
-            convert.misfit(ctx, ctx.span(part), bound, INT32, "count from 0, and add the rest where it is used")
+            convert.misfit(ctx, ctx.span(part), bound, INT32, "count from 0, and add the difference in the body")
     steps = range(*bounds)
     if len(steps) > _UNROLL_LIMIT:
         ctx.fail("VKA113", call, count=len(steps), limit=_UNROLL_LIMIT)

@@ -69,7 +69,7 @@ def objects_of_any(*values: Value) -> tuple[ir.Local, ...] | None:
 
 
 def of_launch(name: str, kind: Type, span: Span) -> tuple[ir.Local, ...]:
-    """What ``Number.objects`` has for a vector or a component of an index that the launch hands over.
+    """What ``Number.objects`` has for a vector or a component of an index that the launch passes.
 
     It is no variable of the kernel, and its name is none of Python's.
     """
@@ -230,7 +230,7 @@ class Closure(Value):
 
 @dataclass(frozen=True)
 class Functor(Value):
-    """An object of a Python class, whose members the launch hands over: ``name`` is its path, ``self.inner``."""
+    """An object of a Python class, whose members the launch passes: ``name`` is its path, ``self.inner``."""
 
     name: str
     kind: FunctorType

@@ -301,7 +301,7 @@ def _reinterpret_as(ctx: Context, view: Memory, dtype: Value, node: ast.Call) ->
     nbytes = int(count.value) * old.size if isinstance(count, ir.Const) else 0
     if nbytes % kind.size:
         help_text = "take a section whose bytes are a multiple of the new element"
-        _misfit(ctx, old, kind, f"{nbytes} bytes are no whole number of these", help_text, node)
+        _misfit(ctx, old, kind, f"{nbytes} bytes are not a whole number of these", help_text, node)
     _check_memory(ctx, _linear(view, ir.Const(span, INT32, 0), span), kind, node)
     return ReinterpretedView(view, kind)
 

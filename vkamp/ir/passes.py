@@ -143,7 +143,7 @@ def warn(error: InternalCompilerError) -> None:
 
 def failure(name: str, kernel: str, span: Span | None, cause: BaseException) -> InternalCompilerError:
     """The error for a pass that failed with ``cause``."""
-    text = f"{_what(name, kernel, span, cause)}. {_REPORT}. Until it is mended: {PASSES[name]}."
+    text = f"{_what(name, kernel, span, cause)}. {_REPORT}. Until it is fixed: {PASSES[name]}."
     return InternalCompilerError(text, compiler_pass=name, kernel=kernel, span=span)
 
 

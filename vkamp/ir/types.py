@@ -237,7 +237,7 @@ def from_dtype(dtype: np.dtype[np.generic], name: str = "") -> Type:
         return Struct(name, tuple(members), dtype.itemsize, cls)
     scalar = SCALARS.get(dtype.name) or SMALL.get(dtype.name)
     if scalar is None or scalar is BOOL:
-        raise ValueError(f"{dtype} is no element type")
+        raise ValueError(f"{dtype} is not an element type")
     return scalar
 
 

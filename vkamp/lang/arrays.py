@@ -120,7 +120,7 @@ class array(Container):
         Of short vectors it has one dimension more, of their components, unless their own dtype is asked for.
         """
         if copy is False:
-            raise ValueError("an array's elements are on a device and cannot be had without a copy")
+            raise ValueError("an array's elements are on a device: access needs a copy")
         values = self._read()
         if dtype is None or np.dtype(dtype) != self.dtype:
             values = components(values)
@@ -219,7 +219,7 @@ def fit(values: NDArray[Any], shape: tuple[int, ...], what: str) -> NDArray[Any]
     if values.ndim == 1 or values.size != size:
         given = f"{values.size} element{'' if values.size == 1 else 's'}"
         raise AmpError(f"{what} has {given}, {extent(shape)!r} needs {size}")
-    raise AmpError(f"{what} has shape {values.shape}, not {shape}; a flat one would do")
+    raise AmpError(f"{what} has shape {values.shape}, not {shape}; a flat array also works")
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,7 @@ def _source(first: Any, dtype: DTypeLike | None, data: Any) -> Any:
     if not isinstance(first, Container):
         return data
     if (dtype is not None and np.dtype(dtype) != first.dtype) or data is not None:
-        raise TypeError("array(array_or_view) takes over type and contents: no dtype, no data")
+        raise TypeError("array(array_or_view) copies type and contents: pass neither dtype nor data")
     return first
 
 
@@ -288,7 +288,7 @@ def _contents(
         return _copied(first, dtype, source)
     is_shape = not isinstance(first, Sequence) or all(isinstance(n, (int, np.integer)) for n in first)
     if not is_shape and not isinstance(first, str):
-        raise TypeError("array begins with its extent: write array(extent(...), dtype, data)")
+        raise TypeError("array takes its extent first: write array(extent(...), dtype, data)")
     refuse_dtype_first("array", first, dtype)
     if source is None:
         if dtype is None:
@@ -311,7 +311,7 @@ def _copied(
 ) -> tuple[tuple[int, ...], np.dtype[Any], NDArray[Any] | None]:
     """As :func:`_contents`, of an array that copies an ndarray or the like."""
     if data is not None:
-        raise TypeError("array begins with its extent: write array(extent(...), dtype, data)")
+        raise TypeError("array takes its extent first: write array(extent(...), dtype, data)")
     values = convert(first, None if dtype is None else element_dtype(dtype))
     if values.ndim == 0:
         raise AmpError("a 0-dimensional ndarray has no extent: write array(a.reshape(1))")

@@ -18,7 +18,7 @@ class completion_future:
     """The result of an asynchronous operation (AMP: ``completion_future``).
 
     ``get()`` waits and raises what the operation raised; ``await future`` does the same under
-    asyncio.  One made by ``completion_future()`` stands for no operation: ``valid()`` is False and
+    asyncio.  One made by ``completion_future()`` belongs to no operation: ``valid()`` is False and
     all else raises AmpError.
 
     Every operation and every callback has a thread of its own, so that a callback may start further
@@ -65,7 +65,7 @@ class completion_future:
 
     def _operation(self) -> Future[None]:
         if self._future is None:
-            raise AmpError("this completion_future stands for no operation")
+            raise AmpError("this completion_future belongs to no operation")
         return self._future
 
     def valid(self) -> bool:
@@ -75,7 +75,7 @@ class completion_future:
     def get(self) -> None:
         """Wait for the end and raise what the operation raised (AMP: ``get``).
 
-        AmpError if this future stands for no operation, as from all that wait.
+        AmpError if this future belongs to no operation, as from all that wait.
         """
         self._operation().result()
 

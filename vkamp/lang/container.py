@@ -375,7 +375,7 @@ def convert_array(values: NDArray[Any], dtype: Any, copy: bool | None, what: str
     if dtype is None or np.dtype(dtype) == values.dtype:
         return values
     if copy is False:
-        raise ValueError(f"{what} cannot be had as {np.dtype(dtype).name} without a copy")
+        raise ValueError(f"{what} cannot be converted to {np.dtype(dtype).name} without a copy")
     return values.astype(dtype)
 
 

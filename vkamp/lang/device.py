@@ -139,7 +139,7 @@ def _atomic(name: str) -> Callable[..., Any]:
         f"{row.doc}  Atomic at one {kinds} element of a container or tile_static array; gives {gives} "
         f"(AMP: ``{name}``).\n\n"
         f"The element may be a field of a struct, a component of a vector, or lie in a view made in the kernel."
-        f"{extension}\n\nAn atomic is no fence: it orders no other access.  AmpError in plain Python."
+        f"{extension}\n\nAn atomic is not a fence: it orders no other access.  AmpError in plain Python."
     )
     return _marked(atomic)
 

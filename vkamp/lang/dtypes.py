@@ -60,9 +60,7 @@ def as_vectors(values: NDArray[Any], vector: Vector, what: str) -> NDArray[Any]:
     if values.shape[-1:] != (vector.count,):
         raise AmpError(f"{what} has shape {values.shape}: the last dimension of {vector} elements is {vector.count}")
     if values.strides[-1] != vector.element.size:
-        raise TypeError(
-            f"the components of {what} do not lie side by side: write array_view(np.ascontiguousarray(a), ...)"
-        )
+        raise TypeError(f"the components of {what} are not contiguous: write array_view(np.ascontiguousarray(a), ...)")
     return values.view(vector.dtype)[..., 0]
 
 
@@ -153,11 +151,11 @@ def _check_struct(dtype: np.dtype[Any], path: str) -> None:
         if offset < end:
             raise TypeError(
                 f"member {full!r} at byte {offset} overlaps or precedes {previous!r}: "
-                f"members are in ascending order and apart"
+                f"members must be in ascending order and must not overlap"
             )
         end, previous = offset + inner.itemsize, full
     if dtype.itemsize % largest:
-        raise TypeError(f"{name} has {dtype.itemsize} bytes: the size is a multiple of {largest}")
+        raise TypeError(f"{name} has {dtype.itemsize} bytes: the size must be a multiple of {largest}")
 
 
 def _alignment(dtype: np.dtype[Any]) -> int:

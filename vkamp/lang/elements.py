@@ -156,7 +156,7 @@ class element_reference:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
-            raise ValueError("an element reference cannot be had as an array without a copy")
+            raise ValueError("an element reference cannot become an array without a copy")
         return np.array(self._node(self._view._host_read()), dtype=dtype)
 
     def __len__(self) -> int:

@@ -174,7 +174,7 @@ class _Components:
         try:
             values = [function(a, b) for a, b in zip(left, right, strict=True)]
         except ZeroDivisionError:
-            raise ZeroDivisionError(f"{self._name} {symbol} by a component that is zero") from None
+            raise ZeroDivisionError(f"{self._name} {symbol}: a component of the divisor is zero") from None
         return tuple([_component(value, self._name) for value in values])
 
     def _plain(self, values: tuple[int, ...]) -> Any:
@@ -363,7 +363,7 @@ def _tile_sizes(of: extent, sizes: tuple[Any, ...]) -> tuple[int, ...]:
         )
     for size in values:
         if size <= 0:
-            raise ValueError(f"tile sizes are at least 1, got {size}")
+            raise ValueError(f"tile sizes must be at least 1, got {size}")
     return values
 
 

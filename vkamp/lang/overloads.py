@@ -155,7 +155,7 @@ def _annotated(annotation: Any, *, strict: bool) -> Kind:
         return kind_of_dtype(np.dtype(annotation))
     if strict:
         raise TypeError(
-            f"{annotation!r} is no type of an argument: write a scalar type, an amp.struct, index, extent, array_view"
+            f"{annotation!r} is not an argument type: write a scalar type, an amp.struct, index, extent, array_view"
         )
     return ANY
 

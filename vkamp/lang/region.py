@@ -255,7 +255,7 @@ class Layout:
 
     @cached_property
     def in_steps(self) -> bool:
-        """Whether the elements lie whole elements apart."""
+        """Whether the distances between elements are whole numbers of elements."""
         return not any(stride % self.dtype.itemsize for stride in self.strides)
 
     @cached_property

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 #: DLPack's numbers of memory that the host reaches: its own, and what CUDA and ROCm pin for it.
 _HOST_DEVICES = (1, 3, 11)
-_COPY = "write np.array(...) of it and keep that"
+_COPY = "write np.array(...) of it and keep the result"
 
 
 def has_memory(source: Any) -> bool:
@@ -37,7 +37,7 @@ def memory_of(source: Any, *, readonly: bool) -> NDArray[Any]:
     kind = type(source).__name__
     if not readonly:
         raise TypeError(
-            f"{kind} gives its elements as a copy, which a view would change instead of them: {_COPY}, "
+            f"{kind} provides a copy of its elements, which a view would change instead of them: {_COPY}, "
             "or array_view(..., readonly=True)"
         )
     return values_of(source)
@@ -49,7 +49,7 @@ def values_of(source: Any) -> NDArray[Any]:
     if found is None:
         found = np.asarray(source)
     if found.dtype == object:
-        raise TypeError(f"{type(source).__name__} has elements that are no numbers, or missing ones: {_COPY}")
+        raise TypeError(f"{type(source).__name__} has elements that are missing or not numbers: {_COPY}")
     return found
 
 
@@ -60,9 +60,7 @@ def _shared(source: Any) -> NDArray[Any] | None:
         try:
             return np.asarray(view)
         except ValueError as error:
-            raise TypeError(
-                f"{type(source).__name__} has elements of a kind that numpy does not know: {error}"
-            ) from None
+            raise TypeError(f"{type(source).__name__} has an element type that numpy lacks: {error}") from None
     if hasattr(source, "__array_interface__") or hasattr(source, "__array__"):
         found = _by_array(source)
         if found is not None:
@@ -90,7 +88,7 @@ def _by_array(source: Any) -> NDArray[Any] | None:
     if isinstance(first, np.ma.MaskedArray):
         raise TypeError(f"{type(source).__name__} has masked elements: fill them, as by .filled(value)")
     if first.dtype == object:
-        raise TypeError(f"{type(source).__name__} has elements that are no numbers, or missing ones: {_COPY}")
+        raise TypeError(f"{type(source).__name__} has elements that are missing or not numbers: {_COPY}")
     same = first.__array_interface__["data"][0] == second.__array_interface__["data"][0]
     return np.asarray(first) if same or not first.size else None
 
@@ -106,7 +104,7 @@ def _by_dlpack(source: Any) -> NDArray[Any]:
         found = np.from_dlpack(source)
     except (BufferError, RuntimeError, TypeError) as error:
         raise TypeError(
-            f"{type(source).__name__} does not give its elements through DLPack: {_COPY} ({error})"
+            f"{type(source).__name__} does not export its elements through DLPack: {_COPY} ({error})"
         ) from error
     if found.flags.writeable or int(np.__version__.split(".")[0]) >= 2:
         return found

@@ -66,7 +66,9 @@ def struct(cls: _C) -> _C:
     if not isinstance(cls, type):
         raise TypeError(f"@amp.struct decorates a class, not {type(cls).__name__}")
     if "__init__" in vars(cls) or "__new__" in vars(cls):
-        raise TypeError(f"@amp.struct makes the constructor of {cls.__name__}: write a static method that makes values")
+        raise TypeError(
+            f"@amp.struct generates the constructor of {cls.__name__}: write a static method that creates values"
+        )
     for base in cls.__mro__[1:-1]:
         if struct_fields(base) is not None:
             raise TypeError(f"{cls.__name__} inherits from the struct {base.__name__}: make it a field instead")
@@ -105,7 +107,7 @@ def _field_dtype(annotation: Any, what: str) -> np.dtype[Any]:
     try:
         return np.dtype((np.dtype(base), shape))
     except (TypeError, ValueError):
-        raise TypeError(f"{what}: {annotation!r} is no type of a field") from None
+        raise TypeError(f"{what}: {annotation!r} is not a field type") from None
 
 
 def _property(field: StructField) -> property:

@@ -211,7 +211,7 @@ class ShortVector:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """The components, in an array of their own."""
         if copy is False:
-            raise ValueError("a vector cannot be had as an array without a copy")
+            raise ValueError("a vector cannot become an array without a copy")
         return np.array(self._values, dtype=dtype)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -247,7 +247,7 @@ def _shifted(operation: Callable[..., Any]) -> Callable[..., Any]:
     def shift(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
         bits = 8 * left.dtype.itemsize
         if not ((right >= 0) & (right < bits)).all():
-            raise ValueError(f"a shift is by 0 to {bits - 1} bits")
+            raise ValueError(f"shift by 0 to {bits - 1} bits")
         result: NDArray[Any] = operation(left, right)
         return result
 
@@ -408,7 +408,7 @@ class short_vector_traits:
         elif np.dtype(of) in {kind for kind, _ in _CLASSES}:
             self.value_type, self.size = np.dtype(of).type, 1
         else:
-            raise TypeError(f"{of!r} is no scalar or short vector type")
+            raise TypeError(f"{of!r} is not a scalar or short vector type")
 
 
 def vector_class(dtype: np.dtype[Any]) -> type[ShortVector] | None:

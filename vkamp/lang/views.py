@@ -111,8 +111,8 @@ class array_view(Container):
             self._over_ndarray(source, extent, readonly)
         else:
             raise TypeError(
-                f"array_view looks into an ndarray, array, array_view or extent, "
-                f"got {type(source).__name__}: write np.array(...) and keep that"
+                f"array_view takes an ndarray, array, array_view or extent, "
+                f"got {type(source).__name__}: write np.array(...) and keep the result"
             )
 
     def _set(self, lease: Lease, layout: Layout, readonly: bool, owned_by_host: bool) -> None:
@@ -416,7 +416,7 @@ class array_view(Container):
     def explain(self) -> str:
         """Where this view's newest elements are, and what of them moved when and why, for people.
 
-        Where an accelerator works in host memory itself, nothing moves, and the text says so.
+        Where an accelerator uses host memory directly, nothing is copied, and the text says so.
         Moves are numbered in their order and name the line of the program that asked for them; the
         bytes are those that travelled for it.
         """
@@ -427,7 +427,7 @@ class array_view(Container):
             moves = home.log.of(region)
             forgotten = home.log.forgotten
         if forgotten:
-            lines.append(f"  ({forgotten} earlier moves are forgotten)")
+            lines.append(f"  ({forgotten} earlier transfers are not listed)")
         return "\n".join([*lines, *(f"  {move}" for move in moves)])
 
 
@@ -445,7 +445,7 @@ def _whereabouts(home: Home, region: ByteSet) -> list[str]:
     lines, at_home = [], region - home.undefined
     for copy in home.copies.values():
         if copy.shared is not None:
-            lines.append(f"  {copy.location!r}: works in host memory itself, nothing moves")
+            lines.append(f"  {copy.location!r}: uses host memory directly, nothing is copied")
             continue
         only = (copy.pending & region) - home.undefined
         right = region - copy.stale - home.undefined
@@ -453,7 +453,9 @@ def _whereabouts(home: Home, region: ByteSet) -> list[str]:
         for other in home.copies.values():
             if other is not copy:
                 only &= other.stale
-        lines.append(f"  {copy.location!r}: {right.nbytes} bytes up to date, {only.nbytes} of them newest there alone")
+        lines.append(
+            f"  {copy.location!r}: {right.nbytes} bytes up to date, {only.nbytes} of them up to date only here"
+        )
     return [f"  host memory: {at_home.nbytes} bytes up to date", *lines]
 
 
@@ -468,7 +470,7 @@ def _as_vectors(source: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
     """An ndarray of components as short vectors, in the same memory."""
     vector = vector_type(dtype)
     if vector is None or not isinstance(source, np.ndarray):
-        raise TypeError("dtype goes with an extent alone; elements keep the source's type")
+        raise TypeError("dtype is for an extent only; elements keep the source's type")
     if source.dtype == dtype:
         return source
     if source.dtype != vector.element.dtype:
@@ -527,7 +529,7 @@ def _reinterpret(layout: Layout, dtype: np.dtype[Any]) -> Layout:
         raise AmpError("reinterpret_as needs elements without gaps: copy them to an array")
     nbytes = layout.size * layout.dtype.itemsize
     if nbytes % dtype.itemsize:
-        raise AmpError(f"{nbytes} bytes are no whole number of {dtype.itemsize}-byte elements")
+        raise AmpError(f"{nbytes} bytes are not a whole number of {dtype.itemsize}-byte elements")
     return Layout.dense(layout.offset, (nbytes // dtype.itemsize,), dtype)
 
 
@@ -552,7 +554,7 @@ def _sliced(layout: Layout, key: Any) -> Layout:
             if not 0 <= first < n:
                 raise IndexError(f"index {first} is outside dimension {dimension} of {_extent(layout.shape)!r}")
         else:
-            raise TypeError(f"subscripts beside a slice are integers and slices, got {type(part).__name__}")
+            raise TypeError(f"subscripts next to a slice must be integers or slices, got {type(part).__name__}")
         offset += first * stride
     return Layout(offset, tuple(shape), tuple(strides), layout.dtype)
 

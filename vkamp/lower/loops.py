@@ -52,7 +52,7 @@ def loops(kernel: ir.Kernel, most: int, aligned: frozenset[str] = frozenset()) -
     if tile is None:
         raise NotLowerable("its domain has no tiles")
     if uses_subgroups(kernel):
-        raise NotLowerable("it has functions of subgroups, whose threads run together")
+        raise NotLowerable("it calls subgroup functions, whose threads must run together")
     kernel = forwarded(thread_arguments(inline_barriers(kernel)))
     names = Names(kernel.body, (v.name for v in kernel.tile_statics))
     variables = list(kernel.body.variables)

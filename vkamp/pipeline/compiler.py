@@ -146,7 +146,7 @@ def _lowered(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, str]:
         return kernel, "threads"
     if "loops" in switched_off():
         return kernel, "threads: VKAMP_PASSES_OFF leaves the pass for loops out"
-    failed = kernel, "threads: vkamp failed to make loops of them, as a warning said"
+    failed = kernel, "threads: vkamp failed to make loops of them, as a warning says"
     return optional("loops", kernel, lambda: _as_loops(kernel, target), lambda: failed)
 
 
@@ -163,7 +163,7 @@ def _as_loops(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, str]:
             if count is None or count + lower.loop_count(form) > target.max_iterations:
                 # Those over the threads of a tile are the more likely to be too many.
                 raise lower.NotLowerable(
-                    f"the driver ends all loops after {target.max_iterations} iterations, and there may be more"
+                    f"the driver ends all loops after {target.max_iterations} iterations, and this kernel may need more"
                 )
     except lower.NotLowerable as reason:
         return kernel, f"threads: {reason}"

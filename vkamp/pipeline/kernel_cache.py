@@ -169,7 +169,7 @@ class _Later:
 
             function = self.function()
             if function is None:
-                raise AmpError("the kernel is gone: launch or inspect it again")
+                raise AmpError("the kernel no longer exists: launch or inspect it again")
             self.made = compiler.compile_kernel(Request(function=function, **self.parts), self.captured).whole()
         return self.made
 

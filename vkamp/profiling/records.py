@@ -128,7 +128,7 @@ class Profile:
 
     def _check(self) -> None:
         if not self._is_over:
-            raise AmpError("the profile has not ended: look at it after its with block")
+            raise AmpError("the profile has not ended: read it after its with block")
 
     @property
     def launches(self) -> tuple[ProfiledLaunch, ...]:

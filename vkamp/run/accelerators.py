@@ -112,7 +112,7 @@ def choose_engine(info: DeviceInfo) -> tuple[str, str]:
     if info.kind == "cpu":
         if not _has_kompute():
             return _DIRECT, "Kompute (the package kp) is not installed"
-        return _KOMPUTE, "the quickest way on CPU drivers"
+        return _KOMPUTE, "the fastest engine on CPU drivers"
     reason = _engines.unopened.get(_identity(info))
     if reason is not None:
         return _KOMPUTE, f"the direct engine can't open the device: {reason}"
@@ -164,7 +164,7 @@ def _path(info: DeviceInfo) -> str:
 def _listing(found: list[DeviceInfo]) -> str:
     rows = [f"  {info.index}  {info.name}" for info in found if info.engine in _VULKAN_ENGINES]
     rows += [f'  "{_path(info)}"  {info.name}' for info in found if info.engine not in _VULKAN_ENGINES]
-    return "\n".join([*rows, f'  "{_CPU}"  stores data, runs no kernel'])
+    return "\n".join([*rows, f'  "{_CPU}"  stores data but runs no kernels'])
 
 
 def _named(name: str, asked: str, engine: str | None = None) -> DeviceInfo | str:
@@ -192,7 +192,7 @@ def _named(name: str, asked: str, engine: str | None = None) -> DeviceInfo | str
         return matches[0]
     problem = "is ambiguous" if matches else "names no accelerator"
     raise AmpError(
-        f"{asked} {problem}: give an index, or part of a name that only one has. Accelerators:\n"
+        f"{asked} {problem}: give an index, or part of a name that only one has. The accelerators:\n"
         + _listing(found + others)
         + (f"\n{devices.swiftshader_package()}" if browsers and not matches else "")
     )
@@ -532,7 +532,7 @@ def observe(observer: Observer) -> None:
     """
     with _engines.lock:
         if _engines.observer is not None:
-            raise AmpError("amp.profile() inside amp.profile(): one profile is taken at a time")
+            raise AmpError("amp.profile() inside amp.profile(): profiles cannot be nested")
         _engines.observer = observer
         for queue in list(_engines.queues):
             if queue.is_open:
@@ -562,7 +562,7 @@ class accelerator_view:
     """A queue of an accelerator: launches on it run in order (AMP: ``accelerator_view``).
 
     Views come from ``accelerator.default_view`` and ``accelerator.create_view``; a copy is the same
-    view, and equal. A view of ``"cpu"`` stores data and runs no kernel.
+    view, and equal. A view of ``"cpu"`` stores data but runs no kernels.
     """
 
     __slots__ = ("__weakref__", "_is_auto", "_view")
@@ -685,7 +685,7 @@ class accelerator_view:
 
 
 def _no_kernels() -> str:
-    text = f'accelerator("{_CPU}") stores data and runs no kernel'
+    text = f'accelerator("{_CPU}") stores data but runs no kernels'
     try:
         _vulkan_devices()
     except AmpError as error:

@@ -58,7 +58,7 @@ def check_program(info: DeviceInfo, executable: Executable) -> None:
     size = module.local_size or executable.local_size
     threads = size[0] * size[1] * size[2]
     if threads > limits.tile_threads or any(s > m for s, m in zip(size, limits.tile_size, strict=True)):
-        raise AmpError(f"{info.name} runs no tile of {size} threads: the most are {limits.tile_threads}")
+        raise AmpError(f"{info.name} does not support tiles of {size} threads: the maximum is {limits.tile_threads}")
     if executable.buffers > limits.buffers:
         raise UnsupportedFeatureError(
             f"{info.name} supports {limits.buffers} buffers in a kernel, and this one needs {executable.buffers}"

@@ -47,7 +47,7 @@ _NO_LOADER = (
 _NO_DEVICE = (
     "there is no Vulkan device on this machine: {reason}. Install the graphics card's driver, or a "
     "driver that runs on the CPU: {package}; "
-    "any Chromium-family browser brings one too (SwiftShader), which is found by itself. "
+    "any Chromium-family browser brings one too (SwiftShader), which vkamp finds automatically. "
     'accelerator("reference") needs no driver'
 )
 
@@ -384,7 +384,7 @@ def swiftshader_package() -> str:
     if not sys.platform.startswith("linux"):
         return text
     return (
-        f"{text} By itself, on Debian:\n"
+        f"{text} To install it alone on Debian:\n"
         "  apt-get download chromium-common && dpkg -x chromium-common_*.deb chromium\n"
         f"  install -Dt ~/.local/share/vulkan/icd.d chromium/usr/lib/chromium/*{_MANIFEST.removesuffix('_icd.json')}*"
     )

@@ -369,7 +369,7 @@ class Queue(ABC):
         Raises ``UnsupportedFeatureError`` if the engine or the device can't.
         """
         if sink is not None:
-            raise UnsupportedFeatureError(f"{self.info.name}: the {self.info.engine} engine measures no times")
+            raise UnsupportedFeatureError(f"{self.info.name}: the {self.info.engine} engine does not measure times")
 
     @abstractmethod
     def close(self) -> None:

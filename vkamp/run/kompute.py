@@ -53,7 +53,7 @@ _WORD = np.dtype(np.uint32)
 _GUARD = 16 << 10
 
 _NO_KP = (
-    "the Python package kp (Kompute) does not load ({reason}): pip install kp, or do without it by the other engine "
+    "the Python package kp (Kompute) does not load ({reason}): pip install kp, or use the other engine "
     "(VKAMP_ENGINE=vulkan)"
 )
 
@@ -406,7 +406,7 @@ class Device(BaseDevice[Slot]):
             _library.has_warned = True
             warnings.warn(
                 f"Kompute has waited between dependent launches on {self.info.name} for more than {_MUCH:g} s: "
-                "VKAMP_ENGINE=vulkan, or auto, does without",
+                "VKAMP_ENGINE=vulkan, or auto, avoids this",
                 EngineWarning,
                 stacklevel=2,
             )

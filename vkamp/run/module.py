@@ -76,10 +76,10 @@ def read_module(spirv: bytes) -> Module:
     entry "main".
     """
     if not isinstance(spirv, bytes) or len(spirv) < 4 * _HEADER_WORDS or len(spirv) % 4:
-        raise AmpError(f"this is no SPIR-V module: {len(spirv)} bytes")
+        raise AmpError(f"this is not a SPIR-V module: {len(spirv)} bytes")
     words = struct.unpack(f"<{len(spirv) // 4}I", spirv)
     if words[0] != _MAGIC:
-        raise AmpError(f"this is no SPIR-V module: it begins with {words[0]:#010x}")
+        raise AmpError(f"this is not a SPIR-V module: it begins with {words[0]:#010x}")
     features, subgroups, bindings, sets = set(), set(), set(), set()
     local_size: tuple[int, int, int] | None = None
     has_main = False

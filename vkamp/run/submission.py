@@ -711,7 +711,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
             raise self._failed(error) from error
         self._count(submission, 1)
         if canary is not None and not canary.mirror[0]:
-            raise device.lose("a submission did not run to its end")
+            raise device.lose("a submission did not complete")
 
     def _evaluate_timed(self, submission: Submission, sink: Sink) -> None:
         """Runs a submission of one dispatch inside kp, with a timestamp after each operation."""
@@ -736,7 +736,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
             raise self._failed(error) from error
         self._count(submission, 1)
         if canary is not None and not canary.mirror[0]:
-            raise device.lose("a submission did not run to its end")
+            raise device.lose("a submission did not complete")
         seen, info = time.perf_counter(), device.info
         (each,) = submission.dispatches  # timed ones come alone
         started, seconds = submission.started, seen - submission.started
@@ -809,7 +809,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
             if sequence.is_running():
                 sequence.eval_await()
         if head.flag and not self._flag.mirror[0]:
-            raise device.lose("a submission did not run to its end")
+            raise device.lose("a submission did not complete")
         over = time.perf_counter()
         # Who waited for a part of the time saw the end.
         head.waited |= over - since > (over - head.started) / 16

@@ -41,7 +41,7 @@ class Collected:
             return ()
         first, count = self.ended_tiles[0], len(self.ended_tiles)
         tiles = f"tile ({', '.join(map(str, first))})" + (f" and {count - 1} more" if count > 1 else "")
-        return (f"the rest of {tiles}: it cannot go on past a barrier that not all of its threads reach",)
+        return (f"the rest of {tiles}: it cannot continue past a barrier that not all of its threads reach",)
 
 
 # -- memory --------------------------------------------------------------------------------------------------------

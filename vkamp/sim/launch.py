@@ -135,7 +135,7 @@ def _check_domain(kernel: ir.Kernel, domain: tuple[int, ...]) -> None:
     for dim, (size, tile) in enumerate(zip(domain, kernel.tile or domain, strict=True)):
         if size % tile:
             raise InvalidComputeDomainError(
-                f"dimension {dim} of the domain is {size}, no multiple of the tile's {tile}"
+                f"dimension {dim} of the domain is {size}, not a multiple of the tile's {tile}"
             )
 
 

@@ -269,9 +269,9 @@ def _check(
         if array is None:
             raise AmpError(f"no array is given for {param.name}")
         if array.dtype != param.element.dtype:
-            raise AmpError(f"{param.name} has {array.dtype} elements, the kernel wants {param.element.dtype}")
+            raise AmpError(f"{param.name} has {array.dtype} elements, the kernel expects {param.element.dtype}")
         if array.ndim != param.rank:
-            raise AmpError(f"{param.name} has rank {array.ndim}, the kernel wants {param.rank}")
+            raise AmpError(f"{param.name} has rank {array.ndim}, the kernel expects {param.rank}")
         if param.name in written and not array.flags.writeable:
             raise AmpError(f"{param.name} is a read-only array, and the kernel writes it")
         if param.name not in used:

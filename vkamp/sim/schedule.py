@@ -33,7 +33,7 @@ class Schedule:
 
     def __post_init__(self) -> None:
         if self.name not in get_args(_Name):
-            raise ValueError(f"{self.name!r} is no schedule: give {_CHOICES}")
+            raise ValueError(f"{self.name!r} is not a schedule: give {_CHOICES}")
 
     @classmethod
     def parse(cls, text: str) -> Schedule:
@@ -41,7 +41,7 @@ class Schedule:
         name, colon, seed = text.strip().partition(":")
         known = name in get_args(_Name) and (not colon or (name == "random" and seed.isascii() and seed.isdecimal()))
         if not known:
-            raise ValueError(f"{text!r} is no schedule: give {_CHOICES}")
+            raise ValueError(f"{text!r} is not a schedule: give {_CHOICES}")
         return cls(name, int(seed) if colon else 0)  # type: ignore[arg-type]
 
     @property

@@ -134,10 +134,10 @@ class Module:
 def instructions(spirv: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
     """The opcodes and operands of a module. AmpError if it is none."""
     if len(spirv) < 4 * _HEADER_WORDS or len(spirv) % 4:
-        raise AmpError(f"this is no SPIR-V module: {len(spirv)} bytes")
+        raise AmpError(f"this is not a SPIR-V module: {len(spirv)} bytes")
     words = struct.unpack(f"<{len(spirv) // 4}I", spirv)
     if words[0] != _MAGIC:
-        raise AmpError(f"this is no SPIR-V module: it begins with {words[0]:#010x}")
+        raise AmpError(f"this is not a SPIR-V module: it begins with {words[0]:#010x}")
     at = _HEADER_WORDS
     while at < len(words):
         length = words[at] >> 16

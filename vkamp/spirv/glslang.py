@@ -114,7 +114,7 @@ def _find(named: str, search_path: str, sdk: str) -> Compiler:
     if named:
         found = shutil.which(named)
         if found is None:
-            raise AmpError(f"VKAMP_GLSLANG names {named!r}, which is no program that can be run")
+            raise AmpError(f"VKAMP_GLSLANG names {named!r}, which is not an executable program")
         return Compiler(found)
     for prefix in cmeel_prefixes():
         for program in _PROGRAMS:
@@ -157,7 +157,7 @@ def run(compiler: Compiler, glsl: str, name: str, options: tuple[str, ...] = ())
                 f"{compiler.path} wrote no SPIR-V for {name} ({error.strerror}); it said:\n{text}"
             ) from error
     if not is_spirv(data):
-        raise AmpError(f"what {compiler.path} wrote for {name} is no SPIR-V ({len(data)} bytes)")
+        raise AmpError(f"what {compiler.path} wrote for {name} is not SPIR-V ({len(data)} bytes)")
     return data
 
 
@@ -280,7 +280,7 @@ def _refusal(compiler: Compiler, status: int, text: str, glsl: str, name: str) -
             shown.append(f"  line {message.line}: {lines[message.line - 1].strip()}")
         shown.append(f"    {message.text}")
     return GlslError(
-        f"glslang refuses the shader of {name}; if vkamp generated it as it is, this is a bug in vkamp\n"
+        f"glslang rejects the shader of {name}; if vkamp generated this text, it is a bug in vkamp\n"
         + "\n".join(shown),
         messages,
     )

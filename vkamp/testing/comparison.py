@@ -78,7 +78,7 @@ def _refuse_hidden(kernel: Any) -> None:
         taken.update(code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount])
     for name in _TOLERANCES:
         if name in taken:
-            raise TypeError(f"compare has a parameter {name!r} of its own: rename that of {kernel.__name__}")
+            raise TypeError(f"compare itself has a parameter {name!r}: rename the one of {kernel.__name__}")
 
 
 def _tolerances(

@@ -47,7 +47,7 @@ def lookup(name: str) -> DeviceInfo:
     """The device of that name; ``AmpError`` if there is none, or if it runs no kernels."""
     found = accelerator(name)
     if found._info is None:
-        raise AmpError(f"{name!r} stores data and runs no kernel")
+        raise AmpError(f"{name!r} stores data but runs no kernels")
     return found._info
 
 
@@ -104,5 +104,5 @@ def lacking(name: str, abilities: Iterable[str]) -> str:
         elif ability not in info.features:
             reasons.append(f"has no {ability}")
         elif ability not in info.engine_features:
-            reasons.append(f"has {ability}, but not by the engine {info.engine}")
+            reasons.append(f"has {ability}, but not through the engine {info.engine}")
     return "; ".join(reasons)

@@ -18,7 +18,7 @@ class Trap:
 
 TRAPS = (
     Trap("long_loops", "ends all loops of a thread after 65,535 iterations in all", ("llvmpipe",)),
-    Trap("denormals", "takes denormal numbers for 0", ("swiftshader", "nvidia")),
+    Trap("denormals", "flushes denormal numbers to 0", ("swiftshader", "nvidia")),
     Trap(
         "zero_products",
         "takes x * 0.0 for 0.0 if x is negative, infinite or NaN, too",

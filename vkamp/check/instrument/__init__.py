@@ -67,10 +67,10 @@ def instrument(
         functions = [_rewritten(plan, f) for f in (*kernel.functions, kernel.body)]
         layout = _layout(plan, kernel, threads)
         if containers and _too_many(layout.global_, layout):
-            not_covered.append(f"races on containers: {layout.global_} accesses of them are too many")
+            not_covered.append(f"races on containers: {layout.global_} accesses are too many to record")
             containers = frozenset()
         elif judged_static and _too_many(layout.static, layout):
-            not_covered.append(f"races on tile_static memory: {layout.static} accesses of it are too many")
+            not_covered.append(f"races on tile_static memory: {layout.static} accesses are too many to record")
             judged_static = frozenset()
         else:
             break
@@ -140,8 +140,8 @@ def _notes(plan: Plan) -> list[str]:
     for space, ordered in zip(("global", "tile_static"), plan.ordered, strict=True):
         if ordered:
             out.append(
-                f"the order of {space} memory by a fence and a barrier that stand apart: every barrier is taken to "
-                "order it"
+                f"the order of {space} memory by a fence and a barrier in separate statements: every barrier is "
+                "assumed to order it"
             )
     if plan.long_claims:
         out.append("claims of uniformity for values of other sizes than 32 bits")

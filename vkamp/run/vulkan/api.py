@@ -173,7 +173,7 @@ class Api:
             if name == info.name:
                 same.append((abs(index - info.index), index, handle))
         if not same:
-            raise AmpError(f"{info.name} is not there any more")
+            raise AmpError(f"{info.name} no longer exists")
         return min(same, key=lambda row: row[:2])[2]
 
     def _choose_family(self) -> tuple[int, int]:
@@ -181,7 +181,7 @@ class Api:
         rows = devices.queue_families(self.vk, self.physical)
         number = computing_family([row.queueFlags for row in rows])
         if number is None:
-            raise AmpError("the device has no queue that computes")
+            raise AmpError("the device has no compute queue")
         return number, min(rows[number].queueCount, _QUEUES)
 
     def _host_alignment(self, version: tuple[int, int, int], extensions: frozenset[str], info: DeviceInfo) -> int:
