@@ -20,12 +20,27 @@ PACKAGE = ROOT / "vkamp"
 
 # The package itself as a user sees it, `vkamp`, stands here under the name PUBLIC.
 PUBLIC = "vkamp"
-MIDDLE = {"errors", "artifacts", "cache", "ir", "findings", "edit", "front", "check", "lower", "emit", "sim", "spirv"}
+MIDDLE = {
+    "messages",
+    "errors",
+    "artifacts",
+    "cache",
+    "ir",
+    "findings",
+    "edit",
+    "front",
+    "check",
+    "lower",
+    "emit",
+    "sim",
+    "spirv",
+}
 CORE = MIDDLE | {"display", "progress", "tracebacks", "lang", "run", "pipeline", "dispatch", "profiling"}
 LIBRARIES = {"algorithms", "blas", "fft", "rng"}
 
 MAY_IMPORT: dict[str, set[str]] = {
-    "errors": set(),
+    "messages": set(),
+    "errors": {"messages"},
     "artifacts": {"errors"},
     "cache": {"errors"},
     "ir": {"errors", "artifacts"},
@@ -36,7 +51,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "edit": {"errors", "artifacts", "spirv"},
     "lang": {"errors", "tracebacks", "ir", "display"},
     "front": {"errors", "ir", "lang"},
-    "check": {"errors", "ir", "findings", "artifacts"},
+    "check": {"messages", "errors", "ir", "findings", "artifacts"},
     "lower": {"errors", "ir", "artifacts"},
     "emit": {"errors", "ir", "artifacts"},
     "sim": {"errors", "ir", "findings", "artifacts", "progress"},

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.conformance.registry import SECTIONS, Row, collect
 from vkamp.cli.examples import examples, messages
-from vkamp.errors import MESSAGES
+from vkamp.messages import MESSAGES
 
 _DOCS = Path(__file__).resolve().parents[1] / "docs"
 TARGET = _DOCS / "conformance.md"

@@ -17,7 +17,7 @@ import vkamp as amp
 from tests.cli.conftest import PACKAGE, Project
 from vkamp.cli.app import command
 from vkamp.cli.examples import examples, messages
-from vkamp.errors import MESSAGES
+from vkamp.messages import MESSAGES
 
 
 def invoke(*args: str) -> str:

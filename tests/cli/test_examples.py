@@ -21,8 +21,8 @@ import pytest
 
 import vkamp as amp
 from vkamp.cli.examples import MESSAGES_FILE, Told, examples, messages, messages_text
-from vkamp.errors import MESSAGES
 from vkamp.lang.kernel import KernelFunction
+from vkamp.messages import MESSAGES
 
 EXAMPLES = examples()
 #: What the reference accelerator takes, and a device without the feature does not.

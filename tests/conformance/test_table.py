@@ -10,7 +10,7 @@ import pytest
 from tests.conformance.registry import SECTIONS, collect, row
 from tools.rows import ERRORS, TARGET, render, render_errors
 from vkamp.cli.examples import examples, messages
-from vkamp.errors import MESSAGES
+from vkamp.messages import MESSAGES
 
 HERE = Path(__file__).parent
 

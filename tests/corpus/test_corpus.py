@@ -116,7 +116,7 @@ def test_refused_by_the_compiler(reference: amp.accelerator_view, pair: Pair) ->
     error, code = caught.value, pair.expected.code
     assert (error.error_code or "").startswith(code)
     assert error.span is not None
-    notes = [note.span for note in error.where.notes]
+    notes = [note.span for note in error.notes]
     if pair.expected.kind == "race":
         marked(pair, [error.span, *notes])
     else:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import vkamp as amp
-from vkamp.errors import MESSAGES
+from vkamp.messages import MESSAGES
 
 CASES = Path(__file__).parent / "cases"
 PROGRAMS = sorted(CASES.glob("*/*.py"))

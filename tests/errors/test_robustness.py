@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from vkamp.errors import MESSAGES
+from vkamp.messages import MESSAGES
 
 POINT = np.dtype([("x", "f4"), ("y", "i4"), ("z", "f4", (3,))])
 

@@ -20,9 +20,10 @@ from vkamp.check.intervals import Access, Conflict, Step
 from vkamp.check.lockstep import Lockstep
 from vkamp.check.races import RaceFinding
 from vkamp.check.uniformity import Uniformity
-from vkamp.errors import MESSAGES, CompileError, Note, Span, UnsupportedFeatureError, diagnostic, render
+from vkamp.errors import CompileError, Note, Span, UnsupportedFeatureError, diagnostic, render
 from vkamp.ir import nodes as ir
 from vkamp.ir.requirements import access
+from vkamp.messages import MESSAGES
 
 #: Threads of a tile beyond which nothing is looked at; no device takes that many.
 _THREADS = 1 << 14

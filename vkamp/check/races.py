@@ -15,11 +15,12 @@ from typing import Any
 
 from vkamp.check.state import SharedStore
 from vkamp.check.uniformity import Uniformity
-from vkamp.errors import MESSAGES, Span, diagnostic, render
+from vkamp.errors import Span, diagnostic, render
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS
 from vkamp.ir.text import place_text
 from vkamp.ir.types import Scalar
+from vkamp.messages import MESSAGES
 
 _ATOMICS = {
     "add": "atomic_fetch_add",

@@ -9,7 +9,8 @@ from rich.syntax import Syntax
 
 from vkamp.cli.console import OUT, print_table, say
 from vkamp.cli.examples import examples, messages
-from vkamp.errors import MESSAGES, AmpError
+from vkamp.errors import AmpError
+from vkamp.messages import MESSAGES
 
 _PAGE = "docs/errors.md has all codes on one page"
 
