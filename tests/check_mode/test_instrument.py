@@ -11,10 +11,10 @@ from tests.emit.programs import PROGRAMS
 from tests.emit.test_golden import validate
 from vkamp import spirv
 from vkamp.check.instrument import REPORT, Instrumented, instrument
-from vkamp.emit import emit
-from vkamp.emit.arrays import bind_arrays
 from vkamp.ir.nodes import Claim, walk_statements
 from vkamp.ir.verify import verify
+from vkamp.legalize.bind_arrays import bind_arrays
+from vkamp.pipeline.passes import shader_of
 
 GOLDEN = Path(__file__).with_name("golden")
 #: One with tile_static memory, one without tiles, one with claims.
@@ -29,7 +29,7 @@ def instrumented(name: str, **options: Any) -> Instrumented:
 def test_instrumented_kernels_are_valid(name: str, tmp_path: Path) -> None:
     made = instrumented(name)
     verify(made.kernel)
-    shader = emit(made.kernel, PROGRAMS[name].target)
+    shader = shader_of(made.kernel, PROGRAMS[name].target)
     assert sum(binding.name.startswith("check_report") for binding in shader.bindings) <= 1
     validate(spirv.compile(shader.glsl, name=name), tmp_path)
 
@@ -37,8 +37,8 @@ def test_instrumented_kernels_are_valid(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", SHOWN)
 def test_golden(name: str, request: pytest.FixtureRequest) -> None:
     made = instrumented(name)
-    text = emit(made.kernel, PROGRAMS[name].target).glsl
-    assert text == emit(instrumented(name).kernel, PROGRAMS[name].target).glsl
+    text = shader_of(made.kernel, PROGRAMS[name].target).glsl
+    assert text == shader_of(instrumented(name).kernel, PROGRAMS[name].target).glsl
     golden = GOLDEN / f"{name}.comp"
     if request.config.getoption("vkamp_accept"):
         golden.parent.mkdir(exist_ok=True)

@@ -16,10 +16,10 @@ import vkamp as amp
 from tests.emit.programs import BODY, PROGRAMS, RECORD, Program
 from vkamp import sim, spirv
 from vkamp.artifacts import Executable, PushWord, Shader, Target
-from vkamp.emit import emit
 from vkamp.ir.nodes import Kernel
 from vkamp.lang.vectors import ShortVector
 from vkamp.pipeline import choose_target, grid, tile_counts
+from vkamp.pipeline.passes import shader_of
 from vkamp.run.engine import Dispatch, Queue
 
 Arrays = dict[str, NDArray[Any]]
@@ -65,7 +65,7 @@ class Launch:
         self.kernel = kernel
         self.case = case
         self.target = target
-        self.shader: Shader = emit(kernel, target)
+        self.shader: Shader = shader_of(kernel, target)
 
     def word(self, word: PushWord) -> int | float:
         """The value of a launch word."""

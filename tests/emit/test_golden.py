@@ -14,8 +14,8 @@ import pytest
 
 from tests.emit.programs import PROGRAMS
 from vkamp import spirv
-from vkamp.emit import emit
 from vkamp.ir.verify import verify
+from vkamp.pipeline.passes import shader_of
 
 GOLDEN = Path(__file__).with_name("golden")
 # Wherever the package lies: in site-packages, or in a folder on PYTHONPATH.
@@ -40,8 +40,8 @@ def test_golden(name: str, tmp_path: Path) -> None:
     program = PROGRAMS[name]
     kernel = program.kernel()
     verify(kernel)
-    shader = emit(kernel, program.target)
-    assert shader == emit(program.kernel(), program.target)
+    shader = shader_of(kernel, program.target)
+    assert shader == shader_of(program.kernel(), program.target)
     validate(spirv.compile(shader.glsl, name=name), tmp_path)
     golden = GOLDEN / f"{name}.comp"
     if os.environ.get("VKAMP_ACCEPT"):
@@ -56,7 +56,7 @@ def test_every_golden_file_has_its_program() -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_lines_map_to_the_python_source(name: str) -> None:
     program = PROGRAMS[name]
-    shader = emit(program.kernel(), program.target)
+    shader = shader_of(program.kernel(), program.target)
     lines = shader.glsl.splitlines()
     assert len(shader.lines) == len(lines)
     for text, span in zip(lines, shader.lines, strict=True):

@@ -12,20 +12,21 @@ import pytest
 import vkamp as amp
 from tests.emit.programs import PROGRAMS, Program, buffers, scalars
 from vkamp import spirv
-from vkamp.artifacts import ContainerAccess, PushWord, Target
-from vkamp.emit import emit
+from vkamp.artifacts import PushWord, Target
 from vkamp.emit.layout import struct_members
 from vkamp.emit.literals import literal
 from vkamp.emit.names import Namer, identifier
 from vkamp.errors import UnsupportedFeatureError
 from vkamp.ir.requirements import access
+from vkamp.artifacts import ContainerAccess
 from vkamp.ir.types import INT32, from_dtype
+from vkamp.pipeline.passes import shader_of
 
 
 def glsl(function: Any, *, rank: int = 1, tile: Any = None, args: Any = None, **options: Any) -> str:
     """The body of ``main`` without the prologue's lines."""
     program = Program(function, rank, tile, args or buffers(a=(INT32, 1)), **options)
-    text = emit(program.kernel(), program.target).glsl
+    text = shader_of(program.kernel(), program.target).glsl
     spirv.compile(text)
     return text[text.index("void main()") :]
 
@@ -212,7 +213,7 @@ def test_comments_are_python_lines_and_never_swallow_code() -> None:
 
 def test_push_words_are_those_that_are_used() -> None:
     program = PROGRAMS["tile_average"]
-    shader = emit(program.kernel(), program.target)
+    shader = shader_of(program.kernel(), program.target)
     assert shader.push == (
         PushWord("offset", "matrix", 0, "int32"),
         PushWord("stride", "matrix", 0, "int32"),
@@ -246,9 +247,9 @@ def test_three_components_take_the_place_of_four() -> None:
 
 def test_push_words_beyond_the_limit_lie_in_a_buffer() -> None:
     program = PROGRAMS["push_spill"]
-    shader = emit(program.kernel(), program.target)
+    shader = shader_of(program.kernel(), program.target)
     assert len(shader.push) > 4 and shader.push_binding == 2
-    roomy = emit(program.kernel(), Target(push_words=len(shader.push)))
+    roomy = shader_of(program.kernel(), Target(push_words=len(shader.push)))
     assert roomy.push_binding is None and "push_constant" in roomy.glsl
 
 
@@ -263,14 +264,14 @@ def test_a_container_that_is_not_accessed_needs_no_binding() -> None:
         "b": ContainerAccess(reads=True),
         "c": ContainerAccess(writes=True),
     }
-    shader = emit(kernel, Target())
+    shader = shader_of(kernel, Target())
     assert [b.name for b in shader.bindings] == ["b", "c"]
     assert shader.push[0] == PushWord("extent", "a", 0, "int32")
 
 
 def test_no_float_arithmetic_of_a_precise_kernel_can_be_contracted() -> None:
     program = PROGRAMS["exact"]
-    binary = spirv.compile(emit(program.kernel(), program.target).glsl)
+    binary = spirv.compile(shader_of(program.kernel(), program.target).glsl)
     words = struct.unpack(f"<{len(binary) // 4}I", binary)
     results, decorated = set(), set()
     at = 5
@@ -302,7 +303,7 @@ def test_structs_that_glsl_cannot_lay_out(layout: Any) -> None:
 @pytest.mark.parametrize("name", ["tile_average", "atomics", "fences", "functions", "names"])
 def test_memory_qualifiers(name: str) -> None:
     program = PROGRAMS[name]
-    text = emit(program.kernel(), program.target).glsl
+    text = shader_of(program.kernel(), program.target).glsl
     found = re.findall(r"binding = \d+\) (.*)buffer (\w+) {", text)
     assert {b: q.strip() for q, b in found} == {
         "tile_average": {"matrix_buffer": "restrict readonly", "averages_buffer": "restrict writeonly"},
@@ -362,7 +363,7 @@ def test_arrays_are_passed_for_writing_only_where_they_are_written() -> None:
         a[idx] = ends_of(mine) + clear_and_add(mine) + mine[0]
 
     program = Program(function, 1, None, buffers(a=(INT32, 1)))
-    text = emit(program.kernel(), program.target).glsl
+    text = shader_of(program.kernel(), program.target).glsl
     spirv.compile(text)
     assert re.findall(r"^\w+ (\w+)\((.*)\) {", text, re.MULTILINE) == [
         ("first_of", "int values[4]"),

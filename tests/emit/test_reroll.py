@@ -14,12 +14,12 @@ import vkamp as amp
 from tests.emit.programs import PROGRAMS, Program, buffers
 from vkamp import sim
 from vkamp.artifacts import Target
-from vkamp.emit import emit
 from vkamp.emit.reroll import reroll
 from vkamp.ir.nodes import For, Kernel, Stmt, walk_statements
 from vkamp.ir.text import text
 from vkamp.ir.types import FLOAT32, INT32, UINT32
 from vkamp.ir.verify import verify
+from vkamp.pipeline.passes import shader_of
 
 ARRAYS = buffers(x=(INT32, 1), u=(UINT32, 1), f=(FLOAT32, 1), m=(INT32, 2))
 
@@ -202,7 +202,7 @@ def test_what_a_driver_takes_long_for_stays_copies(body: str, most: int, rolled:
     kernel = kernel_of(body)
     assert loops(reroll(kernel))
     assert bool(loops(reroll(kernel, most))) == rolled
-    assert ("[[unroll]]" in emit(kernel, Target(max_unrolled_statements=most)).glsl) == rolled
+    assert ("[[unroll]]" in shader_of(kernel, Target(max_unrolled_statements=most)).glsl) == rolled
 
 
 def test_a_call_of_a_loop_stays_a_copy_there() -> None:

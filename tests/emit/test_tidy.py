@@ -8,7 +8,7 @@ import pytest
 
 from tests.emit.test_reroll import kernel_of
 from vkamp.artifacts import Target
-from vkamp.emit import emit
+from vkamp.pipeline.passes import shader_of
 
 FUNCTIONS = """
 @amp.func
@@ -67,7 +67,7 @@ KEPT = {
 def test_a_value_stands_where_it_is_used(name: str) -> None:
     body, line = MOVED[name]
     kernel = kernel_of(body, FUNCTIONS)
-    glsl = emit(kernel, Target()).glsl
+    glsl = shader_of(kernel, Target()).glsl
     assert line in [text.strip() for text in glsl.splitlines()], glsl
     assert "_result" not in glsl and " value" not in glsl and "component" not in glsl
 
@@ -75,17 +75,17 @@ def test_a_value_stands_where_it_is_used(name: str) -> None:
 @pytest.mark.parametrize("name", KEPT)
 def test_a_value_stays_before_the_statement(name: str) -> None:
     body, line = KEPT[name]
-    glsl = emit(kernel_of(body, FUNCTIONS), Target()).glsl
+    glsl = shader_of(kernel_of(body, FUNCTIONS), Target()).glsl
     assert line in [text.strip() for text in glsl.splitlines()], glsl
 
 
 def test_in_a_precise_kernel_results_keep_their_variables() -> None:
     """What `precise` says of a variable does not reach into the arguments of a call."""
     kernel = dataclasses.replace(kernel_of("x[i] = square(n) * 2", FUNCTIONS), precise=True)
-    assert "int square_result = square(n);" in emit(kernel, Target()).glsl
+    assert "int square_result = square(n);" in shader_of(kernel, Target()).glsl
 
 
 def test_an_index_that_is_constant_is_kept_from_the_compiler() -> None:
     """It would refuse the whole shader for an index out of range, also where it is never used."""
-    glsl = emit(kernel_of("if n > 5:\n    x[i] = x[amp.int32(amp.fast_math.floor(3.7)) * 100]"), Target()).glsl
+    glsl = shader_of(kernel_of("if n > 5:\n    x[i] = x[amp.int32(amp.fast_math.floor(3.7)) * 100]"), Target()).glsl
     assert "int index = int(floor(3.7)) * 100;" in glsl

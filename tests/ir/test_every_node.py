@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.emit.programs import Program, buffers, scalars
+from tests.emit.programs import PROGRAMS, Program, buffers, scalars
 from vkamp import sim
 from vkamp.artifacts import Target
 from vkamp.check import evaluation, lockstep, uniformity
@@ -24,22 +24,23 @@ from vkamp.check.facts import Facts
 from vkamp.check.instrument import instrument
 from vkamp.check.instrument import rewrite as instrument_rewrite
 from vkamp.check.races import check_certain_races
-from vkamp.emit import emit
-from vkamp.emit.arrays import bind_arrays
+from vkamp.emit import expressions, statements
 from vkamp.emit.reroll import reroll
 from vkamp.emit.scopes import plan
 from vkamp.errors import Copy, InternalCompilerError, Span
-from vkamp.ir import dataflow, nodes, traversal
+from vkamp.ir import dataflow, lowered, nodes, traversal
 from vkamp.ir import verify as verify_module
 from vkamp.ir.dataflow import own_nodes
 from vkamp.ir.ranges import Ranges
+from vkamp.ir.rewrite import with_variables
 from vkamp.ir.text import text
 from vkamp.ir.types import INT32, from_dtype, int_range
 from vkamp.ir.verify import verify
+from vkamp.legalize.bind_arrays import bind_arrays
 from vkamp.lower import NotLowerable, load_sharing, loops
 from vkamp.lower.bounds import values
-from vkamp.lower.rewrite import with_variables
 from vkamp.lower.tile_static_forwarding import index_values
+from vkamp.pipeline.passes import legalized, shader_of
 from vkamp.sim import expressions as sim_expressions
 from vkamp.sim import statements as sim_statements
 
@@ -47,15 +48,19 @@ HERE = Span("a.py", 1, 0, 1, 1)
 
 
 def classes(base: type[nodes.Node]) -> Iterator[type[nodes.Node]]:
-    """The classes of nodes of the IR, but bases of others."""
+    """The classes of nodes of the IR, but bases of others; those of both levels."""
     for each in base.__subclasses__():
-        if each.__module__ in (nodes.__name__, traversal.__name__):
+        if each.__module__ in (nodes.__name__, traversal.__name__, lowered.__name__):
             yield from classes(each)
             if each not in (nodes.Expr, nodes.Place, nodes.Stmt):
                 yield each
 
 
-STATEMENTS, EXPRESSIONS = set(classes(nodes.Stmt)), set(classes(nodes.Expr))
+def of_level(base: type[nodes.Node], level: str) -> set[type[nodes.Node]]:
+    return {each for each in classes(base) if each.LEVEL == level}
+
+
+STATEMENTS, EXPRESSIONS = of_level(nodes.Stmt, "source"), of_level(nodes.Expr, "source")
 
 
 # -- fields --------------------------------------------------------------------------------------------------------
@@ -88,6 +93,8 @@ def test_the_annotations_of_fields_are_read_as_what_they_mean(cls):
 
 #: Of the form with loops alone, which nothing looks at but the printer and the verifier.
 OF_LOOPS = {nodes.Remark}
+#: Statements that are not printed, or only as a comment; claims are assignments by then.
+UNPRINTED = {nodes.Remark, nodes.Assert, nodes.Claim}
 #: Expressions that no table of the prover of races has: of these it knows nothing, but what is in them.
 UNKNOWN_TO_THE_PROVER = {nodes.SubgroupIndex, nodes.Construct, nodes.Swizzle}
 
@@ -104,7 +111,9 @@ def test_every_class_is_in_every_table():
     ):
         assert set(table) == STATEMENTS - OF_LOOPS
     assert set(verifier.statements) == STATEMENTS
-    assert set(verifier.expressions) == set(sim_expressions._EXPRESSIONS) == EXPRESSIONS
+    assert set(sim_expressions._EXPRESSIONS) == EXPRESSIONS
+    assert set(verifier.expressions) == set(expressions.PRINTERS) == EXPRESSIONS | of_level(nodes.Expr, "lowered")
+    assert set(statements.PRINTERS) == STATEMENTS - UNPRINTED
     assert set(evaluation._EXPRESSIONS) == EXPRESSIONS - UNKNOWN_TO_THE_PROVER
 
 
@@ -185,7 +194,7 @@ def nodes_of(kernel: nodes.Kernel) -> Iterator[nodes.Node]:
 
 
 def test_there_is_a_kernel_with_each_class():
-    assert set(SAMPLES) == set(classes(nodes.Node)) - OF_LOOPS
+    assert set(SAMPLES) == of_level(nodes.Node, "source") - OF_LOOPS
     for cls, body in SAMPLES.items():
         assert any(isinstance(node, cls) for node in nodes_of(kernel_of(body))), cls
 
@@ -217,13 +226,27 @@ def test_every_part_of_the_compiler_takes_a_kernel_with_it(cls, capsys, monkeypa
                         ranges.of(node)
         # What no device takes is printed for people.
         for types in (frozenset(), frozenset({"storage16", "float16"})):
-            assert emit(form, Target(reference=True, types=types)).glsl
+            assert shader_of(form, Target(reference=True, types=types)).glsl
     points = np.zeros(8, POINT)
     arrays = {"out": np.zeros(8, np.int32), "cells": np.arange(8, dtype=np.int32), "points": points}
     sim.run(kernel, (8,), arrays, {"count": 3}, races=False)
     # A line for the class itself: what a part leaves out as if it were nothing would be missing.
     without = kernel_of("out[i] = 0")
     assert text(kernel) != text(without)
+
+
+def test_legalization_makes_each_lowered_class_and_what_the_verifier_accepts():
+    """And the verifier refuses it at the level of the front end."""
+    found: set[type[nodes.Node]] = set()
+    for program in PROGRAMS.values():
+        legal, _ = legalized(program.kernel(), program.target)
+        verify(legal, "lowered")
+        lower = {type(n) for s in legal.statements() for n in own_nodes(s) if n.LEVEL == "lowered"}
+        if lower:
+            with pytest.raises(verify_module.VerificationError):
+                verify(legal)
+        found |= lower
+    assert found == of_level(nodes.Node, "lowered")
 
 
 # -- a class that nothing knows ------------------------------------------------------------------------------------
@@ -310,6 +333,6 @@ def test_what_it_changes_is_another_version():
 def test_the_printer_and_the_text_refuse_it():
     """As does every table above."""
     kernel = dataclasses.replace(kernel_of("out[i] = 1"), body=function_of(PLANTED))
-    for use in (text, lambda kernel: emit(kernel, Target()), verify, uniformity.check_uniformity):
+    for use in (text, lambda kernel: shader_of(kernel, Target()), verify, uniformity.check_uniformity):
         with pytest.raises((AssertionError, InternalCompilerError, KeyError, verify_module.VerificationError)):
             use(kernel)

@@ -19,12 +19,12 @@ import vkamp as amp
 from tests.emit.programs import Program, buffers
 from vkamp import sim
 from vkamp.artifacts import Target
-from vkamp.emit import emit
 from vkamp.errors import CompileError
 from vkamp.ir.nodes import Kernel
 from vkamp.ir.types import INT32
 from vkamp.ir.verify import verify
 from vkamp.lower import NotLowerable, loops
+from vkamp.pipeline.passes import shader_of
 
 TILE = 8
 
@@ -146,13 +146,13 @@ def compiled(seed: int) -> bool:
     if kernel is None:
         return False
     for target in (Target(), Target(types=frozenset({"storage8", "int8"})), Target(max_unrolled_statements=5)):
-        assert emit(kernel, target).glsl
+        assert shader_of(kernel, target).glsl
     try:
         form = loops(kernel, 4)
     except NotLowerable:
         return False
     verify(form)
-    assert emit(form, Target(lowering="loops", lanes=4)).glsl
+    assert shader_of(form, Target(lowering="loops", lanes=4)).glsl
     return True
 
 

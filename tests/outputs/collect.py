@@ -37,13 +37,13 @@ from vkamp.check.races import check_certain_races
 from vkamp.check.uniformity import check_uniformity
 from vkamp.dispatch import launch
 from vkamp.dispatch.domain import domain_of
-from vkamp.emit import emit
-from vkamp.emit.arrays import bind_arrays
 from vkamp.errors import CompileError
 from vkamp.ir.nodes import Kernel
 from vkamp.ir.text import text
+from vkamp.legalize.bind_arrays import bind_arrays
 from vkamp.lower import sizes_in_loops
 from vkamp.pipeline.compiler import executable
+from vkamp.pipeline.passes import shader_of
 
 __all__ = ["SOURCES", "Outputs"]
 
@@ -99,7 +99,7 @@ def _of_kernel(kernel: Kernel, races: RaceVerdicts, containers: Mapping[str, Any
     sites = checked.sites
     found = (*sites.values, *sites.static, *sites.global_)
     known = (checked.layout, checked.shadows, checked.words, checked.not_covered, *found)
-    made["checked"] = "\n".join([emit(checked.kernel, Target()).glsl, *map(str, known)])
+    made["checked"] = "\n".join([shader_of(checked.kernel, Target()).glsl, *map(str, known)])
     return made
 
 

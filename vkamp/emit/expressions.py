@@ -1,27 +1,37 @@
-"""Expressions and places as GLSL text, with the parentheses a person would write.
-
-A text goes with its precedence; an operand is parenthesised where the grammar needs it, and where operators mix that
-readers mix up (bit operations, shifts, comparisons).
-"""
+"""Expressions and places as GLSL text."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from functools import cached_property
 
-from vkamp.artifacts import PushWord, Quirk
-from vkamp.emit.copy_propagation import Called
-from vkamp.emit.helpers import COUNT_NAME, GLSL_TYPES, Helpers
+from vkamp.artifacts import PushWord
+from vkamp.emit.globals import Globals, least
+from vkamp.emit.helpers import GLSL_TYPES
 from vkamp.emit.literals import literal
-from vkamp.emit.lower_addresses import Bits
-from vkamp.emit.narrow_types import Forms, accessor_texts
+from vkamp.emit.narrow_types import accessor_texts
+from vkamp.emit.text import (
+    ADD,
+    AND,
+    BOOL_OPERATORS,
+    EQ,
+    MUL,
+    OPERATORS,
+    POSTFIX,
+    SHIFT,
+    UNARY,
+    Text,
+    choice,
+    in_parentheses,
+    joined,
+    operation,
+)
 from vkamp.ir import nodes as ir
+from vkamp.ir.requirements import access
+from vkamp.ir.addresses import as_int
 from vkamp.ir.builtins import BUILTINS
-from vkamp.ir.dataflow import own_nodes
+from vkamp.ir.lowered import BitCast, LaunchWord, MemoryElement, PureCall, WithWordPart, WordPart
 from vkamp.ir.ranges import Ranges
-from vkamp.ir.requirements import access, uses_subgroups
 from vkamp.ir.subgroups import INDICES
 from vkamp.ir.types import (
     FLOAT16,
@@ -37,125 +47,13 @@ from vkamp.ir.types import (
     int_range,
 )
 
-# Precedences of GLSL, loosest first.
-_COND, _LOR, _LXOR, _LAND, _OR, _XOR, _AND, _EQ, _REL, _SHIFT, _ADD, _MUL, _UNARY, _POSTFIX = range(14)
-_BITWISE = (_SHIFT, _AND, _XOR, _OR)
-_COMPARISONS = (_EQ, _REL)
-
-_OPERATORS = {
-    "add": ("+", _ADD), "sub": ("-", _ADD), "mul": ("*", _MUL), "div": ("/", _MUL),
-    "shl": ("<<", _SHIFT), "shr": (">>", _SHIFT),
-    "bitand": ("&", _AND), "bitor": ("|", _OR), "bitxor": ("^", _XOR),
-    "eq": ("==", _EQ), "ne": ("!=", _EQ), "lt": ("<", _REL), "le": ("<=", _REL), "gt": (">", _REL), "ge": (">=", _REL),
-    "and": ("&&", _LAND), "or": ("||", _LOR),
-}  # fmt: skip
-_BOOL_OPERATORS = {"bitand": ("&&", _LAND), "bitor": ("||", _LOR), "bitxor": ("^^", _LXOR)}
 _OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 _EXACT = ("add", "sub", "mul", "div")
 _DIVISION_HELPERS = {"floordiv": "floor_div", "floormod": "floor_mod", "tdiv": "trunc_div", "trem": "trunc_mod"}
 
 
-@dataclass(frozen=True)
-class Text:
-    """GLSL and its precedence."""
-
-    glsl: str
-    level: int = _POSTFIX
-
-
-@dataclass(frozen=True)
-class WordValue(ir.Expr):
-    """A launch word as an expression: a container's stride or offset, which the IR has no node for."""
-
-    word: PushWord
-
-
-@dataclass(frozen=True, repr=False)
-class Part(ir.Expr):
-    """The ``number``-th element of a row of elements of a small type, in a word that it is a part of."""
-
-    word: ir.Expr
-    number: ir.Expr
-
-
-@dataclass(frozen=True, repr=False)
-class WithPart(ir.Expr):
-    """A word in which such an element has another value."""
-
-    word: ir.Expr
-    number: ir.Expr
-    value: ir.Expr
-
-
 #: What the launch or the grid gives.
-_GIVEN = (ir.ThreadIndex, ir.SubgroupIndex, ir.BufferExtent, ir.ScalarValue, WordValue)
-
-
-#: No subgroup has more lanes.
-_MAX_LANES = 128
-_COUNT = """\
-// Some drivers do not count a subgroup that the tile does not fill.
-int subgroup_count() {{
-    return int(max(gl_NumSubgroups, ({threads}u + gl_SubgroupSize - 1u) / gl_SubgroupSize));
-}}
-"""
-
-
-@dataclass
-class Globals:
-    """What all functions of a shader share: names of globals, the words and helpers that are used."""
-
-    kernel: ir.Kernel
-    #: By parameter and the type that its memory is accessed as.
-    buffer_names: dict[tuple[str, Type], str]
-    #: Of tile_static arrays and thread variables.
-    variable_names: dict[str, str]
-    function_names: dict[str, str]
-    struct_names: dict[Struct, str]
-    field_names: dict[Struct, dict[str, str]]
-    word_names: dict[PushWord, str]
-    #: What the device has of small types, and the functions for those that are parts of words: by container, type, and
-    #: "load" or "store".
-    forms: Forms = field(default_factory=Forms)
-    accessors: dict[tuple[str, Type, str], str] = field(default_factory=dict)
-    #: Bytes of the kernel's smallest type, at most 4.
-    unit: int = 4
-    #: Functions for atomics of floats, by the row's name and the memory's.
-    loop_names: dict[tuple[str, str], str] = field(default_factory=dict)
-    helpers: Helpers = field(default_factory=Helpers)
-    #: The faults of the driver to print around.
-    quirks: frozenset[Quirk] = frozenset()
-    #: What is true in the lanes of the driver's vectors that have a thread; ``None`` where all have one.
-    has_thread: Text | None = None
-    words: set[PushWord] = field(default_factory=set)
-
-    @cached_property
-    def in_a_row(self) -> bool:
-        """Whether the threads of a tile of rank 2 or 3 lie in x alone: only then drivers agree on its subgroups."""
-        tile = self.kernel.tile or ()
-        return any(n > 1 for n in tile[:-1]) and uses_subgroups(self.kernel)
-
-    @cached_property
-    def has_quotients_of_the_least(self) -> bool:
-        """Whether a kernel that divides names the integer that has no opposite.
-
-        spirv-opt, which SwiftShader runs, takes ``-(c / x)`` for ``-c / x``, and ``-(x / c)`` for ``x / -c``.
-        """
-        functions = (*self.kernel.functions, self.kernel.body)
-        nodes = [n for f in functions for statement in ir.walk_statements(f.body) for n in own_nodes(statement)]
-        return any(isinstance(n, ir.Binary) and n.op in ("tdiv", "floordiv") for n in nodes) and any(
-            isinstance(n, ir.Const) and n.value == _least(n) for n in nodes
-        )
-
-    @property
-    def tile_threads(self) -> int:
-        """The threads of a tile."""
-        return math.prod(self.kernel.tile or ())
-
-    def word(self, word: PushWord) -> str:
-        """The member of the launch words that holds ``word``; it is one from now on."""
-        self.words.add(word)
-        return self.word_names[word]
+_GIVEN = (ir.ThreadIndex, ir.SubgroupIndex, ir.BufferExtent, ir.ScalarValue, LaunchWord)
 
 
 def has_float_arithmetic(nodes: Iterable[ir.Node]) -> bool:
@@ -181,65 +79,8 @@ def is_packed(place: ir.Place) -> bool:
     if isinstance(place, ir.ArrayElement):
         place = place.base
     return isinstance(kind, Vector) and (
-        isinstance(place, ir.FieldOf) or (isinstance(place, (ir.BufferElement, ir.Reinterpreted)) and kind.count == 3)
+        isinstance(place, ir.FieldOf) or (isinstance(place, MemoryElement) and kind.count == 3)
     )
-
-
-def _int(expr: ir.Expr) -> ir.Expr:
-    return expr if expr.type == INT32 else ir.Cast(expr.span, INT32, expr)
-
-
-def _sum(a: ir.Expr, b: ir.Expr) -> ir.Expr:
-    """``a + b`` without what does nothing."""
-    if isinstance(a, ir.Const) and a.value == 0:
-        return b
-    if isinstance(b, ir.Const) and b.value == 0:
-        return a
-    return ir.Binary(a.span, INT32, "add", a, b)
-
-
-def _product(a: ir.Expr, b: ir.Expr) -> ir.Expr:
-    """``a * b`` without what does nothing."""
-    if isinstance(a, ir.Const) and a.value in (0, 1):
-        return a if a.value == 0 else b
-    return ir.Binary(a.span, INT32, "mul", a, b)
-
-
-def word_value(kind: str, name: str, dim: int, like: ir.Expr) -> WordValue:
-    """An int word of the container ``name``."""
-    assert kind in ("extent", "stride", "offset")
-    word = PushWord(kind, name, dim, "int32")  # type: ignore[arg-type]
-    return WordValue(like.span, INT32, word)
-
-
-def element_number(buffer: ir.BufferParam, indices: tuple[ir.Expr, ...]) -> ir.Expr:
-    """The position of an element in its buffer: row-major where dense, else by offset and strides."""
-    if buffer.rank == 1 and buffer.dense:
-        return indices[0]
-    whole = [_int(i) for i in indices]
-    if buffer.dense:
-        number = whole[0]
-        for dim, index in enumerate(whole[1:], 1):
-            number = _sum(_product(number, word_value("extent", buffer.name, dim, index)), index)
-        return number
-    number = word_value("offset", buffer.name, 0, indices[0])
-    for dim, index in enumerate(whole):
-        is_unit = buffer.unit and dim == buffer.rank - 1
-        step = index if is_unit else _product(index, word_value("stride", buffer.name, dim, index))
-        number = _sum(number, step)
-    return number
-
-
-def _scaled(number: ir.Expr, old: int, new: int) -> ir.Expr:
-    """``number`` elements of ``old`` bytes, counted in elements of ``new`` bytes; the front end saw that it fits."""
-    if isinstance(number, ir.Const):
-        return ir.Const(number.span, INT32, int(number.value) * old // new)
-    if new > old:
-        # Only powers of two, at places that are multiples of them.
-        return ir.Binary(number.span, INT32, "shr", number, ir.Const(number.span, INT32, (new // old).bit_length() - 1))
-    assert old % new == 0
-    factor = ir.Const(number.span, INT32, old // new)
-    return number if old == new else ir.Binary(number.span, INT32, "mul", number, factor)
 
 
 def bits_text(text: str, old: Type, new: Type) -> str:
@@ -293,21 +134,11 @@ class Expressions:
         return self.operand(expr).glsl
 
     def operand(self, expr: ir.Expr) -> Text:
-        """As :meth:`plain`, for a place beside an operator: :meth:`joined` and :meth:`choice` take it."""
+        """As :meth:`plain`, for a place beside an operator: :func:`operation` and :func:`choice` take it."""
         before, self._apart = self._apart, self._shared.kernel.precise
         text = self._text(expr)
         self._apart = before
         return text
-
-    @staticmethod
-    def joined(operation: str, left: Text, right: Text) -> Text:
-        """Two operands with an operator between them, in the parentheses that they need."""
-        return _joined(*_OPERATORS[operation], left, right)
-
-    @staticmethod
-    def choice(condition: Text, then: Text, orelse: Text) -> Text:
-        """The conditional operator with its operands, in the parentheses that they need."""
-        return Text(f"{_in_parentheses(condition, _LOR)} ? {_in_parentheses(then, _LOR)} : {orelse.glsl}", _COND)
 
     def place(self, place: ir.Place) -> str:
         """The text of a variable, an element, a member or components (of a packed vector: of one)."""
@@ -323,14 +154,12 @@ class Expressions:
         if isinstance(place, ir.ComponentsOf):
             base = self.place(place.base)
             return f"{base}[{VECTOR_LETTERS.index(place.letters)}]" if is_packed(place) else f"{base}.{place.letters}"
-        assert isinstance(place, (ir.BufferElement, ir.Reinterpreted))
-        root = ir.root_of(place)
-        assert isinstance(root, ir.BufferElement)
-        return f"{self._shared.buffer_names[root.buffer, place.type]}[{self.plain(self.number(place))}]"
+        assert isinstance(place, MemoryElement)
+        return f"{self._shared.buffer_names[place.buffer, place.type]}[{self.plain(place.indices[0])}]"
 
     def is_part(self, place: ir.Place) -> bool:
         """Whether a place is a part of a word, which only functions reach."""
-        return isinstance(place, (ir.BufferElement, ir.Reinterpreted)) and self._shared.forms.packs(place.type)
+        return isinstance(place, MemoryElement) and self._shared.forms.packs(place.type)
 
     def _accessor(self, place: ir.Place, does: str) -> str:
         """The name of the function that loads or stores such a part; the shader has it from now on."""
@@ -351,12 +180,12 @@ class Expressions:
 
     def store(self, place: ir.Place, value: str) -> str:
         """The call that stores a part of a word."""
-        assert isinstance(place, (ir.BufferElement, ir.Reinterpreted))
+        assert isinstance(place, MemoryElement)
         return f"{self._accessor(place, 'store')}({self._index(place)}, {value})"
 
-    def _index(self, place: ir.BufferElement | ir.Reinterpreted) -> str:
+    def _index(self, place: MemoryElement) -> str:
         """The number of a part of a word, as an int."""
-        return self.plain(_int(self.number(place)))
+        return self.plain(as_int(place.indices[0]))
 
     def for_memory(self, place: ir.Place, value: ir.Expr) -> ir.Expr:
         """A value without a conversion to a small integer that storing it makes anyway."""
@@ -367,7 +196,7 @@ class Expressions:
             return value
         if isinstance(place, ir.Local) or not (self.is_part(place) or self._kept_type(place) != "int"):
             return value
-        return _int(value.operand)
+        return as_int(value.operand)
 
     def as_kept(self, place: ir.Place, value: str) -> str:
         """A value's text for a place, which may have another type in memory."""
@@ -382,17 +211,8 @@ class Expressions:
         kind = place.type
         assert isinstance(kind, Scalar)
         forms = self._shared.forms
-        in_buffer = isinstance(place, (ir.BufferElement, ir.Reinterpreted))
+        in_buffer = isinstance(place, MemoryElement)
         return forms.buffered(kind) if in_buffer else forms.kept(kind)
-
-    def number(self, place: ir.BufferElement | ir.Reinterpreted) -> ir.Expr:
-        """The position of an element in its buffer, in elements of the place's type."""
-        base = place.base if isinstance(place, ir.Reinterpreted) else place
-        assert isinstance(base, ir.BufferElement)
-        number = element_number(self._shared.kernel.buffer(base.buffer), base.indices)
-        if not isinstance(place, ir.Reinterpreted):
-            return number
-        return _sum(_scaled(_int(number), base.type.size, place.type.size), _int(place.index))
 
     def variable(self, variable: ir.Variable) -> str:
         """The name of a variable."""
@@ -414,45 +234,22 @@ class Expressions:
     # -- expressions -------------------------------------------------------------------------------------------
 
     def _text(self, expr: ir.Expr) -> Text:
-        if isinstance(expr, ir.Const):
-            return self._const(expr)
-        if isinstance(expr, ir.Load):
-            return Text(self._load(expr.place))
-        if isinstance(expr, ir.Binary):
-            return self._binary(expr)
-        if isinstance(expr, ir.Compare):
-            return self._compare(expr)
-        if isinstance(expr, ir.Logical):
-            return self._logical(expr)
-        if isinstance(expr, ir.Unary):
-            return self._unary(expr)
-        if isinstance(expr, ir.Cast):
-            return self._cast(expr)
-        if isinstance(expr, ir.Select):
-            return self._select(expr)
-        if isinstance(expr, ir.Builtin):
-            return self._builtin(expr)
-        if isinstance(expr, ir.Construct):
-            return Text(f"{GLSL_TYPES[expr.type.name]}({', '.join(self._text(p).glsl for p in expr.parts)})")  # type: ignore[union-attr]
-        if isinstance(expr, ir.Swizzle):
-            return self._swizzle(expr)
-        if isinstance(expr, Bits):
-            return self._bits(expr)
-        if isinstance(expr, Part):
-            return self._part(expr)
-        if isinstance(expr, WithPart):
-            return self._with_part(expr)
-        if isinstance(expr, Called):
-            args = ", ".join(self._text(a).glsl if isinstance(a, ir.Expr) else self.place(a) for a in expr.args)
-            return Text(f"{self._shared.function_names[expr.function]}({args})")
-        return self._named(expr)
+        text: Text = PRINTERS[type(expr)](self, expr)
+        return text
+
+    def _construct(self, expr: ir.Construct) -> Text:
+        return Text(f"{GLSL_TYPES[str(expr.type)]}({', '.join(self._text(p).glsl for p in expr.parts)})")
+
+    def _pure_call(self, expr: PureCall) -> Text:
+        args = ", ".join(self._text(a).glsl if isinstance(a, ir.Expr) else self.place(a) for a in expr.args)
+        return Text(f"{self._shared.function_names[expr.function]}({args})")
 
     def _logical(self, expr: ir.Logical) -> Text:
         if expr.op == "and":
             for one, other in ((expr.left, expr.right), (expr.right, expr.left)):
                 if self._is_certain(one):
                     return self._text(other)
-        return _joined(*_OPERATORS[expr.op], self._text(expr.left), self._text(expr.right))
+        return operation(expr.op, self._text(expr.left), self._text(expr.right))
 
     def _is_certain(self, expr: ir.Expr) -> bool:
         """Whether it is a test for a number below zero that is none."""
@@ -465,9 +262,12 @@ class Expressions:
     def _swizzle(self, expr: ir.Swizzle) -> Text:
         # What `precise` says of a variable does not reach through a swizzle.
         operand = self.operand(expr.operand)
-        return Text(f"{_in_parentheses(operand, _POSTFIX)}.{expr.letters}")
+        return Text(f"{in_parentheses(operand, POSTFIX)}.{expr.letters}")
 
-    def _load(self, place: ir.Place) -> str:
+    def _load(self, expr: ir.Load) -> Text:
+        return Text(self._value_at(expr.place))
+
+    def _value_at(self, place: ir.Place) -> str:
         """The value at a place; a packed vector is made of its components."""
         if isinstance(place.type, Scalar) and place.type.bits < 32 and not isinstance(place, ir.Local):
             return self._small(place)
@@ -482,7 +282,7 @@ class Expressions:
         """The value of a small type in memory."""
         assert isinstance(place.type, Scalar)
         if self.is_part(place):
-            assert isinstance(place, (ir.BufferElement, ir.Reinterpreted))
+            assert isinstance(place, MemoryElement)
             return f"{self._accessor(place, 'load')}({self._index(place)})"
         value, text = self._shared.forms.value(place.type), self.place(place)
         return text if self._kept_type(place) == value else f"{value}({text})"
@@ -491,27 +291,26 @@ class Expressions:
         """The text of a vector as the array of its components."""
         return f"{self._shared.helpers.convert('from', kind)}({text})"
 
-    def _named(self, expr: ir.Expr) -> Text:
-        """A value that the launch or the grid gives."""
-        if isinstance(expr, ir.ThreadIndex):
-            return Text(self._threads[expr.kind, expr.dim])
-        if isinstance(expr, ir.SubgroupIndex):
-            if expr.kind == "count" and self._shared.tile_threads % _MAX_LANES:
-                self._shared.helpers.add(COUNT_NAME, _COUNT.format(threads=self._shared.tile_threads))
-                return Text(f"{COUNT_NAME}()")
-            return Text(INDICES[expr.kind].glsl)
-        if isinstance(expr, ir.BufferExtent):
-            return Text(self._shared.word(PushWord("extent", expr.buffer, expr.dim, "int32")))
-        if isinstance(expr, WordValue):
-            return Text(self._shared.word(expr.word))
-        assert isinstance(expr, ir.ScalarValue) and isinstance(expr.type, Scalar)
+    def _thread_index(self, expr: ir.ThreadIndex) -> Text:
+        return Text(self._threads[expr.kind, expr.dim])
+
+    def _subgroup_index(self, expr: ir.SubgroupIndex) -> Text:
+        counting = self._shared.subgroup_count() if expr.kind == "count" else None
+        return Text(INDICES[expr.kind].glsl if counting is None else f"{counting}()")
+
+    def _buffer_extent(self, expr: ir.BufferExtent) -> Text:
+        return Text(self._shared.word(PushWord("extent", expr.buffer, expr.dim, "int32")))
+
+    def _launch_word(self, expr: LaunchWord) -> Text:
+        return Text(self._shared.word(PushWord(expr.kind, expr.name, expr.dim, expr.type.name)))  # type: ignore[union-attr,arg-type]
+
+    def _scalar_value(self, expr: ir.ScalarValue) -> Text:
+        assert isinstance(expr.type, Scalar)
+        kind = {"bool": "uint32", "float16": "float32"}.get(expr.type.name, expr.type.name)
+        name = self._shared.word(PushWord("scalar", expr.name, 0, kind))  # type: ignore[arg-type]
         if expr.type.kind == "bool":
-            name = self._shared.word(PushWord("scalar", expr.name, 0, "uint32"))
-            return Text(f"{name} != 0u", _EQ)
-        if expr.type == FLOAT16:
-            name = self._shared.word(PushWord("scalar", expr.name, 0, "float32"))
-            return Text(name if self._shared.forms.value(FLOAT16) == "float" else f"float16_t({name})")
-        return Text(self._shared.word(PushWord("scalar", expr.name, 0, expr.type.name)))  # type: ignore[arg-type]
+            return Text(f"{name} != 0u", EQ)
+        return Text(name if self._value_type(expr.type) == GLSL_TYPES[kind] else f"{GLSL_TYPES[expr.type.name]}({name})")
 
     def _const(self, expr: ir.Const) -> Text:
         assert isinstance(expr.type, Scalar)
@@ -521,21 +320,21 @@ class Expressions:
         if expr.value == 0 and self._shared.kernel.precise and "zero_constants" in self._shared.quirks:
             hidden = self._shared.helpers.zero(name)
             if hidden:
-                return Text(f"-{hidden}", _UNARY) if math.copysign(1.0, expr.value) < 0 else Text(hidden)
+                return Text(f"-{hidden}", UNARY) if math.copysign(1.0, expr.value) < 0 else Text(hidden)
         text = literal(expr.value, name)
-        return Text(text, _UNARY if text.startswith("-") else _POSTFIX)
+        return Text(text, UNARY if text.startswith("-") else POSTFIX)
 
     def _compare(self, expr: ir.Compare) -> Text:
         left, right = expr.left, expr.right
         if expr.op not in ("eq", "ne") and isinstance(left.type, Scalar) and left.type.kind == "bool":
             # GLSL does not order bools.
-            left, right = _int(left), _int(right)
+            left, right = as_int(left), as_int(right)
         if isinstance(left.type, Vector) and _is_constant(left) and _is_constant(right):
             # glslang folds `==` of constant vectors to a bool that equals neither true nor false.
             ways = {"eq": ("all", "equal"), "ne": ("any", "notEqual")}
             reduce, compare = ways[expr.op]
             return Text(f"{reduce}({compare}({self._text(left).glsl}, {self._text(right).glsl}))")
-        return _joined(*_OPERATORS[expr.op], self._text(left), self._text(right))
+        return operation(expr.op, self._text(left), self._text(right))
 
     def _unary(self, expr: ir.Unary) -> Text:
         is_bool = isinstance(expr.type, Scalar) and expr.type.kind == "bool"
@@ -545,15 +344,15 @@ class Expressions:
                 return self._text(
                     ir.Compare(inner.span, inner.type, _OPPOSITE[inner.op], inner.left, inner.right)  # type: ignore[arg-type]
                 )
-            return Text(f"!{_in_parentheses(self._text(inner), _UNARY)}", _UNARY)
+            return Text(f"!{in_parentheses(self._text(inner), UNARY)}", UNARY)
         operand = self._text(expr.operand)
         if expr.op == "neg" and _element(expr).kind == "int" and self._shared.has_quotients_of_the_least:
             zero = ir.Const(expr.span, _element(expr), 0)
-            return _joined("-", _ADD, self._text(zero), operand)
+            return joined("-", ADD, self._text(zero), operand)
         sign = "-" if expr.op == "neg" else "~"
         # Not "--": that is another operator.
-        level = _POSTFIX if operand.glsl.startswith("-") else _UNARY
-        return Text(f"{sign}{_in_parentheses(operand, level)}", _UNARY)
+        level = POSTFIX if operand.glsl.startswith("-") else UNARY
+        return Text(f"{sign}{in_parentheses(operand, level)}", UNARY)
 
     def _cast(self, expr: ir.Cast) -> Text:
         if expr.type == expr.operand.type:
@@ -563,7 +362,7 @@ class Expressions:
         assert isinstance(expr.type, Scalar) and isinstance(expr.operand.type, Scalar)
         if expr.type.kind == "bool":
             zero = ir.Const(expr.span, expr.operand.type, 0)
-            return _joined("!=", _EQ, self._text(expr.operand), self._const(zero))
+            return joined("!=", EQ, self._text(expr.operand), self._const(zero))
         if isinstance(expr.operand, ir.Const) and expr.operand.type.kind != "float":
             return self._const(ir.Const(expr.span, expr.type, _converted(expr.operand, expr.type)))
         if expr.type.bits < 32:
@@ -611,9 +410,9 @@ class Expressions:
         converted = self._conversion(text, operand.type, INT32)
         if kind.kind == "int":
             return Text(f"bitfieldExtract({converted.glsl}, 0, {kind.bits})")
-        return _joined("&", _AND, converted, Text(hex(int_range(kind)[1])))
+        return joined("&", AND, converted, Text(hex(int_range(kind)[1])))
 
-    def _bits(self, expr: Bits) -> Text:
+    def _bit_cast(self, expr: BitCast) -> Text:
         text = self._text(expr.operand)
         old, new = expr.operand.type, expr.type
         assert isinstance(old, Scalar) and isinstance(new, Scalar)
@@ -621,12 +420,12 @@ class Expressions:
             return self._small_bits(text, old, new)
         return Text(bits_text(text.glsl, expr.operand.type, expr.type))
 
-    def _part(self, expr: Part) -> Text:
+    def _word_part(self, expr: WordPart) -> Text:
         """A part of a word, as the functions for elements in words have it."""
         assert isinstance(expr.type, Scalar)
         word, start = self._text(expr.word), self._start(expr.number, expr.type)
         if expr.type == FLOAT16 and self._shared.forms.value(FLOAT16) == "float":
-            shifted = word if start.glsl == "0" else _joined(">>", _SHIFT, word, start)
+            shifted = word if start.glsl == "0" else joined(">>", SHIFT, word, start)
             return Text(f"{self._shared.helpers.use('half_value')}({shifted.glsl})")
         if expr.type == FLOAT16:
             number = expr.number
@@ -640,7 +439,7 @@ class Expressions:
             return Text(f"bitfieldExtract(int({word.glsl}), {start.glsl}, {expr.type.bits})")
         return Text(f"int(bitfieldExtract({word.glsl}, {start.glsl}, {expr.type.bits}))")
 
-    def _with_part(self, expr: WithPart) -> Text:
+    def _with_word_part(self, expr: WithWordPart) -> Text:
         kind = expr.value.type
         assert isinstance(kind, Scalar)
         word, start = self._text(expr.word), self._start(expr.number, kind)
@@ -657,7 +456,7 @@ class Expressions:
         most, by = 32 // kind.bits - 1, kind.bits.bit_length() - 1
         if isinstance(number, ir.Const):
             return Text(str((int(number.value) & most) << by))
-        return Text(f"({_in_parentheses(self._text(number), _POSTFIX)} & {most}) << {by}", _SHIFT)
+        return Text(f"({in_parentheses(self._text(number), POSTFIX)} & {most}) << {by}", SHIFT)
 
     def _small_bits(self, text: Text, old: Scalar, new: Scalar) -> Text:
         """The bits of a small type as another of its size."""
@@ -671,10 +470,10 @@ class Expressions:
             return Text(value if forms.value(FLOAT16) == "float" else f"float16_t({value})")
         if new.kind == "int":
             return Text(f"bitfieldExtract({text.glsl}, 0, {new.bits})")
-        return _joined("&", _AND, text, Text(hex(int_range(new)[1])))
+        return joined("&", AND, text, Text(hex(int_range(new)[1])))
 
     def _select(self, expr: ir.Select) -> Text:
-        return self.choice(self._text(expr.condition), self._text(expr.then), self._text(expr.orelse))
+        return choice(self._text(expr.condition), self._text(expr.then), self._text(expr.orelse))
 
     def _builtin(self, expr: ir.Builtin) -> Text:
         row = BUILTINS[expr.name]
@@ -687,15 +486,15 @@ class Expressions:
             name = self._shared.helpers.use("magnitude", kind if kind.bits == 64 else INT32)
             return Text(f"{name}({self._text(expr.args[0]).glsl})")
         text = self._shared.helpers.call(row, kind, [self._text(a).glsl for a in expr.args])
-        return Text(text, _UNARY if text.startswith("!") else _POSTFIX)
+        return Text(text, UNARY if text.startswith("!") else POSTFIX)
 
     def _binary(self, expr: ir.Binary) -> Text:
         if isinstance(expr.type, Vector):
             return self._vector_binary(expr)
         assert isinstance(expr.type, Scalar)
         if expr.type.kind == "bool":
-            sign, level = _BOOL_OPERATORS[expr.op]
-            return _joined(sign, level, self._text(expr.left), self._text(expr.right))
+            sign, level = BOOL_OPERATORS[expr.op]
+            return joined(sign, level, self._text(expr.left), self._text(expr.right))
         if expr.type.kind == "float":
             return self._float_binary(expr)
         if expr.op in _DIVISION_HELPERS and isinstance(expr.right, ir.Const) and expr.right.value == 1:
@@ -705,8 +504,8 @@ class Expressions:
         division = self._integer_division(expr)
         if division is not None:
             sign, right = division
-            level = {"/": _MUL, "%": _MUL, ">>": _SHIFT, "&": _AND}[sign]
-            return _joined(sign, level, self._text(expr.left), self._text(right))
+            level = {"/": MUL, "%": MUL, ">>": SHIFT, "&": AND}[sign]
+            return joined(sign, level, self._text(expr.left), self._text(right))
         helper = _DIVISION_HELPERS.get(expr.op)
         if helper is not None:
             return self._call(helper, expr)
@@ -716,13 +515,13 @@ class Expressions:
     def _vector_operator(expr: ir.Binary) -> tuple[str, int] | None:
         """The operator for an operation on vectors, if GLSL has one."""
         if expr.op not in ("tdiv", "trem"):
-            return _OPERATORS[expr.op]
+            return OPERATORS[expr.op]
         if _element(expr).kind == "uint":
-            return ("%" if expr.op == "trem" else "/"), _MUL
+            return ("%" if expr.op == "trem" else "/"), MUL
         # Undefined are % of negative operands and -2^31 / -1.
         divisor = _broadcast(expr.right)
         plain = expr.op == "tdiv" and isinstance(divisor, ir.Const) and divisor.value != -1
-        return ("/", _MUL) if plain else None
+        return ("/", MUL) if plain else None
 
     def _vector_binary(self, expr: ir.Binary) -> Text:
         if _divides_by_zero(expr):
@@ -736,10 +535,10 @@ class Expressions:
             return Text(f"{name}({self._text(expr.left).glsl}, {self._text(expr.right).glsl})")
         left, right = _broadcast(expr.left), _broadcast(expr.right)
         if right is not None:
-            return _joined(*sign, self._text(expr.left), self._text(right))
+            return joined(*sign, self._text(expr.left), self._text(right))
         if left is not None and expr.op not in ("shl", "shr"):
-            return _joined(*sign, self._text(left), self._text(expr.right))
-        return _joined(*sign, self._text(expr.left), self._text(expr.right))
+            return joined(*sign, self._text(left), self._text(expr.right))
+        return joined(*sign, self._text(expr.left), self._text(expr.right))
 
     def _float_binary(self, expr: ir.Binary) -> Text:
         assert isinstance(expr.type, Scalar)
@@ -778,23 +577,23 @@ class Expressions:
 
     def _arithmetic(self, expr: ir.Binary) -> Text:
         sign, right = self._operator(expr) or (expr.op, expr.right)
-        level = _OPERATORS[expr.op][1]
+        level = OPERATORS[expr.op][1]
         text = self._text(right)
-        if sign == "+" and text.level == _ADD and _element(expr).kind != "float":
+        if sign == "+" and text.level == ADD and _element(expr).kind != "float":
             # Integers wrap: the order of additions does not matter.
-            return Text(f"{_in_parentheses(self._text(expr.left), _ADD)} + {text.glsl}", _ADD)
-        return _joined(sign, level, self._text(expr.left), text)
+            return Text(f"{in_parentheses(self._text(expr.left), ADD)} + {text.glsl}", ADD)
+        return joined(sign, level, self._text(expr.left), text)
 
     @staticmethod
     def _operator(expr: ir.Binary) -> tuple[str, ir.Expr] | None:
         """The operator and its right operand; ``x + -1`` is ``x - 1``."""
-        if expr.op not in _OPERATORS:
+        if expr.op not in OPERATORS:
             return None
         right = expr.right
-        if expr.op in ("add", "sub") and isinstance(right, ir.Const) and _least(right) < right.value < 0:
+        if expr.op in ("add", "sub") and isinstance(right, ir.Const) and least(right) < right.value < 0:
             opposite = ir.Const(right.span, right.type, -right.value)
             return ("-" if expr.op == "add" else "+"), opposite
-        return _OPERATORS[expr.op][0], right
+        return OPERATORS[expr.op][0], right
 
     def _integer_division(self, expr: ir.Binary) -> tuple[str, ir.Expr] | None:
         """The operator for an integer division or remainder that needs no correction, and its right operand."""
@@ -818,12 +617,6 @@ class Expressions:
         if (expr.op == "tdiv" and fits) or (safe and expr.op == "floordiv"):
             return "/", right
         return ("%", right) if safe else None
-
-
-def _least(constant: ir.Const) -> float:
-    """The value of an integer type that has no opposite; below every float."""
-    kind = constant.type
-    return int_range(kind)[0] if isinstance(kind, Scalar) and kind.is_integer else -math.inf
 
 
 def _divides_by_zero(expr: ir.Binary) -> bool:
@@ -864,35 +657,5 @@ def _has_opposite(compare: ir.Compare) -> bool:
     return isinstance(compare.left.type, Scalar) and compare.left.type.kind != "float"
 
 
-def _in_parentheses(text: Text, least: int) -> str:
-    """The text, in parentheses if it binds less than ``least``."""
-    return text.glsl if text.level >= least else f"({text.glsl})"
-
-
-def _joined(sign: str, level: int, left: Text, right: Text) -> Text:
-    a = _operand(left, level, sign, is_right=False)
-    b = _operand(right, level, sign, is_right=True)
-    return Text(f"{a} {sign} {b}", level)
-
-
-def _operand(text: Text, level: int, sign: str, is_right: bool) -> str:
-    """An operand of a binary operator, with the parentheses that grammar and readers need."""
-    if text.level == level and sign in ("&&", "||"):
-        return text.glsl
-    needed = text.level < level or (is_right and text.level == level)
-    if is_right and sign in ("+", "-") and text.glsl.startswith("-"):
-        needed = True
-    return f"({text.glsl})" if needed or _is_confusing(text, level, sign) else text.glsl
-
-
-def _is_confusing(text: Text, level: int, sign: str) -> bool:
-    """Whether readers mix up the precedences of an operand and its operator, although the grammar is clear."""
-    if text.level >= _UNARY:
-        return False
-    if level in _BITWISE:
-        return text.level != level or f" {sign} " not in text.glsl
-    if level in _COMPARISONS:
-        return text.level in (*_BITWISE, *_COMPARISONS)
-    if level == _MUL:
-        return sign == "%" or " % " in text.glsl or (sign == "/" and " / " in text.glsl)
-    return level in (_LOR, _LXOR) and text.level == _LAND
+#: How each class of expressions is printed.
+PRINTERS = ir.handlers(Expressions, ir.Expr)

@@ -7,9 +7,8 @@ is stored by a compare-exchange of its word, so that what other threads store be
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from vkamp.ir.types import FLOAT16, SMALL, Array, Scalar, Struct, Type, scalars_in
+from vkamp.ir.narrow_types import DeviceTypes
+from vkamp.ir.types import FLOAT16, SMALL, Scalar
 
 #: Conversions of float16 in integers: devices round and flush each in their own way.
 HALF_TEXTS = {
@@ -83,48 +82,22 @@ void store_(int index, {value} value) {{
 """
 
 
-@dataclass(frozen=True)
-class Forms:
-    """What a device has of the small types: ``types`` are names of its features."""
-
-    types: frozenset[str] = frozenset()
-
-    def computes(self, kind: Scalar) -> bool:
-        """Whether the device has variables of a type, or it is no small one."""
-        name = "float16" if kind == FLOAT16 else f"int{kind.bits}"
-        return kind.bits >= 32 or name in self.types
+class Forms(DeviceTypes):
+    """The GLSL types of the types of 8 and 16 bits; ``None`` for other types."""
 
     def value(self, kind: Scalar) -> str | None:
-        """The GLSL type of a small type's values; ``None`` for other types."""
+        """Of values."""
         if kind == FLOAT16:
             return "float16_t" if self.computes(kind) else "float"
         return "int" if kind.name in SMALL else None
 
     def kept(self, kind: Scalar) -> str | None:
-        """The GLSL type of a small type in arrays of the kernel and in structs."""
+        """Of elements of the kernel's arrays, and of members of structs."""
         return self.buffered(kind) if self.computes(kind) else self.value(kind)
 
     def buffered(self, kind: Scalar) -> str | None:
-        """The GLSL type of a small type in buffers that have elements of its size."""
+        """Of elements of buffers that have elements of their size."""
         return f"{kind.name}_t" if kind.name in SMALL or kind == FLOAT16 else None
-
-    def packs(self, kind: Type) -> bool:
-        """Whether elements of a type are parts of words in buffers."""
-        return isinstance(kind, Scalar) and kind.bits < 32 and f"storage{kind.bits}" not in self.types
-
-    def splits(self, kind: Type) -> bool:
-        """Whether a struct lies in buffers otherwise than in variables: it has members that the device has not."""
-        return isinstance(kind, Struct) and not all(self.computes(scalar) for scalar in scalars_in(kind))
-
-    def size(self, kind: Type) -> int:
-        """The bytes of a type in arrays of the kernel; three components may be as far apart as four."""
-        if isinstance(kind, Array):
-            return kind.count * self.size(kind.element)
-        if isinstance(kind, Struct):
-            return sum(self.size(member.type) for member in kind.fields) if self.splits(kind) else kind.size
-        if isinstance(kind, Scalar):
-            return kind.size if self.computes(kind) else 4
-        return 4 * kind.element.size if kind.count == 3 else kind.size
 
 
 def accessor_texts(forms: Forms, kind: Scalar, memory: str, owner: str) -> tuple[str, str]:

@@ -5,93 +5,33 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from vkamp.artifacts import Binding, ContainerAccess, Pieces, PushWord, Shader, Target
-from vkamp.emit.arrays import bind_arrays
-from vkamp.emit.copy_propagation import direct_results
-from vkamp.emit.early_exits import plain_exits
-from vkamp.emit.expressions import Expressions, Globals, Text, memory_name
+from vkamp.artifacts import Binding, Pieces, PushWord, Shader, Target
+from vkamp.emit.expressions import memory_name
+from vkamp.emit.globals import Globals
 from vkamp.emit.helpers import GLSL_TYPES, HELPER_NAMES
-from vkamp.emit.kept_barriers import kept_barriers
 from vkamp.emit.layout import Block, piece_views, storage_blocks, struct_members, structs_of
-from vkamp.emit.legalize_structs import split_structs
-from vkamp.emit.lower_addresses import is_float_atomic, lower_places
 from vkamp.emit.names import Namer
 from vkamp.emit.narrow_types import Forms
-from vkamp.emit.pieces import in_pieces
-from vkamp.emit.quick_loops import quick_loops
-from vkamp.emit.reroll import reroll
-from vkamp.emit.statements import Line, fence_glsl, function_lines, holds_float, type_text
+from vkamp.emit.statements import Line, fence_glsl, function_lines, holds_float, is_float_atomic, type_text
+from vkamp.emit.text import Text, operation
 from vkamp.emit.threads import LAUNCH_NAMES, grid_word
-from vkamp.errors import Span, UnsupportedFeatureError, diagnostic
+from vkamp.errors import Span
 from vkamp.ir import nodes as ir
+from vkamp.ir.requirements import access, typed_access
 from vkamp.ir.builtins import ATOMICS
+from vkamp.artifacts import ContainerAccess
 from vkamp.ir.dataflow import changed_parameters
-from vkamp.ir.passes import optional, required
-from vkamp.ir.requirements import access, memory_unit, subgroup_uses, typed_access, types_in_use, wide_operations
 from vkamp.ir.subgroups import OPERATIONS, SUBGROUPS, Operation
-from vkamp.ir.types import FLOAT16, FLOAT64, INT64, UINT32, UINT64, Array, Scalar, Struct, Type, Vector, scalars_in
+from vkamp.ir.types import FLOAT16, FLOAT64, INT64, UINT32, UINT64, Scalar, Struct, Type, Vector, scalars_in
+from vkamp.ir.requirements import memory_unit, types_in_use, wide_operations
+from vkamp.ir.requirements import subgroup_uses
 
 
-def emit(kernel: ir.Kernel, target: Target) -> Shader:
-    """The GLSL compute shader of ``kernel`` for ``target``, with the layout of what a launch must give it.
-
-    Pure and deterministic: equal kernels and targets give equal text (the comments are the lines of the Python
-    source as it is now).  UnsupportedFeatureError for a struct that GLSL cannot lay out, an atomic that it hasn't, and
-    for ``print`` and ``breakpoint`` on a device.
-    """
-    if not target.reference:
-        _refuse_debugging(kernel)
-    kernel = required("places", kernel.name, kernel.span, lambda: _addressable(kernel, target))
-    single = kernel
-    # What follows sees the calls for the elements of a piece.
-    kernel, pieces = optional("pieces", single, lambda: in_pieces(single, target), lambda: (single, None))
-    if target.private_bytes is not None:
-        _check_private(kernel, Forms(target.types), target.private_bytes)
-    plain = kernel
-    kernel = optional("results", plain, lambda: direct_results(plain), lambda: _without_claims(plain))
-    copied = kernel
-    kernel = optional("rolling", copied, lambda: reroll(copied, target.max_unrolled_statements), lambda: copied)
-    printed = plain_exits(kernel) if "early_exits" in target.quirks else kernel
-    printed = kept_barriers(printed) if "merged_branches" in target.quirks else printed
-    printed = quick_loops(printed) if "loops_in_a_row" in target.quirks else printed
-    return required("printer", kernel.name, kernel.span, lambda: _Shader(printed, target, pieces).shader())
-
-
-def _check_private(kernel: ir.Kernel, forms: Forms, most: int) -> None:
-    """Refuses private arrays that are too large together; a function's exist once for each call of it."""
-    sizes: dict[str, int] = {}
-    for function in (*kernel.functions, kernel.body):
-        arrays = [v for v in (*function.params, *function.variables) if isinstance(v.type, Array)]
-        called = [s.function for s in ir.walk_statements(function.body) if isinstance(s, ir.Call)]
-        sizes[function.name] = total = sum(forms.size(v.type) for v in arrays) + sum(sizes[name] for name in called)
-        if total > most:
-            largest = max(arrays, key=lambda v: forms.size(v.type), default=None)
-            raise UnsupportedFeatureError(
-                f"{kernel.name}: the private arrays of a thread come to {total} bytes, and this device takes {most}: "
-                "keep them in a container, or use another accelerator",
-                span=function.span if largest is None else largest.span,
-            )
-
-
-def _addressable(kernel: ir.Kernel, target: Target) -> ir.Kernel:
-    """The kernel with arrays, places and structs that a shader can have."""
-    return split_structs(lower_places(bind_arrays(kernel)), Forms(target.types))
-
-
-def _without_claims(kernel: ir.Kernel) -> ir.Kernel:
-    functions = [replace(f, body=ir.without_claims(f.body)) for f in (*kernel.functions, kernel.body)]
-    return replace(kernel, functions=tuple(functions[:-1]), body=functions[-1])
-
-
-def _refuse_debugging(kernel: ir.Kernel) -> None:
-    """What a device cannot do is an error, not left out."""
-    for function in (*kernel.functions, kernel.body):
-        for statement in ir.walk_statements(function.body):
-            if isinstance(statement, (ir.Breakpoint, ir.Print)):
-                name = "print" if isinstance(statement, ir.Print) else "breakpoint"
-                raise diagnostic("VKA502", statement.span, name=name)
+def emit(kernel: ir.Kernel, target: Target, pieces: Pieces | None = None) -> Shader:
+    """The GLSL compute shader of a legalized kernel, whose threads may have ``pieces`` of several elements."""
+    return _Shader(kernel, target, pieces).shader()
 
 
 @dataclass(frozen=True)
@@ -118,7 +58,7 @@ class _Shader:
         width = self._local_size()[0]
         if "absent_lanes" in target.quirks and width % target.vector:
             axis, size = Text("gl_LocalInvocationID.x"), Text(f"{width}u")
-            self.globals.has_thread = Expressions.joined("lt", axis, size)
+            self.globals.has_thread = operation("lt", axis, size)
         views = [view for _, view in self.views]
         self.block_names = {b: self.names.give(f"{self._block_name(b)}_buffer") for b in (*self.blocks, *views)}
         self.launch_name = self.names.give("Launch")

@@ -7,25 +7,29 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vkamp.artifacts import Target
-from vkamp.emit.copy_propagation import Called
-from vkamp.emit.expressions import Expressions, Globals, Text, has_float_arithmetic, is_packed, memory_name
+from vkamp.emit.expressions import Expressions, has_float_arithmetic, is_packed, memory_name
+from vkamp.emit.globals import Globals
 from vkamp.emit.helpers import GLSL_TYPES
-from vkamp.emit.lower_addresses import is_float_atomic
 from vkamp.emit.names import Namer
 from vkamp.emit.narrow_types import Forms
 from vkamp.emit.scopes import BODY_START, Plan, Position, plan
+from vkamp.emit.text import Text, choice, operation
 from vkamp.emit.threads import thread_lines
 from vkamp.errors import Span, UnsupportedFeatureError
 from vkamp.ir import nodes as ir
-from vkamp.ir.builtins import ATOMICS
-from vkamp.ir.dataflow import assigned, mentioned, own_nodes
-from vkamp.ir.fences import Fence
-from vkamp.ir.ranges import Ranges
 from vkamp.ir.requirements import memory_type
+from vkamp.ir.dataflow import own_nodes
+from vkamp.ir.addresses import as_int
+from vkamp.ir.builtins import ATOMICS
+from vkamp.ir.fences import Fence
+from vkamp.ir.dataflow import assigned, mentioned
+from vkamp.ir.lowered import MemoryElement, PureCall
+from vkamp.ir.ranges import Ranges
 from vkamp.ir.rows import AtomicRow
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.types import (
-    INT32,
+    FLOAT32,
+    UINT32,
     VECTOR_LETTERS,
     Array,
     Scalar,
@@ -38,6 +42,11 @@ from vkamp.ir.types import (
 
 _COMMENT_LENGTH = 100
 _DIVISIONS = ("div", "tdiv", "trem", "floordiv", "floormod")
+
+
+def is_float_atomic(statement: ir.Atomic) -> bool:
+    """Whether an atomic computes with floats: its element is a uint."""
+    return statement.place.type == UINT32 and any(a.type == FLOAT32 for a in statement.args)
 
 
 @dataclass(frozen=True)
@@ -241,10 +250,7 @@ class _FunctionPrinter:
             return
         first = len(self.lines)
         self.comment(statement.span)
-        if isinstance(statement, (ir.Breakpoint, ir.Print)):
-            # No device is given such a shader.
-            return
-        self._print(statement, position)
+        PRINTERS[type(statement)](self, statement, position)
         if (
             len(self.lines) == first + 2
             and self.lines[first + 1].text == self.lines[first].text.replace("// ", "") + ";"
@@ -252,33 +258,29 @@ class _FunctionPrinter:
             # Python and GLSL say it in the same words.
             del self.lines[first]
 
-    def _print(self, statement: ir.Stmt, position: Position) -> None:
-        if isinstance(statement, ir.Assign):
-            self._assign(statement, position)
-        elif isinstance(statement, ir.If):
-            self._if(statement, position)
-        elif isinstance(statement, ir.For):
-            self._for(statement, position)
-        elif isinstance(statement, ir.While):
-            condition = self._in_threads(self.expressions.operand(statement.condition))
-            self.add(f"while ({condition.glsl}) {{", statement.span)
-            self._nested(statement.body, position, 0)
-            self.add("}", statement.span)
-        elif isinstance(statement, ir.Call):
-            self._call(statement, position)
-        elif isinstance(statement, ir.Atomic):
-            self._atomic(statement, position)
-        elif isinstance(statement, ir.Subgroup):
-            self._subgroup(statement, position)
-        elif isinstance(statement, ir.Return):
-            self._return(statement)
-        elif isinstance(statement, ir.Declare):
-            self.add(f"{self._declared(statement.variable)};", statement.span)
-        elif isinstance(statement, ir.Barrier):
-            self.add(" ".join(fence_glsl(statement.fence, self.target)), statement.span)
-        else:
-            assert isinstance(statement, (ir.Break, ir.Continue))
-            self.add("break;" if isinstance(statement, ir.Break) else "continue;", statement.span)
+    def _while(self, statement: ir.While, position: Position) -> None:
+        condition = self._in_threads(self.expressions.operand(statement.condition))
+        self.add(f"while ({condition.glsl}) {{", statement.span)
+        self._nested(statement.body, position, 0)
+        self.add("}", statement.span)
+
+    def _break(self, statement: ir.Break, _: Position) -> None:
+        self.add("break;", statement.span)
+
+    def _continue(self, statement: ir.Continue, _: Position) -> None:
+        self.add("continue;", statement.span)
+
+    def _print(self, statement: ir.Print, _: Position) -> None:
+        """A comment is all of it, as of a breakpoint: no device is given such a shader."""
+
+    def _breakpoint(self, statement: ir.Breakpoint, _: Position) -> None:
+        pass
+
+    def _declare(self, statement: ir.Declare, _: Position) -> None:
+        self.add(f"{self._declared(statement.variable)};", statement.span)
+
+    def _barrier(self, statement: ir.Barrier, _: Position) -> None:
+        self.add(" ".join(fence_glsl(statement.fence, self.target)), statement.span)
 
     def _declares(self, position: Position, variable: ir.Variable) -> bool:
         return variable.name in self.plan.initialised.get(position, ())
@@ -392,7 +394,7 @@ class _FunctionPrinter:
             condition = self._condition_of_unknown_step(statement, Text(counter), stop, by)
             advance = f"{counter} += {by.glsl}"
         else:
-            condition = self.expressions.joined("lt" if step > 0 else "gt", Text(counter), stop)
+            condition = operation("lt" if step > 0 else "gt", Text(counter), stop)
             by = Text(f"{step}u" if kind == "uint" else str(step))
             advance = _advance(counter, step, "u" if kind == "uint" else "")
         if self._may_wrap(statement):
@@ -416,7 +418,7 @@ class _FunctionPrinter:
         test = self.shared.has_thread
         if test is None or condition.glsl == "true":
             return test or condition
-        return self.expressions.joined("and", test, condition)
+        return operation("and", test, condition)
 
     def _may_wrap(self, loop: ir.For) -> bool:
         """Whether the step could carry the counter past the end of its type, where it would begin again."""
@@ -430,18 +432,17 @@ class _FunctionPrinter:
         return upwards or downwards
 
     def _condition_of_unknown_step(self, loop: ir.For, counter: Text, stop: Text, step: Text) -> Text:
-        joined = self.expressions.joined
         low, high = self.ranges.of(loop.step)
-        upwards, downwards = joined("lt", counter, stop), joined("gt", counter, stop)
+        upwards, downwards = operation("lt", counter, stop), operation("gt", counter, stop)
         if low > 0:
             return upwards
         if high < 0:
             return downwards
         zero = Text("0u" if loop.step.type.name == "uint32" else "0")  # type: ignore[union-attr]
         if low == 0:
-            return joined("and", joined("ne", step, zero), upwards)
-        downwards = joined("and", joined("lt", step, zero), downwards)
-        return self.expressions.choice(joined("gt", step, zero), upwards, downwards)
+            return operation("and", operation("ne", step, zero), upwards)
+        downwards = operation("and", operation("lt", step, zero), downwards)
+        return choice(operation("gt", step, zero), upwards, downwards)
 
     def _bound(self, bound: ir.Expr, changed: set[str], name: str, span: Span) -> Text:
         """A loop's bound: as it stands if that means the same in each iteration, else a constant before the loop."""
@@ -485,7 +486,7 @@ class _FunctionPrinter:
                 names.append(name)
         return names
 
-    def _return(self, statement: ir.Return) -> None:
+    def _return(self, statement: ir.Return, _: Position) -> None:
         if len(statement.values) == 1:
             value = statement.values[0]
             is_precise = self.kernel.precise and holds_float(value.type)
@@ -550,10 +551,8 @@ class _FunctionPrinter:
 
     def _position(self, place: ir.Place) -> tuple[ir.Expr, ...]:
         """The subscripts that the shader has for a place."""
-        if isinstance(place, ir.ArrayElement):
-            return tuple(i if i.type == INT32 else ir.Cast(i.span, INT32, i) for i in place.indices)
-        assert isinstance(place, ir.Reinterpreted)
-        return (self.expressions.number(place),)
+        assert isinstance(place, (ir.ArrayElement, MemoryElement))
+        return tuple(map(as_int, place.indices))
 
     def _loop(self, row: AtomicRow, name: str, place: ir.Place) -> str:
         """A function that changes one float until nothing came in between."""
@@ -562,9 +561,8 @@ class _FunctionPrinter:
         if isinstance(place, ir.ArrayElement):
             memory = self.expressions.place(place.base) + "".join(f"[{n}]" for n in names)
         else:
-            root = ir.root_of(place)
-            assert isinstance(root, ir.BufferElement)
-            memory = f"{self.shared.buffer_names[root.buffer, place.type]}[index]"
+            assert isinstance(place, MemoryElement)
+            memory = f"{self.shared.buffer_names[place.buffer, place.type]}[index]"
         params = ", ".join((*(f"int {n}" for n in names), "float value"))
         precise = "precise " if self.kernel.precise else ""
         return (
@@ -622,7 +620,7 @@ def _filled(template: str, *parts: str) -> str:
 def _is_same_for_all(loop: ir.For) -> bool:
     """Whether a loop has the same iterations in all lanes, of what constants and the launch say alone."""
     nodes = [n for bound in (loop.start, loop.stop, loop.step) for n in ir.walk(bound)]
-    if any(isinstance(n, (ir.Load, ir.ThreadIndex, ir.SubgroupIndex, Called)) for n in nodes):
+    if any(isinstance(n, (ir.Load, ir.ThreadIndex, ir.SubgroupIndex, PureCall)) for n in nodes):
         return False
     return not any(isinstance(s, (ir.Break, ir.Return)) for s in ir.walk_statements(loop.body))
 
@@ -645,6 +643,10 @@ def _is_simple_and_fixed(bound: ir.Expr, changed: set[str]) -> bool:
         elif isinstance(node, (ir.Builtin, ir.Select)) or (isinstance(node, ir.Binary) and node.op in _DIVISIONS):
             return False
     return True
+
+
+#: How each class of statements is printed; asserts, claims and remarks are none of the device's.
+PRINTERS = ir.handlers(_FunctionPrinter, ir.Stmt)
 
 
 def function_lines(

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 
 from vkamp.artifacts import PushWord, Target
-from vkamp.emit.expressions import Globals
+from vkamp.emit.globals import Globals
 from vkamp.emit.names import Namer
 
 #: Names of the lines below, kept free of others.

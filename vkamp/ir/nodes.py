@@ -13,7 +13,7 @@ statement runs; the front end puts effects (atomics, calls) into statements of t
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,6 +32,7 @@ from vkamp.ir.traversal import children as children
 from vkamp.ir.traversal import handlers as handlers
 from vkamp.ir.traversal import map_block as map_block
 from vkamp.ir.traversal import map_blocks as map_blocks
+from vkamp.ir.traversal import map_operands as map_operands
 from vkamp.ir.traversal import map_variables as map_variables
 from vkamp.ir.traversal import results as results
 from vkamp.ir.traversal import transform as transform
@@ -521,6 +522,17 @@ class Kernel:
             ):
                 add(kind)
         return tuple(found.values())
+
+
+def map_functions(kernel: Kernel, change: Callable[[Function], Function]) -> Kernel:
+    """The kernel with ``change`` applied to each function, callees before callers and the kernel's body last."""
+    *functions, body = map(change, (*kernel.functions, kernel.body))
+    return dataclasses.replace(kernel, functions=tuple(functions), body=body)
+
+
+def map_kernel(kernel: Kernel, change: Callable[[Node], Node]) -> Kernel:
+    """The kernel with ``change`` applied to every node, as :func:`transform` does."""
+    return map_functions(kernel, lambda f: dataclasses.replace(f, body=map_block(f.body, change)))
 
 
 def root_of(place: Place) -> Local | BufferElement:

@@ -102,6 +102,15 @@ def required(
         raise
 
 
+def verify_if_asked(kernel: Kernel, level: str = "source") -> None:
+    """Verifies the IR of a level where the environment variable ``VKAMP_VERIFY`` asks for it."""
+    if os.environ.get("VKAMP_VERIFY"):
+        # Imported here: it is for vkamp's own tests.
+        from vkamp.ir.verify import verify
+
+        required("verifier", kernel.name, kernel.span, lambda: verify(kernel, level))
+
+
 def _run(
     name: str,
     kernel: str,

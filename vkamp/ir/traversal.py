@@ -21,7 +21,11 @@ class Node:
 
     ``import`` waits for each method that ``dataclass`` writes for a class: a node without fields of its own is no
     dataclass, and all have one ``__repr__``, which shows what dataclass's own would.
+
+    ``LEVEL``: ``source`` of the nodes that the front end makes, ``lowered`` of those of :mod:`vkamp.ir.lowered`.
     """
+
+    LEVEL = "source"
 
     span: Span = dataclasses.field(repr=False, compare=False)
 
@@ -186,6 +190,17 @@ def transform(node: Node, change: Callable[[Node], Node]) -> Node:
             if one is not value:
                 updates[name] = one
     return change(_updated(node, updates))
+
+
+def map_operands(node: _N, change: Callable[[Any], Node]) -> _N:
+    """The node with ``change`` applied to each of its direct operands, in evaluation order; not to nested blocks."""
+    fields = FIELDS[type(node)]
+    updates: dict[str, object] = {}
+    for name, several in reversed(fields.operands):
+        value = getattr(node, name)
+        if name not in fields.blocks and value is not None:
+            updates[name] = tuple(map(change, value)) if several else change(value)
+    return _updated(node, updates)
 
 
 def map_block(block: Block, change: Callable[[Node], Node]) -> Block:

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 from vkamp.errors import Span
+from vkamp.ir import lowered
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS, BUILTINS
 from vkamp.ir.fences import FENCES, LANE_FENCES
 from vkamp.ir.subgroups import INDICES, SUBGROUPS
 from vkamp.ir.types import (
     BOOL,
+    FLOAT32,
     INT32,
     SCALARS,
     SMALL,
@@ -34,8 +36,8 @@ class VerificationError(ValueError):
     """Ill-formed IR: a mistake in vkamp itself, never in the program that it compiles."""
 
 
-def verify(kernel: ir.Kernel) -> None:
-    """Check a whole kernel.
+def verify(kernel: ir.Kernel, level: str = "source") -> None:
+    """Check a whole kernel; the nodes of :mod:`vkamp.ir.lowered` belong to the level ``lowered`` alone.
 
     Raises:
         VerificationError: the first thing that is wrong, with the function, the Python line and the
@@ -46,12 +48,12 @@ def verify(kernel: ir.Kernel) -> None:
     for function in kernel.functions:
         if function.name in known or function.name == kernel.body.name:
             _fail(function.span, f"two functions are called {function.name}")
-        _FunctionVerifier(kernel, function, known).run()
+        _FunctionVerifier(kernel, function, known, level).run()
         known[function.name] = function
     body = kernel.body
     if body.params or body.results:
         _fail(body.span, "the kernel's body has parameters or results")
-    _FunctionVerifier(kernel, body, known).run()
+    _FunctionVerifier(kernel, body, known, level).run()
 
 
 def _fail(span: Span, message: str) -> NoReturn:
@@ -161,7 +163,9 @@ class _FunctionVerifier:
         kernel: ir.Kernel,
         function: ir.Function,
         known: Mapping[str, ir.Function],
+        level: str = "source",
     ) -> None:
+        self.is_lowered = level == "lowered"
         self.kernel = kernel
         self.function = function
         self.known = known
@@ -205,6 +209,11 @@ class _FunctionVerifier:
             ir.Construct: self._construct,
             ir.Swizzle: self._swizzle,
             ir.Load: self._load,
+            lowered.LaunchWord: self._launch_word,
+            lowered.BitCast: self._bit_cast,
+            lowered.PureCall: self._pure_call,
+            lowered.WordPart: self._word_part,
+            lowered.WithWordPart: self._with_word_part,
         }
 
     def run(self) -> None:
@@ -229,6 +238,9 @@ class _FunctionVerifier:
     def expect(self, condition: bool, node: ir.Node | ir.Variable, message: str) -> None:
         if not condition:
             _fail(node.span, f"in {self.function.name}: {node}: {message}")
+
+    def of_level(self, node: ir.Node) -> None:
+        self.expect(self.is_lowered or node.LEVEL == "source", node, f"belongs to the level {node.LEVEL}")
 
     def same(self, node: ir.Node, found: Type, wanted: Type) -> None:
         self.expect(found == wanted, node, f"the type is {found}, not {wanted}")
@@ -318,6 +330,9 @@ class _FunctionVerifier:
         if isinstance(root, ir.Local):
             shared = root.variable.storage == "tile_static" or self.by_reference(root.variable)
             self.expect(shared, statement, "on memory of one thread")
+        if self.is_lowered and kind == UINT32 and any(a.type == FLOAT32 for a in statement.args):
+            # Atomics of floats work on the bits.
+            kind = FLOAT32
         self.operands(statement, row.operands, kind)
         if statement.result is not None:
             self.variable(statement.result, statement)
@@ -342,24 +357,29 @@ class _FunctionVerifier:
             self.same(argument, argument.type, kind)
 
     def _call(self, statement: ir.Call) -> None:
-        callee = self.known.get(statement.function)
-        if callee is None:
-            _fail(statement.span, f"{statement.function} is no function defined before this one")
-        self.expect(len(statement.args) == len(callee.params), statement, "number of arguments")
-        for argument, parameter in zip(statement.args, callee.params, strict=True):
-            if isinstance(parameter.type, Array):
-                self.expect(isinstance(argument, ir.Local), statement, "no array by reference")
-            if isinstance(argument, ir.Expr):
-                self.expr(argument)
-            else:
-                self.expect(isinstance(parameter.type, Array), statement, "a place as a value")
-                self.place(argument)
-            self.same(statement, argument.type, parameter.type)
+        callee = self.callee(statement)
         self.expect(len(statement.results) == len(callee.results), statement, "number of results")
         for target, kind in zip(statement.results, callee.results, strict=True):
             if target is not None:
                 self.variable(target, statement)
                 self.same(statement, target.type, kind)
+
+    def callee(self, call: ir.Call | lowered.PureCall) -> ir.Function:
+        """The function that is called, with such arguments."""
+        callee = self.known.get(call.function)
+        if callee is None:
+            _fail(call.span, f"{call.function} is no function defined before this one")
+        self.expect(len(call.args) == len(callee.params), call, "number of arguments")
+        for argument, parameter in zip(call.args, callee.params, strict=True):
+            if isinstance(parameter.type, Array):
+                self.expect(isinstance(argument, ir.Local), call, "no array by reference")
+            if isinstance(argument, ir.Expr):
+                self.expr(argument)
+            else:
+                self.expect(isinstance(parameter.type, Array), call, "a place as a value")
+                self.place(argument)
+            self.same(call, argument.type, parameter.type)
+        return callee
 
     def _assert(self, statement: ir.Assert) -> None:
         self.condition(statement.condition)
@@ -419,6 +439,10 @@ class _FunctionVerifier:
         if isinstance(place, ir.Local):
             self.variable(place.variable, place)
             self.same(place, place.type, place.variable.type)
+        elif isinstance(place, lowered.MemoryElement):
+            self.of_level(place)
+            self.expect(place.buffer in self.buffers, place, f"no container is called {place.buffer}")
+            self.indices(place, place.indices, 1)
         elif isinstance(place, ir.BufferElement):
             buffer = self.buffers.get(place.buffer)
             if buffer is None:
@@ -441,6 +465,10 @@ class _FunctionVerifier:
     def element(self, place: ir.ArrayElement) -> None:
         self.place(place.base)
         kind = place.base.type
+        if self.is_lowered and isinstance(kind, Vector):
+            self.indices(place, place.indices, 1)
+            self.same(place, place.type, kind.element)
+            return
         if not isinstance(kind, Array):
             _fail(place.span, f"an element of {kind}")
         self.expect(isinstance(place.base, (ir.Local, ir.FieldOf)), place, "an element of an element")
@@ -497,6 +525,7 @@ class _FunctionVerifier:
         check = self.expressions.get(type(expr))
         if check is None:
             _fail(self.function.span, f"{expr!r} is no expression")
+        self.of_level(expr)
         self.expect(not isinstance(expr.type, Array), expr, "the value of a whole array")
         check(expr)
 
@@ -639,3 +668,25 @@ class _FunctionVerifier:
     def _load(self, expr: ir.Load) -> None:
         self.place(expr.place)
         self.same(expr, expr.type, expr.place.type)
+
+    def _launch_word(self, expr: lowered.LaunchWord) -> None:
+        of_container = expr.kind in ("stride", "offset")
+        self.expect((expr.name in self.buffers) == of_container, expr, "no such word")
+        self.same(expr, expr.type, INT32 if of_container else UINT32)
+
+    def _bit_cast(self, expr: lowered.BitCast) -> None:
+        old, new = self.scalar(expr.operand), expr.type
+        self.expect(isinstance(new, Scalar) and old.bits == new.bits, expr, f"the bits of {old}")
+
+    def _pure_call(self, expr: lowered.PureCall) -> None:
+        self.expect(self.callee(expr).results == (expr.type,), expr, "other results")
+
+    def _word_part(self, expr: lowered.WordPart | lowered.WithWordPart, part: Type | None = None) -> None:
+        self.same(expr, self.scalar(expr.word), UINT32)
+        self.same(expr, self.scalar(expr.number), INT32)
+        kind = part or expr.type
+        self.expect(isinstance(kind, Scalar) and kind.bits < 32, expr, f"{kind} as a part of a word")
+
+    def _with_word_part(self, expr: lowered.WithWordPart) -> None:
+        self._word_part(expr, self.scalar(expr.value))
+        self.same(expr, expr.type, UINT32)

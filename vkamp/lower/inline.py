@@ -10,9 +10,9 @@ import dataclasses
 
 from vkamp.ir import nodes as ir
 from vkamp.ir.dataflow import own_nodes
+from vkamp.ir.rewrite import Names, contains, with_variables
 from vkamp.ir.types import INT32
 from vkamp.lower.errors import NotLowerable
-from vkamp.lower.rewrite import Names, contains, with_variables
 
 
 def is_wait(statement: ir.Stmt) -> bool:

@@ -13,16 +13,16 @@ from collections.abc import Mapping
 
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
-from vkamp.ir.dataflow import assigned, certain, exposed, named, uses
 from vkamp.ir.fences import LANE_FENCES
-from vkamp.ir.requirements import uses_subgroups
+from vkamp.ir.dataflow import assigned, certain, exposed, named
+from vkamp.ir.rewrite import Names, changed, contains, nowhere, value_of, without_unused
 from vkamp.ir.types import BOOL, INT32, Array
+from vkamp.ir.requirements import uses_subgroups
 from vkamp.lower.bounds import Bound, flattened, folded, guards, split_guarded
 from vkamp.lower.errors import NotLowerable
 from vkamp.lower.inline import global_index, inline_barriers, is_wait, thread_arguments
 from vkamp.lower.load_sharing import Memory, memory_of
 from vkamp.lower.phases import Branch, Item, Phase, Repeat, Single, Sync, phases_of
-from vkamp.lower.rewrite import Names, changed, contains, filtered, value_of
 from vkamp.lower.shape import Shape, shapes_for
 from vkamp.lower.tile_static_forwarding import forwarded
 from vkamp.lower.unroll_and_jam import LOOP_OVERHEAD, PhaseContext, accesses, cost, jammed
@@ -138,7 +138,7 @@ class _Lowering:
 
     def body(self, items: tuple[Item, ...]) -> ir.Block:
         """The body of the kernel."""
-        declared = [ir.Declare(_unsaid(k.variable.span), k.array) for k in self.kept.values()]
+        declared = [ir.Declare(nowhere(k.variable.span), k.array) for k in self.kept.values()]
         return (*declared, *self.items(items))
 
     def items(self, items: tuple[Item, ...]) -> ir.Block:
@@ -223,10 +223,11 @@ class _Lowering:
 
     def phase(self, phase: Phase) -> list[ir.Stmt]:
         """The loops over the threads around a phase."""
-        block = self.without_unused(self.with_values(phase.block))
+        # Without assignments that only other phases needed, which compute the value again.
+        block = without_unused(self.with_values(phase.block), self.where.again)
         if not block:
             return []
-        span = _unsaid(block[0].span)
+        span = nowhere(block[0].span)
         block = self.with_arrays(block)
         if not block:
             # It did nothing but declare arrays that are kept.
@@ -335,27 +336,12 @@ class _Lowering:
                 first.append(ir.Assign(value.span, _place(by_name[name], value.span), value))
         return (*first, *block)
 
-    def without_unused(self, block: ir.Block) -> ir.Block:
-        """The phase without assignments that only others needed, which compute the value again."""
-        while True:
-            used = {name for s in ir.walk_statements(block) for name in uses(s)}
-            smaller = filtered(block, lambda s: not self.is_unused(s, used))  # noqa: B023
-            if smaller == block:
-                return block
-            block = smaller
-
-    def is_unused(self, statement: ir.Stmt, used: set[str]) -> bool:
-        if not isinstance(statement, ir.Assign) or not isinstance(statement.place, ir.Local):
-            return False
-        name = statement.place.variable.name
-        return name in self.where.again and name not in used
-
     def with_arrays(self, block: ir.Block) -> ir.Block:
         """The phase with the kept variables loaded before it and stored behind it."""
         used, written = named(block), assigned(block)
         # What a phase may leave as it is has to be stored as it was.
         open_ = exposed(block) | (written - certain(block))
-        span = _unsaid(block[0].span)
+        span = nowhere(block[0].span)
         slot = self.slot(span)
         before: list[ir.Stmt] = []
         behind: list[ir.Stmt] = []
@@ -467,15 +453,10 @@ class _Lowering:
         flag = None
         if any(_returns(s.body) for s in ir.walk_statements(block) if isinstance(s, (ir.For, ir.While))):
             flag = self.new("returned", BOOL)
-            span = _unsaid(block[0].span)
+            span = nowhere(block[0].span)
             start = ir.Assign(span, _place(flag, span), ir.Const(span, BOOL, False))
             return (start, *_turns(block, flag, 0))
         return _turns(block, flag, 0)
-
-
-def _unsaid(span: Span) -> Span:
-    """A place near ``span`` that is no line of the program's: what stands there is of the lowering alone."""
-    return dataclasses.replace(span, line=0, column=0, end_line=0, end_column=0)
 
 
 def _place(variable: ir.Variable, span: Span) -> ir.Local:

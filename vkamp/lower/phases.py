@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.fences import Fence
+from vkamp.ir.rewrite import contains
 from vkamp.lower.errors import NotLowerable
 from vkamp.lower.inline import is_wait
-from vkamp.lower.rewrite import contains
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.dataflow import assigned, exposed, mentioned, own_nodes
+from vkamp.ir.dataflow import own_nodes
+from vkamp.ir.dataflow import assigned, exposed, mentioned
+from vkamp.ir.rewrite import Names, contains, filtered, value_of, with_variables
 from vkamp.ir.types import INT32, Vector
 from vkamp.lower.bounds import linear, values
 from vkamp.lower.load_sharing import WIDE, Group, Memory, certain_loads, is_memory, shared
-from vkamp.lower.rewrite import Names, contains, filtered, value_of, with_variables
 from vkamp.lower.shape import Shape
 
 #: Threads that go together, at most, and statements of a phase: the drivers compile too long otherwise.

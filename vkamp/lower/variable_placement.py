@@ -10,11 +10,11 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.dataflow import assigned, exposed, named, read, read_value, targets
 from vkamp.ir.requirements import access
+from vkamp.ir.dataflow import assigned, exposed, named, read, read_value, targets
+from vkamp.ir.rewrite import Names, value_of
 from vkamp.ir.types import Array, Struct
 from vkamp.lower.phases import Branch, Item, Phase, Repeat, Single, walk_items
-from vkamp.lower.rewrite import Names, value_of
 
 #: What a value may cost to be computed again rather than kept; a kept one costs a store and a load in each phase.
 _CHEAP = 24

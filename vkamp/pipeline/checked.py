@@ -15,12 +15,12 @@ from vkamp.check.instrument import instrument as _instrument
 from vkamp.check.report import Placed as Placed
 from vkamp.check.report import Shadow as Shadow
 from vkamp.check.report import Where as Where
-from vkamp.emit.arrays import bind_arrays
 from vkamp.findings import Finding
-from vkamp.ir.passes import required
 from vkamp.ir.requirements import access
+from vkamp.ir.passes import required, verify_if_asked
+from vkamp.legalize.bind_arrays import bind_arrays
 from vkamp.pipeline.compiled import Compiled, Whole
-from vkamp.pipeline.compiler import subgroup_needs, verify_if_asked
+from vkamp.pipeline.compiler import subgroup_needs
 
 
 def instrument(

@@ -1,7 +1,7 @@
 """The compiler's passes, in order: a request becomes a checked IR kernel, and that an executable.
 
-Python function -> IR -> verified -> uniformity -> races -> (for CPU devices) threads as loops -> GLSL -> (at first
-use) SPIR-V
+Python function -> IR -> verified -> uniformity -> races -> (for CPU devices) threads as loops (:mod:`vkamp.lower`) ->
+legalized -> GLSL (:mod:`vkamp.pipeline.passes`) -> (at first use) SPIR-V
 
 What only check mode needs is in :mod:`vkamp.pipeline.checked`, so that other launches do not load it.
 """
@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import ast
 import functools
-import os
 import traceback
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from vkamp import emit, lower
+from vkamp import lower
 from vkamp.artifacts import Executable, Target
 from vkamp.check.conflicts import RaceVerdicts, judge_races
 from vkamp.check.races import RaceFinding, check_certain_races
@@ -28,11 +27,23 @@ from vkamp.front.context import Context
 from vkamp.front.lower import Lowered
 from vkamp.front.lower import lower as lower_function
 from vkamp.ir import nodes as ir
-from vkamp.ir.passes import OPTIONAL, optional, recorded, required, switched_off, warn, without_optional
-from vkamp.ir.requirements import access, contiguous, subgroup_uses, types_in_use, wide_operations
+from vkamp.ir.requirements import access, contiguous
+from vkamp.ir.passes import (
+    OPTIONAL,
+    optional,
+    recorded,
+    required,
+    switched_off,
+    verify_if_asked,
+    warn,
+    without_optional,
+)
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.text import text
+from vkamp.ir.requirements import types_in_use, wide_operations
+from vkamp.ir.requirements import subgroup_uses
 from vkamp.pipeline.compiled import Compiled, Whole, generated_spirv
+from vkamp.pipeline.passes import shader_of
 from vkamp.progress import hide
 
 _T = TypeVar("_T")
@@ -98,15 +109,6 @@ def _place_in_kernel(error: Exception) -> Span | None:
     return found
 
 
-def verify_if_asked(kernel: ir.Kernel) -> None:
-    """Verifies the IR where the environment variable ``VKAMP_VERIFY`` asks for it."""
-    if os.environ.get("VKAMP_VERIFY"):
-        # Imported here: it is for vkamp's own tests.
-        from vkamp.ir.verify import verify
-
-        _required("verifier", kernel, lambda: verify(kernel))
-
-
 def _warn(finding: RaceFinding, kind: type[Warning]) -> None:
     # A warning is printed where a terminal may just show what goes on.
     hide()
@@ -134,7 +136,7 @@ def executable(kernel: ir.Kernel, target: Target) -> Executable:
 
 def _executable(kernel: ir.Kernel, target: Target) -> Executable:
     form, lowering = _lowered(kernel, target)
-    shader = emit.emit(form, target)
+    shader = shader_of(form, target)
     to_spirv = functools.partial(generated_spirv, name=kernel.name, quirks=target.quirks)
     # The module is the program as it was written: the reference accelerator runs that.
     return Executable(shader, lambda: kernel, to_spirv, lowering, driver_seconds=_driver_seconds(form, target))
@@ -159,7 +161,7 @@ def _as_loops(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, str]:
             raise lower.NotLowerable("it has so many phases that the driver would take long to compile them")
         if target.lowering == "auto" and target.max_iterations is not None:
             count = lower.turns(form, {(name, dim): size for name, dim, size in target.sizes})
-            # The printer may add one iteration for a few loops (vkamp.emit.quick_loops).
+            # Legalization may add one iteration for a few loops (vkamp.legalize.quick_loops).
             if count is None or count + lower.loop_count(form) > target.max_iterations:
                 # Those over the threads of a tile are the more likely to be too many.
                 raise lower.NotLowerable(

@@ -18,14 +18,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from vkamp.artifacts import Pieces, PushWord, Target
-from vkamp.emit.expressions import Part, WithPart, WordValue, element_number
-from vkamp.emit.narrow_types import Forms
-from vkamp.emit.quick_loops import nowhere
+from vkamp.artifacts import Pieces, Target
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
-from vkamp.ir.dataflow import exposed, named, own_nodes, targets
 from vkamp.ir.requirements import access, typed_access
+from vkamp.ir.dataflow import own_nodes
+from vkamp.ir.addresses import element_number, plus
+from vkamp.ir.dataflow import exposed, named, targets
+from vkamp.ir.lowered import LaunchWord, WithWordPart, WordPart
+from vkamp.ir.narrow_types import DeviceTypes
+from vkamp.ir.rewrite import declaring, nowhere, substituted, without_unused
 from vkamp.ir.types import BOOL, FLOAT16, FLOAT64, INT32, UINT32, VECTOR_LETTERS, Scalar, Type, Vector
 
 #: Bytes of the largest access.
@@ -83,15 +85,7 @@ class _Body:
 
     def resolved(self, expr: ir.Expr) -> ir.Expr:
         """An expression with such variables' values in their places."""
-
-        def change(node: ir.Node) -> ir.Node:
-            if isinstance(node, ir.Load) and isinstance(node.place, ir.Local):
-                return self.values.get(node.place.variable.name, node)
-            return node
-
-        changed = ir.transform(expr, change)
-        assert isinstance(changed, ir.Expr)
-        return changed
+        return substituted(expr, self.values)
 
 
 def _peeled(kernel: ir.Kernel) -> _Body | None:
@@ -284,7 +278,7 @@ def _is_own(place: ir.BufferElement, rank: int, body: _Body) -> bool:
 def _fits(buffer: ir.BufferParam, target: Target) -> bool:
     """Whether there are pieces of a container's elements."""
     kind = buffer.element
-    if kind == FLOAT16 and "counted_paths" in target.quirks and not Forms(target.types).computes(kind):
+    if kind == FLOAT16 and "counted_paths" in target.quirks and not DeviceTypes(target.types).computes(kind):
         # SwiftShader takes longer to compile so many conversions in integers than pieces save.
         return False
     return isinstance(kind, Scalar) and (kind.size <= _WORD or kind == FLOAT64)
@@ -329,18 +323,7 @@ class _Elements:
         return ir.Variable(name, kind, "local", span)
 
     def block(self) -> ir.Block:
-        block = ir.map_block(self.body.block, self.change)
-        while True:
-            read = {
-                n.variable.name
-                for s in ir.walk_statements(block)
-                for n in own_nodes(s)
-                if isinstance(n, ir.Local) and not (isinstance(s, ir.Assign) and n is s.place)
-            }
-            smaller = _without(block, self.body.values.keys() - read)
-            if smaller == block:
-                return block
-            block = smaller
+        return without_unused(ir.map_block(self.body.block, self.change), self.body.values)
 
     def change(self, node: ir.Node) -> ir.Node:
         if not isinstance(node, ir.BufferElement) or node.buffer not in self.own:
@@ -352,28 +335,11 @@ class _Elements:
         return ir.Local(node.span, node.type, self.variables[node.buffer])
 
 
-def _without(block: ir.Block, unused: set[str]) -> ir.Block:
-    kept = (s for s in block if not (isinstance(s, ir.Assign) and _is_whole(s.place, unused)))
-    return tuple(ir.map_blocks(s, lambda inner: _without(inner, unused)) for s in kept)
-
-
-def _is_whole(place: ir.Place, names: set[str]) -> bool:
-    return isinstance(place, ir.Local) and place.variable.name in names
-
-
 # -- the kernel in pieces ------------------------------------------------------------------------------------------
 
 
 def _int(span: Span, value: int) -> ir.Const:
     return ir.Const(span, INT32, value)
-
-
-def _sum(a: ir.Expr, b: int) -> ir.Expr:
-    if b == 0:
-        return a
-    if isinstance(a, ir.Const):
-        return _int(a.span, int(a.value) + b)
-    return ir.Binary(a.span, INT32, "add", a, _int(a.span, b))
 
 
 #: What a parameter of the function of an element is: an index, a launch value as float16, the element of a container.
@@ -416,7 +382,7 @@ class _Making:
         main = self.main(function, params, loaded)
         views = frozenset((name, self.kind(name)) for name in self.together)
         pieces = Pieces(self.chosen.count, self.chosen.flat, self.is_shifted)
-        body = dataclasses.replace(self.original.body, body=main, variables=())
+        body = declaring(dataclasses.replace(self.original.body, body=main, variables=()))
         kernel = dataclasses.replace(
             self.original,
             rank=self.rank,
@@ -478,7 +444,7 @@ class _Making:
         kinds = tuple(v.type for v in results)
         body = self.original.body
         function = ir.Function(self.name, "element", params, kinds, body.variables, block, body.span)
-        return function, passed, loaded
+        return declaring(function), passed, loaded
 
     # -- the pieces ----------------------------------------------------------------------------------------------
 
@@ -539,7 +505,7 @@ class _Making:
         """The value of an element of a piece."""
         place, element = self.in_values(name, number), self.buffers[name].element
         loaded = ir.Load(self.span, place.type, place)
-        return loaded if element.size >= _WORD else Part(self.span, element, loaded, number)
+        return loaded if element.size >= _WORD else WordPart(self.span, element, loaded, number)
 
     def put(self, name: str, number: ir.Expr, last: ir.Expr, value: ir.Expr) -> ir.Stmt:
         """Stores an element: into the piece, or into memory where the container has no pieces."""
@@ -547,7 +513,7 @@ class _Making:
             return ir.Assign(self.span, self.place(name, last), value)
         place = self.in_values(name, number)
         if self.buffers[name].element.size < _WORD:
-            value = WithPart(self.span, UINT32, ir.Load(self.span, UINT32, place), number, value)
+            value = WithWordPart(self.span, UINT32, ir.Load(self.span, UINT32, place), number, value)
         return ir.Assign(self.span, place, value)
 
     def main(self, function: ir.Function, params: list[_Given], loaded: list[str]) -> ir.Block:
@@ -560,7 +526,7 @@ class _Making:
             shift = ir.Binary(span, INT32, "bitand", begin, _int(span, count - 1))
             start = ir.Binary(span, INT32, "sub", start, shift)
         first = self.load(self.first)
-        domain = ir.Cast(span, INT32, WordValue(span, UINT32, PushWord("domain", "", last, "uint32")))
+        domain = ir.Cast(span, INT32, LaunchWord(span, UINT32, "domain", "", last))
         whole = (
             *(self.loaded(name) for name in loaded if name in self.together),
             *self.calls(function, params),
@@ -587,7 +553,7 @@ class _Making:
     def fits(self, first: ir.Expr, domain: ir.Expr) -> ir.Expr:
         """Whether a piece is whole: within the domain and the tests around the body, and where its containers say."""
         span = self.span
-        found: ir.Expr = ir.Compare(span, BOOL, "le", _sum(first, self.chosen.count), domain)
+        found: ir.Expr = ir.Compare(span, BOOL, "le", plus(first, self.chosen.count), domain)
         if self.is_shifted:
             found = ir.Logical(span, BOOL, "and", ir.Compare(span, BOOL, "ge", first, _int(span, 0)), found)
         for test in (*(self.for_all(t, first) for t in self.body.tests), *self.aligned(first)):
@@ -608,7 +574,7 @@ class _Making:
         """A test for all elements of a piece."""
         last = self.rank - 1
         upper = test.op in _UPPER if _names(test.left, last) else test.op in _LOWER
-        return self.at(test, _sum(first, self.chosen.count - 1) if upper else first)
+        return self.at(test, plus(first, self.chosen.count - 1) if upper else first)
 
     def at(self, expr: ir.Expr, last: ir.Expr) -> ir.Expr:
         """An expression of the thread's index for an element of the row."""
@@ -668,7 +634,7 @@ class _Making:
 
     def plus(self, first: ir.Expr, number: ir.Expr) -> ir.Expr:
         if isinstance(number, ir.Const):
-            return _sum(first, int(number.value))
+            return plus(first, int(number.value))
         return ir.Binary(self.span, INT32, "add", first, number)
 
     def blank(self, name: str) -> ir.Block:
@@ -709,7 +675,7 @@ class _Making:
         for test in reversed(self.body.tests):
             block = (ir.If(span, self.at(test, at), block, ()),)
         start = ir.Builtin(span, INT32, "max", (first, _int(span, 0))) if self.is_shifted else first
-        stop = ir.Builtin(span, INT32, "min", (_sum(first, self.chosen.count), domain))
+        stop = ir.Builtin(span, INT32, "min", (plus(first, self.chosen.count), domain))
         return (ir.For(span, index, start, stop, _int(span, 1), block),)
 
 

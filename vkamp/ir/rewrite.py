@@ -1,10 +1,13 @@
-"""Small tools of the lowering: new names, and copies with other nodes or variables."""
+"""What passes rewrite kernels with: new names, and copies with other nodes, variables or values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import dataclasses
+from collections.abc import Callable, Container, Iterable, Mapping
 
+from vkamp.errors import Span
 from vkamp.ir import nodes as ir
+from vkamp.ir.dataflow import mentioned, uses
 
 
 class Names:
@@ -28,6 +31,11 @@ class Names:
         return other
 
 
+def nowhere(span: Span) -> Span:
+    """A place near ``span`` that is no line of the program: of what only a pass makes."""
+    return dataclasses.replace(span, line=0, column=0, end_line=0, end_column=0)
+
+
 def value_of(variable: ir.Variable, like: ir.Node) -> ir.Load:
     """The value of a whole variable."""
     return ir.Load(like.span, variable.type, ir.Local(like.span, variable.type, variable))
@@ -49,6 +57,14 @@ def with_variables(block: ir.Block, new: Mapping[str, ir.Variable]) -> ir.Block:
     return ir.map_block(block, lambda node: ir.map_variables(node, of))
 
 
+def declaring(function: ir.Function) -> ir.Function:
+    """The function with every variable of its own that it names among its variables."""
+    known = {v.name: v for v in (*function.params, *function.variables)}
+    named = (v for s in ir.walk_statements(function.body) for v in mentioned(s) if v.storage in ("local", "private"))
+    new = {v.name: v for v in named if v.name not in known}
+    return dataclasses.replace(function, variables=(*function.variables, *new.values()))
+
+
 def contains(block: ir.Block, wanted: Callable[[ir.Stmt], bool]) -> bool:
     """Whether a block or a nested one has such a statement."""
     return any(wanted(s) or any(contains(b, wanted) for b in ir.blocks(s)) for s in block)
@@ -61,3 +77,31 @@ def filtered(block: ir.Block, keep: Callable[[ir.Stmt], bool]) -> ir.Block:
         if keep(statement):
             out.append(ir.map_blocks(statement, lambda inner: filtered(inner, keep)))
     return tuple(out)
+
+
+def substituted(expr: ir.Node, values: Mapping[str, ir.Expr]) -> ir.Expr:
+    """An expression with values in the places of whole variables, by name."""
+
+    def change(node: ir.Node) -> ir.Node:
+        if isinstance(node, ir.Load) and isinstance(node.place, ir.Local):
+            return values.get(node.place.variable.name, node)
+        return node
+
+    return changed(expr, change)
+
+
+def without_unused(block: ir.Block, candidates: Container[str]) -> ir.Block:
+    """The block without assignments to those of some variables that nothing in it reads."""
+    while True:
+        used = {name for s in ir.walk_statements(block) for name in uses(s)}
+
+        def keep(statement: ir.Stmt, used: set[str] = used) -> bool:
+            if not isinstance(statement, ir.Assign) or not isinstance(statement.place, ir.Local):
+                return True
+            name = statement.place.variable.name
+            return name in used or name not in candidates
+
+        smaller = filtered(block, keep)
+        if smaller == block:
+            return block
+        block = smaller

@@ -13,15 +13,8 @@ from collections import Counter
 
 from vkamp.ir import nodes as ir
 from vkamp.ir.dataflow import own_nodes
+from vkamp.ir.lowered import PureCall
 from vkamp.ir.types import Array
-
-
-@dataclasses.dataclass(frozen=True)
-class Called(ir.Expr):
-    """The result of a function that changes nothing, which the IR has only as a statement."""
-
-    function: str
-    args: tuple[ir.Expr | ir.Place, ...]
 
 
 def direct_results(kernel: ir.Kernel) -> ir.Kernel:
@@ -29,11 +22,12 @@ def direct_results(kernel: ir.Kernel) -> ir.Kernel:
     # What `precise` says of a variable does not reach into the arguments of a call in an expression; loops over threads
     # have temporaries that are for people.
     pure = None if kernel.precise or kernel.lanes is not None else _pure(kernel)
-    return dataclasses.replace(
-        kernel,
-        functions=tuple(_function(f, pure) for f in kernel.functions),
-        body=_function(kernel.body, pure),
-    )
+    return ir.map_functions(kernel, lambda function: _function(function, pure))
+
+
+def without_claims(kernel: ir.Kernel) -> ir.Kernel:
+    """The kernel with assignments for claims, and nothing else changed."""
+    return ir.map_functions(kernel, lambda f: dataclasses.replace(f, body=ir.without_claims(f.body)))
 
 
 def _pure(kernel: ir.Kernel) -> frozenset[str]:
@@ -109,7 +103,7 @@ def _moved(statement: ir.Stmt, following: ir.Stmt, uses: Counter[str], pure: fro
     if isinstance(statement, ir.Call) and statement.function in pure and len(statement.results) == 1:
         (result,) = statement.results
         if result is not None and _is_used_in(following, result, uses, 1):
-            called = Called(statement.span, result.type, statement.function, statement.args)
+            called = PureCall(statement.span, result.type, statement.function, statement.args)
             return _with_value(following, result, called)
     if isinstance(statement, ir.Assign) and isinstance(statement.place, ir.Local) and not _is_constant(statement.value):
         variable = statement.place.variable
@@ -121,7 +115,7 @@ def _moved(statement: ir.Stmt, following: ir.Stmt, uses: Counter[str], pure: fro
 
 def _is_constant(value: ir.Expr) -> bool:
     """Whether the GLSL compiler would compute a value, which the front end may have kept from it."""
-    given = (ir.Load, ir.ScalarValue, ir.ThreadIndex, ir.BufferExtent, Called)
+    given = (ir.Load, ir.ScalarValue, ir.ThreadIndex, ir.BufferExtent, PureCall)
     return not any(isinstance(node, given) for node in ir.walk(value))
 
 

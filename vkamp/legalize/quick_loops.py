@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import dataclasses
 
-from vkamp.emit.expressions import WordValue
-from vkamp.emit.threads import grid_word
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.dataflow import own_nodes
+from vkamp.ir.lowered import LaunchWord
+from vkamp.ir.rewrite import nowhere
 from vkamp.ir.types import BOOL, INT32, UINT32
 
 #: Loops one after the other that stay as they are, and those of a group.
@@ -47,12 +47,7 @@ def _more_than(number: ir.Expr, span: Span) -> ir.Expr:
 
 def no_tile(span: Span) -> ir.Expr:
     """Whether there is no tile, which never is: false, and the driver does not know it."""
-    return ir.Compare(span, BOOL, "eq", WordValue(span, UINT32, grid_word("tiles", 0)), ir.Const(span, UINT32, 0))
-
-
-def nowhere(span: Span) -> Span:
-    """A place near ``span`` that is no line of the program."""
-    return dataclasses.replace(span, line=0, column=0, end_line=0, end_column=0)
+    return ir.Compare(span, BOOL, "eq", LaunchWord(span, UINT32, "tiles", "", 0), ir.Const(span, UINT32, 0))
 
 
 # -- groups --------------------------------------------------------------------------------------------------------

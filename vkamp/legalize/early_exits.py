@@ -11,9 +11,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from vkamp.emit.quick_loops import no_tile, nowhere
 from vkamp.ir import nodes as ir
+from vkamp.ir.rewrite import nowhere
 from vkamp.ir.types import BOOL
+from vkamp.legalize.quick_loops import no_tile
 
 _STEPS = ("add", "sub", "mul", "shl", "shr")
 _UNKNOWN = "Compared with a value that is never true: this driver would leave the loop too early if it knew the result"

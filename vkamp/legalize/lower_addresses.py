@@ -1,0 +1,78 @@
+"""Places as GLSL can address them.
+
+First views that the kernel made are resolved to what they are views of.  GLSL 4.50 has no atomics of floats: they work
+on the bits, in a container through the same memory declared as uints, in a tile_static array by declaring it as uints.
+Last of all, an element of a container becomes an element of its memory, which GLSL sees as an array of one dimension.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+
+from vkamp.ir import nodes as ir
+from vkamp.ir.addresses import add, member_element, memory_element
+from vkamp.ir.dataflow import uses
+from vkamp.ir.lowered import BitCast
+from vkamp.ir.rewrite import without_unused
+from vkamp.ir.types import FLOAT32, UINT32, Array
+
+
+def lower_places(kernel: ir.Kernel) -> ir.Kernel:
+    """The kernel with places that a shader can address, and without the locals that only views used."""
+    statements = kernel.statements()
+    as_bits = {v.name: _as_bits(v) for v in _atomic_floats(statements)}
+
+    def lowered(function: ir.Function) -> ir.Function:
+        """One function; what only the checks of views used is gone."""
+        read = {name for statement in ir.walk_statements(function.body) for name in uses(statement)}
+        body = ir.map_block(function.body, lambda node: _lowered(node, as_bits))
+        return dataclasses.replace(function, body=without_unused(body, read))
+
+    tile_statics = tuple(as_bits.get(v.name, v) for v in kernel.tile_statics)
+    return dataclasses.replace(ir.map_functions(kernel, lowered), tile_statics=tile_statics)
+
+
+def _atomic_floats(statements: Iterable[ir.Stmt]) -> Iterator[ir.Variable]:
+    """The tile_static arrays of floats that are updated atomically."""
+    for statement in statements:
+        if isinstance(statement, ir.Atomic) and statement.place.type == FLOAT32:
+            root = ir.root_of(statement.place)
+            if isinstance(root, ir.Local):
+                yield root.variable
+
+
+def _as_bits(variable: ir.Variable) -> ir.Variable:
+    assert isinstance(variable.type, Array)
+    return dataclasses.replace(variable, type=dataclasses.replace(variable.type, element=UINT32))
+
+
+def _lowered(node: ir.Node, as_bits: Mapping[str, ir.Variable]) -> ir.Node:
+    """A node whose operands are lowered already."""
+    if isinstance(node, ir.ViewElement):
+        return node.base
+    node = ir.map_variables(node, lambda v: as_bits.get(v.name, v) if v.storage == "tile_static" else v)
+    if isinstance(node, ir.Local):
+        return dataclasses.replace(node, type=node.variable.type)
+    if isinstance(node, ir.ArrayElement) and isinstance(node.base.type, Array):
+        return dataclasses.replace(node, type=node.base.type.element)
+    if isinstance(node, ir.Reinterpreted) and isinstance(node.base, ir.ArrayElement):
+        # In an array of the kernel: the element itself, of the type that it was declared for.
+        *rows, last = node.base.indices
+        return dataclasses.replace(node.base, indices=(*rows, add(last, node.index)))
+    if isinstance(node, ir.Load) and node.place.type != node.type:
+        return BitCast(node.span, node.type, dataclasses.replace(node, type=node.place.type))
+    if isinstance(node, ir.Assign) and node.place.type != node.value.type:
+        return dataclasses.replace(node, value=BitCast(node.span, node.place.type, node.value))
+    if isinstance(node, ir.Atomic) and node.place.type == FLOAT32:
+        return dataclasses.replace(node, place=member_element(node.place, UINT32))
+    return node
+
+
+def memory_elements(kernel: ir.Kernel) -> ir.Kernel:
+    """The kernel with the elements of containers by their positions in memory."""
+
+    def change(node: ir.Node) -> ir.Node:
+        return memory_element(kernel, node) if isinstance(node, (ir.BufferElement, ir.Reinterpreted)) else node
+
+    return ir.map_kernel(kernel, change)

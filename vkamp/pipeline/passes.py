@@ -1,0 +1,109 @@
+"""The passes from a checked kernel to a shader, in order, each with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vkamp.artifacts import Pieces, Shader, Target
+from vkamp.emit import emit
+from vkamp.emit.reroll import reroll
+from vkamp.errors import UnsupportedFeatureError, diagnostic
+from vkamp.ir import nodes as ir
+from vkamp.ir.narrow_types import DeviceTypes
+from vkamp.ir.passes import optional, required, verify_if_asked
+from vkamp.ir.types import Array
+from vkamp.legalize.bind_arrays import bind_arrays
+from vkamp.legalize.copy_propagation import direct_results, without_claims
+from vkamp.legalize.early_exits import plain_exits
+from vkamp.legalize.kept_barriers import kept_barriers
+from vkamp.legalize.lower_addresses import lower_places, memory_elements
+from vkamp.legalize.pieces import in_pieces
+from vkamp.legalize.quick_loops import quick_loops
+from vkamp.legalize.structs import split_structs
+
+
+def shader_of(kernel: ir.Kernel, target: Target) -> Shader:
+    """The GLSL compute shader of a checked ``kernel`` for ``target``, with the layout of what a launch must give it.
+
+    Deterministic: equal kernels and targets give equal text (the comments are the lines of the Python source as it is
+    now).  UnsupportedFeatureError for a struct that GLSL cannot lay out, an atomic that it lacks, private arrays that
+    are too large, and for ``print`` and ``breakpoint`` on a device.
+    """
+    if not target.reference:
+        _refuse_debugging(kernel)
+    legal, pieces = legalized(kernel, target)
+    return required("printer", legal.name, legal.span, lambda: emit(legal, target, pieces))
+
+
+def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | None]:
+    """The kernel as GLSL can say it for a device, and the pieces of several elements that its threads have."""
+    types = DeviceTypes(target.types)
+    # GLSL copies arrays that are arguments: a function with a tile_static array is made once for each array.
+    kernel = _must("places", kernel, bind_arrays)
+    # GLSL has no views, nor atomics of floats.
+    kernel = _must("places", kernel, lower_places)
+    # A struct with types that the device lacks has another layout in buffers than in variables.
+    kernel = _must("places", kernel, lambda k: split_structs(k, types))
+    # Memory is fastest in accesses of 16 bytes.  What follows sees the calls for the elements of a piece.
+    single = kernel
+    kernel, pieces = optional("pieces", single, lambda: in_pieces(single, target), lambda: (single, None))
+    verify_if_asked(kernel, "lowered")
+    if target.private_bytes is not None:
+        _check_private(kernel, types, target.private_bytes)
+    # Temporaries of the front end hide what a person would write; devices have no claims.
+    kernel = _may("results", kernel, direct_results, without_claims)
+    # Copies of the body of an unrolled loop are a loop that the driver unrolls.
+    kernel = _may("rolling", kernel, lambda k: reroll(k, target.max_unrolled_statements), lambda k: k)
+    # Drivers' faults: lavapipe leaves loops too early, merges branches across barriers, and takes long for many loops.
+    if "early_exits" in target.quirks:
+        kernel = _must("places", kernel, plain_exits)
+    if "merged_branches" in target.quirks:
+        kernel = _must("places", kernel, kept_barriers)
+    if "loops_in_a_row" in target.quirks:
+        kernel = _must("places", kernel, quick_loops)
+    # GLSL sees a buffer as an array of one dimension.  Last, for the passes before know containers by their indices.
+    return _must("places", kernel, memory_elements), pieces
+
+
+def _must(name: str, kernel: ir.Kernel, run: Callable[[ir.Kernel], ir.Kernel]) -> ir.Kernel:
+    """The kernel after a pass that it needs, verified under test."""
+    made = required(name, kernel.name, kernel.span, lambda: run(kernel))
+    verify_if_asked(made, "lowered")
+    return made
+
+
+def _may(
+    name: str,
+    kernel: ir.Kernel,
+    run: Callable[[ir.Kernel], ir.Kernel],
+    otherwise: Callable[[ir.Kernel], ir.Kernel],
+) -> ir.Kernel:
+    """The kernel after a pass that may be left out, verified under test."""
+    made = optional(name, kernel, lambda: run(kernel), lambda: otherwise(kernel))
+    verify_if_asked(made, "lowered")
+    return made
+
+
+def _check_private(kernel: ir.Kernel, types: DeviceTypes, most: int) -> None:
+    """Refuses private arrays that are too large together; a function's exist once for each call of it."""
+    sizes: dict[str, int] = {}
+    for function in (*kernel.functions, kernel.body):
+        arrays = [v for v in (*function.params, *function.variables) if isinstance(v.type, Array)]
+        called = [s.function for s in ir.walk_statements(function.body) if isinstance(s, ir.Call)]
+        sizes[function.name] = total = sum(types.size(v.type) for v in arrays) + sum(sizes[name] for name in called)
+        if total > most:
+            largest = max(arrays, key=lambda v: types.size(v.type), default=None)
+            raise UnsupportedFeatureError(
+                f"{kernel.name}: the private arrays of a thread come to {total} bytes, and this device takes {most}: "
+                "keep them in a container, or use another accelerator",
+                span=function.span if largest is None else largest.span,
+            )
+
+
+def _refuse_debugging(kernel: ir.Kernel) -> None:
+    """What a device cannot do is an error, not left out."""
+    for function in (*kernel.functions, kernel.body):
+        for statement in ir.walk_statements(function.body):
+            if isinstance(statement, (ir.Breakpoint, ir.Print)):
+                name = "print" if isinstance(statement, ir.Print) else "breakpoint"
+                raise diagnostic("VKA502", statement.span, name=name)
