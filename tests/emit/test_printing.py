@@ -12,13 +12,12 @@ import pytest
 import vkamp as amp
 from tests.emit.programs import PROGRAMS, Program, buffers, scalars
 from vkamp import spirv
-from vkamp.artifacts import PushWord, Target
+from vkamp.artifacts import ContainerAccess, PushWord, Target
 from vkamp.emit.layout import struct_members
 from vkamp.emit.literals import literal
 from vkamp.emit.names import Namer, identifier
 from vkamp.errors import UnsupportedFeatureError
 from vkamp.ir.requirements import access
-from vkamp.artifacts import ContainerAccess
 from vkamp.ir.types import INT32, from_dtype
 from vkamp.pipeline.passes import shader_of
 

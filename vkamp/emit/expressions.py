@@ -27,11 +27,11 @@ from vkamp.emit.text import (
     operation,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.requirements import access
 from vkamp.ir.addresses import as_int
 from vkamp.ir.builtins import BUILTINS
 from vkamp.ir.lowered import BitCast, LaunchWord, MemoryElement, PureCall, WithWordPart, WordPart
 from vkamp.ir.ranges import Ranges
+from vkamp.ir.requirements import access
 from vkamp.ir.subgroups import INDICES
 from vkamp.ir.types import (
     FLOAT16,
@@ -310,7 +310,9 @@ class Expressions:
         name = self._shared.word(PushWord("scalar", expr.name, 0, kind))  # type: ignore[arg-type]
         if expr.type.kind == "bool":
             return Text(f"{name} != 0u", EQ)
-        return Text(name if self._value_type(expr.type) == GLSL_TYPES[kind] else f"{GLSL_TYPES[expr.type.name]}({name})")
+        return Text(
+            name if self._value_type(expr.type) == GLSL_TYPES[kind] else f"{GLSL_TYPES[expr.type.name]}({name})"
+        )
 
     def _const(self, expr: ir.Const) -> Text:
         assert isinstance(expr.type, Scalar)

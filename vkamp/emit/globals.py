@@ -12,8 +12,8 @@ from vkamp.emit.narrow_types import Forms
 from vkamp.emit.text import Text
 from vkamp.ir import nodes as ir
 from vkamp.ir.dataflow import own_nodes
-from vkamp.ir.types import Scalar, Struct, Type, int_range
 from vkamp.ir.requirements import uses_subgroups
+from vkamp.ir.types import Scalar, Struct, Type, int_range
 
 #: No subgroup has more lanes.
 _MAX_LANES = 128

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from vkamp.artifacts import Binding, Pieces, PushWord, Shader, Target
+from vkamp.artifacts import Binding, ContainerAccess, Pieces, PushWord, Shader, Target
 from vkamp.emit.expressions import memory_name
 from vkamp.emit.globals import Globals
 from vkamp.emit.helpers import GLSL_TYPES, HELPER_NAMES
@@ -19,14 +19,11 @@ from vkamp.emit.text import Text, operation
 from vkamp.emit.threads import LAUNCH_NAMES, grid_word
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
-from vkamp.ir.requirements import access, typed_access
 from vkamp.ir.builtins import ATOMICS
-from vkamp.artifacts import ContainerAccess
 from vkamp.ir.dataflow import changed_parameters
+from vkamp.ir.requirements import access, memory_unit, subgroup_uses, typed_access, types_in_use, wide_operations
 from vkamp.ir.subgroups import OPERATIONS, SUBGROUPS, Operation
 from vkamp.ir.types import FLOAT16, FLOAT64, INT64, UINT32, UINT64, Scalar, Struct, Type, Vector, scalars_in
-from vkamp.ir.requirements import memory_unit, types_in_use, wide_operations
-from vkamp.ir.requirements import subgroup_uses
 
 
 def emit(kernel: ir.Kernel, target: Target, pieces: Pieces | None = None) -> Shader:

@@ -17,14 +17,13 @@ from vkamp.emit.text import Text, choice, operation
 from vkamp.emit.threads import thread_lines
 from vkamp.errors import Span, UnsupportedFeatureError
 from vkamp.ir import nodes as ir
-from vkamp.ir.requirements import memory_type
-from vkamp.ir.dataflow import own_nodes
 from vkamp.ir.addresses import as_int
 from vkamp.ir.builtins import ATOMICS
+from vkamp.ir.dataflow import assigned, mentioned, own_nodes
 from vkamp.ir.fences import Fence
-from vkamp.ir.dataflow import assigned, mentioned
 from vkamp.ir.lowered import MemoryElement, PureCall
 from vkamp.ir.ranges import Ranges
+from vkamp.ir.requirements import memory_type
 from vkamp.ir.rows import AtomicRow
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.types import (

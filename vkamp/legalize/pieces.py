@@ -21,12 +21,11 @@ from dataclasses import dataclass
 from vkamp.artifacts import Pieces, Target
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
-from vkamp.ir.requirements import access, typed_access
-from vkamp.ir.dataflow import own_nodes
 from vkamp.ir.addresses import element_number, plus
-from vkamp.ir.dataflow import exposed, named, targets
+from vkamp.ir.dataflow import exposed, named, own_nodes, targets
 from vkamp.ir.lowered import LaunchWord, WithWordPart, WordPart
 from vkamp.ir.narrow_types import DeviceTypes
+from vkamp.ir.requirements import access, typed_access
 from vkamp.ir.rewrite import declaring, nowhere, substituted, without_unused
 from vkamp.ir.types import BOOL, FLOAT16, FLOAT64, INT32, UINT32, VECTOR_LETTERS, Scalar, Type, Vector
 

@@ -13,9 +13,9 @@ from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.addresses import member_element, scalar_place
 from vkamp.ir.narrow_types import DeviceTypes
+from vkamp.ir.requirements import types_in_use
 from vkamp.ir.rewrite import Names
 from vkamp.ir.types import VECTOR_LETTERS, Scalar, Type, Vector, scalar_fields
-from vkamp.ir.requirements import types_in_use
 
 
 def split_structs(kernel: ir.Kernel, types: DeviceTypes) -> ir.Kernel:

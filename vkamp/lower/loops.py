@@ -13,11 +13,11 @@ from collections.abc import Mapping
 
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
-from vkamp.ir.fences import LANE_FENCES
 from vkamp.ir.dataflow import assigned, certain, exposed, named
+from vkamp.ir.fences import LANE_FENCES
+from vkamp.ir.requirements import uses_subgroups
 from vkamp.ir.rewrite import Names, changed, contains, nowhere, value_of, without_unused
 from vkamp.ir.types import BOOL, INT32, Array
-from vkamp.ir.requirements import uses_subgroups
 from vkamp.lower.bounds import Bound, flattened, folded, guards, split_guarded
 from vkamp.lower.errors import NotLowerable
 from vkamp.lower.inline import global_index, inline_barriers, is_wait, thread_arguments

@@ -12,13 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.requirements import access
-from vkamp.ir.dataflow import own_nodes
-from vkamp.ir.dataflow import assigned, targets
+from vkamp.ir.dataflow import assigned, own_nodes, targets
 from vkamp.ir.ranges import Ranges
+from vkamp.ir.requirements import access, memory_unit
 from vkamp.ir.rewrite import changed, contains, filtered
 from vkamp.ir.types import INT32, Array
-from vkamp.ir.requirements import memory_unit
 from vkamp.lower.bounds import folded, linear
 from vkamp.lower.inline import global_index, is_wait
 from vkamp.lower.phases import phases_of

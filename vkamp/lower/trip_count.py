@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.dataflow import own_nodes
-from vkamp.ir.dataflow import targets
+from vkamp.ir.dataflow import own_nodes, targets
 from vkamp.ir.rewrite import contains
 from vkamp.ir.types import INT32
 from vkamp.lower.bounds import linear

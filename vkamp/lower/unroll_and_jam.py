@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.dataflow import own_nodes
-from vkamp.ir.dataflow import assigned, exposed, mentioned
+from vkamp.ir.dataflow import assigned, exposed, mentioned, own_nodes
 from vkamp.ir.rewrite import Names, contains, filtered, value_of, with_variables
 from vkamp.ir.types import INT32, Vector
 from vkamp.lower.bounds import linear, values

@@ -10,8 +10,8 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.requirements import access
 from vkamp.ir.dataflow import assigned, exposed, named, read, read_value, targets
+from vkamp.ir.requirements import access
 from vkamp.ir.rewrite import Names, value_of
 from vkamp.ir.types import Array, Struct
 from vkamp.lower.phases import Branch, Item, Phase, Repeat, Single, walk_items

@@ -16,8 +16,8 @@ from vkamp.check.report import Placed as Placed
 from vkamp.check.report import Shadow as Shadow
 from vkamp.check.report import Where as Where
 from vkamp.findings import Finding
-from vkamp.ir.requirements import access
 from vkamp.ir.passes import required, verify_if_asked
+from vkamp.ir.requirements import access
 from vkamp.legalize.bind_arrays import bind_arrays
 from vkamp.pipeline.compiled import Compiled, Whole
 from vkamp.pipeline.compiler import subgroup_needs

@@ -27,7 +27,6 @@ from vkamp.front.context import Context
 from vkamp.front.lower import Lowered
 from vkamp.front.lower import lower as lower_function
 from vkamp.ir import nodes as ir
-from vkamp.ir.requirements import access, contiguous
 from vkamp.ir.passes import (
     OPTIONAL,
     optional,
@@ -38,10 +37,9 @@ from vkamp.ir.passes import (
     warn,
     without_optional,
 )
+from vkamp.ir.requirements import access, contiguous, subgroup_uses, types_in_use, wide_operations
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.text import text
-from vkamp.ir.requirements import types_in_use, wide_operations
-from vkamp.ir.requirements import subgroup_uses
 from vkamp.pipeline.compiled import Compiled, Whole, generated_spirv
 from vkamp.pipeline.passes import shader_of
 from vkamp.progress import hide
