@@ -407,7 +407,7 @@ def test_rows_are_reinterpreted_and_gaps_are_refused(accelerator_view):
     _, out = run(accelerator_view, rows_reinterpreted, amp.extent(3), box, zeros((3,), I32))
     same(out, np.array([9, 15, 21], F32).view(I32))
     columns = amp.array_view(matrix(4, 6)[:, ::2])
-    with pytest.raises(amp.AmpError, match="the kernel reinterprets `m`, whose elements lie 2 apart"):
+    with pytest.raises(amp.AmpError, match="the kernel reinterprets `m`, whose elements are 2 apart"):
         amp.parallel_for_each(accelerator_view, amp.extent(3), rows_reinterpreted, columns, zeros((3,), I32))
 
 

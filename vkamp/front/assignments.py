@@ -24,7 +24,7 @@ from vkamp.front.values import (
     Closure,
     Constant,
     Element,
-    Nothing,
+    NoValue,
     Number,
     Object,
     ThreadRef,
@@ -54,7 +54,7 @@ def assign(ctx: Context, node: ast.Assign) -> None:
     if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and node.targets[0].id not in ctx.slots:
         ctx.result = (node.value, node.targets[0].id)
     value = ctx.expr(node.value)
-    if isinstance(value, Nothing):
+    if isinstance(value, NoValue):
         ctx.fail("VKA223", node.value, text=ctx.text(node.value))
     if len(node.targets) > 1:
         value = settle(ctx, value)
@@ -74,7 +74,7 @@ def assign(ctx: Context, node: ast.Assign) -> None:
 def _named(ctx: Context, node: ast.NamedExpr) -> Value:
     """``(name := value)``."""
     value = ctx.expr(node.value)
-    if isinstance(value, Nothing):
+    if isinstance(value, NoValue):
         ctx.fail("VKA223", node.value, text=ctx.text(node.value))
     store(ctx, node.target, value, node.value, ast.copy_location(ast.Expr(node), node))
     return ctx.expr(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
@@ -386,7 +386,7 @@ def _store_name(ctx: Context, target: ast.Name, value: Value, value_node: ast.ex
         # Behind the loop that was unrolled the name is free again.
         del ctx.slots[name]
         slot = None
-    if isinstance(value, Nothing):
+    if isinstance(value, NoValue):
         ctx.fail("VKA223", value_node, text=ctx.text(value_node))
     if isinstance(value, Element) and references.is_struct(value):
         _store_struct(ctx, target, slot, value, value_node, node)

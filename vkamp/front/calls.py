@@ -32,7 +32,7 @@ from vkamp.front.values import (
     Element,
     FieldMethod,
     Functor,
-    Nothing,
+    NoValue,
     Number,
     Object,
     ThreadRef,
@@ -467,7 +467,7 @@ def _fence_function(ctx: Context, name: str, node: ast.Call) -> Value:
     if len(values) != 1 or not isinstance(values[0], BarrierRef):
         ctx.fail("VKA221", node, name=name)
     ctx.emit(ir.Barrier(ctx.span(node), FENCES[name]))
-    return Nothing()
+    return NoValue()
 
 
 def _method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
@@ -475,7 +475,7 @@ def _method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
     if isinstance(method.owner, BarrierRef):
         _arity(ctx, node, 0, method.name, f"{ctx.text(node.func)}()")
         ctx.emit(ir.Barrier(ctx.span(node), FENCES[method.name]))
-        return Nothing()
+        return NoValue()
     if method.name in scalars.METHODS and scalars.is_scalar(method.owner):
         return _scalar_method(ctx, method, node)
     if isinstance(method.owner, (Element, Number)):

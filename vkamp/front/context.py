@@ -26,7 +26,7 @@ from vkamp.front.values import (
     Element,
     FieldMethod,
     Functor,
-    Nothing,
+    NoValue,
     Number,
     Object,
     ThreadRef,
@@ -528,7 +528,7 @@ class Context:
             return f"an object of class {value.kind.cls.__name__}"
         words = {
             BarrierRef: "a barrier", FieldMethod: "a method", BoundFunction: "a method", Closure: "a function",
-            Nothing: "nothing",
+            NoValue: "nothing",
         }  # fmt: skip
         return words[type(value)]
 

@@ -17,7 +17,7 @@ import numpy as np
 from vkamp.errors import Note, Span
 from vkamp.front import advice
 from vkamp.front.context import Context
-from vkamp.front.values import ArrayRef, Constant, Element, Nothing, Number, Object, Value, loaded
+from vkamp.front.values import ArrayRef, Constant, Element, NoValue, Number, Object, Value, loaded
 from vkamp.ir import nodes as ir
 from vkamp.ir.neutral import NEUTRAL_LEFT, NEUTRAL_RIGHT
 from vkamp.ir.types import (
@@ -68,7 +68,7 @@ def vector(ctx: Context, value: Value, node: ast.expr) -> ir.Expr | None:
 def no_number(ctx: Context, value: Value, node: ast.expr) -> NoReturn:
     """Raises the error for something that is no number where one is needed."""
     text = ctx.text(node)
-    if isinstance(value, Nothing):
+    if isinstance(value, NoValue):
         ctx.fail("VKA223", node, text=text)
     if isinstance(value, Object) and advice.is_host_object(value.value):
         ctx.host_object(value.value, node)

@@ -7,54 +7,43 @@ index, functions and types are known at compile time, and the function is specia
 from __future__ import annotations
 
 import ast
-import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import accumulate
+from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, NoReturn
 
-import numpy as np
-
-from vkamp.errors import CompileError, Note, Span
-from vkamp.front import advice, convert, references, sharing, views
+from vkamp.errors import CompileError, Span
+from vkamp.front import advice, convert, references, sharing
+from vkamp.front.argument_packing import ArgumentPacking, is_weak_float, pack, pack_captured, specialise
 from vkamp.front.context import Context, Frame, Instance, Module, NeedsElementsError, Slot
 from vkamp.front.names import outside_lookup, wrap
 from vkamp.front.overloads import overload_of
+from vkamp.front.returns import unify_returns
 from vkamp.front.scopes import assigned_once, bound_names
 from vkamp.front.signature import counters_of, local_names, loop_counters
 from vkamp.front.source import Source, source_of
 from vkamp.front.values import (
-    ArrayRef,
-    BarrierRef,
-    BoundFunction,
-    BufferRef,
     Closure,
     Constant,
     Element,
-    Functor,
-    Nothing,
+    NoValue,
     Number,
     Object,
     Returned,
-    ThreadRef,
     TupleValue,
     Value,
-    ViewRef,
-    objects_of,
     place_parts,
-    view_parts,
     with_place_parts,
-    with_view_parts,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Array, Scalar, Struct, Type, Vector, common_type
+from vkamp.ir.types import FLOAT16, FLOAT64, INT32, Scalar, Struct, Vector
 from vkamp.lang.device import constant
 from vkamp.lang.kernel import DeviceFunction
 
 #: Forms of one function for other arguments, each in the call of the one before.
 _MAX_DEPTH = 32
+
 
 _lower_body: Callable[[Context, list[ast.stmt]], None] | None = None
 
@@ -69,34 +58,6 @@ def lower_body(ctx: Context, body: list[ast.stmt]) -> None:
     """Lowers a function's statements into the context's block."""
     assert _lower_body is not None
     _lower_body(ctx, body)
-
-
-@dataclass
-class _Passing:
-    """How one call hands its arguments over: the identity of the instance, and the run-time arguments."""
-
-    key: list[Any] = field(default_factory=list)
-    args: list[ir.Expr | ir.Place] = field(default_factory=list)
-    #: For each parameter, a function that declares it in the callee.
-    bind: list[tuple[str, Callable[[Context, str, Span], Value]]] = field(default_factory=list)
-    #: Structs and private arrays of the caller that parameters stand for, and which of them the call may change.
-    outer: list[ir.Place] = field(default_factory=list)
-    #: The float types but float32 that the function computes with: floats that are weak stay so, then.
-    weak: frozenset[Scalar] = frozenset()
-    #: Elements go by value, unless the function needs the elements themselves.
-    by_value: bool = True
-    #: The elements that went by value.
-    borrowed: list[ir.Place] = field(default_factory=list)
-    #: Objects of which several arguments are part: each goes over once.
-    shared: frozenset[ir.Variable] = frozenset()
-    #: The vectors and index objects that arguments are in Python, by the argument's number.
-    objects: dict[int, tuple[ir.Local, ...]] = field(default_factory=dict)
-    #: Arrays of objects, of which copies went: by the copies, what stores them back.
-    after: dict[ir.Variable, list[ir.Assign]] = field(default_factory=dict)
-
-    def inner(self) -> _Passing:
-        """The same call, with parameters that another value binds."""
-        return dataclasses.replace(self, bind=[])
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,37 +163,37 @@ def _call(ctx: Context, callee: _Callee, node: ast.Call, arguments: CallArgument
     values, nodes, static = _bind_arguments(ctx, callee, node, arguments)
     shared = _shared_objects([*values.values(), *(v for _, v in callee.captured)])
 
-    def passed(*, by_value: bool, weak: frozenset[Scalar]) -> _Passing:
+    def passed(*, by_value: bool, weak: frozenset[Scalar]) -> ArgumentPacking:
         key = [callee.identity, by_value, weak]
-        passing = _Passing(key=key, by_value=by_value, weak=weak, shared=shared)
+        packing = ArgumentPacking(key=key, by_value=by_value, weak=weak, shared=shared)
         for name, value in values.items():
             if name in static:
-                _specialise(passing, name, value)
+                specialise(packing, name, value)
             else:
-                _pass(ctx, passing, name, value, nodes[name])
+                pack(ctx, packing, name, value, nodes[name])
         for name, value in callee.captured:
-            _pass_captured(ctx, passing, name, value, node)
-        return passing
+            pack_captured(ctx, packing, name, value, node)
+        return packing
 
-    def lowered(weak: frozenset[Scalar]) -> tuple[_Passing, Instance]:
-        passing = passed(by_value=True, weak=weak)
-        instance = _instance(ctx, callee, passing, node)
+    def lowered(weak: frozenset[Scalar]) -> tuple[ArgumentPacking, Instance]:
+        packing = passed(by_value=True, weak=weak)
+        instance = _instance(ctx, callee, packing, node)
         if instance is None:
-            passing = passed(by_value=False, weak=weak)
-            instance = _instance(ctx, callee, passing, node)
+            packing = passed(by_value=False, weak=weak)
+            instance = _instance(ctx, callee, packing, node)
         assert instance is not None
-        return passing, instance
+        return packing, instance
 
-    if any(map(_is_weak_float, (*values.values(), *(v for _, v in callee.captured)))):
-        passing, instance = _lowered_for_weak(ctx, lowered)
+    if any(map(is_weak_float, (*values.values(), *(v for _, v in callee.captured)))):
+        packing, instance = _lowered_for_weak(ctx, lowered)
     else:
-        passing, instance = lowered(frozenset())
-    return _emit_call(ctx, instance, passing, node)
+        packing, instance = lowered(frozenset())
+    return _emit_call(ctx, instance, packing, node)
 
 
 def _lowered_for_weak(
-    ctx: Context, lowered: Callable[[frozenset[Scalar]], tuple[_Passing, Instance]]
-) -> tuple[_Passing, Instance]:
+    ctx: Context, lowered: Callable[[frozenset[Scalar]], tuple[ArgumentPacking, Instance]]
+) -> tuple[ArgumentPacking, Instance]:
     """A function for weak floats: in float32, unless it computes with other floats, whose type they take there."""
     before, at = ctx.module.state(), (list(ctx.block), list(ctx.variables), set(ctx.taken))
 
@@ -242,29 +203,20 @@ def _lowered_for_weak(
 
     weak: frozenset[Scalar] = frozenset()
     try:
-        passing, instance = lowered(weak)
+        packing, instance = lowered(weak)
     except CompileError as error:
         # A vector takes no number of another type.
         start_anew()
         weak = frozenset((FLOAT16, FLOAT64))
         try:
-            passing, instance = lowered(weak)
+            packing, instance = lowered(weak)
         except CompileError:
             raise error from None
     met = _other_floats(ctx.module, instance.name)
     if met == weak:
-        return passing, instance
+        return packing, instance
     start_anew()
     return lowered(met)
-
-
-def _is_weak_float(value: Value) -> bool:
-    """Whether an argument is, or has in it, a float that takes the type of what it meets."""
-    if isinstance(value, TupleValue):
-        return any(map(_is_weak_float, value.items))
-    if isinstance(value, Number):
-        return value.weak and value.expr.type == FLOAT32
-    return isinstance(value, Constant) and isinstance(value.value, float)
 
 
 def _other_floats(module: Module, name: str) -> frozenset[Scalar]:
@@ -281,17 +233,17 @@ def _other_floats(module: Module, name: str) -> frozenset[Scalar]:
     return frozenset(found)
 
 
-def _instance(ctx: Context, callee: _Callee, passing: _Passing, node: ast.Call) -> Instance | None:
+def _instance(ctx: Context, callee: _Callee, packing: ArgumentPacking, node: ast.Call) -> Instance | None:
     """The function lowered for a call; ``None`` if it needs the elements themselves that went by value."""
-    module, key = ctx.module, tuple(passing.key)
+    module, key = ctx.module, tuple(packing.key)
     _refuse_recursion(ctx, callee, key, node)
     if key in module.instances:
         return module.instances[key]
     before = module.state()
     instance: Instance | None
     try:
-        instance = _lower_function(ctx, callee, passing, node)
-        if passing.borrowed and _may_change(ctx, module.functions[-1], passing.borrowed):
+        instance = _lower_function(ctx, callee, packing, node)
+        if packing.borrowed and _may_change(ctx, module.functions[-1], packing.borrowed):
             instance = None
     except NeedsElementsError:
         instance = None
@@ -324,7 +276,7 @@ def _may_change(ctx: Context, function: ir.Function, elements: list[ir.Place]) -
     return False
 
 
-def _emit_call(ctx: Context, instance: Instance, passing: _Passing, node: ast.Call) -> Value:
+def _emit_call(ctx: Context, instance: Instance, packing: ArgumentPacking, node: ast.Call) -> Value:
     span = ctx.span(node)
     base = instance.name
     results: list[ir.Variable] = []
@@ -335,10 +287,10 @@ def _emit_call(ctx: Context, instance: Instance, passing: _Passing, node: ast.Ca
         if isinstance(kind, Struct):
             ctx.unnamed.add(variable.name)
             if number in instance.origins:
-                ctx.origins[variable.name] = tuple(_outside(p, instance, passing) for p in instance.origins[number])
+                ctx.origins[variable.name] = tuple(_outside(p, instance, packing) for p in instance.origins[number])
     later: list[ir.Stmt] = []
     for number in instance.changed:
-        place = passing.outer[number]
+        place = packing.outer[number]
         if references.is_given(ctx, place):
             _refuse_change(ctx, place, instance, node)
         root = ir.root_of(place)
@@ -352,25 +304,25 @@ def _emit_call(ctx: Context, instance: Instance, passing: _Passing, node: ast.Ca
         results.append(variable)
         ctx.changed_by_calls.add((variable.name, span.line, span.column))
         later.append(ir.Assign(span, place, ir.Load(span, place.type, ir.Local(span, place.type, variable))))
-    ctx.emit(ir.Call(span, instance.name, tuple(passing.args), tuple(results)))
-    later += _returned_copies(ctx, instance, passing, node)
+    ctx.emit(ir.Call(span, instance.name, tuple(packing.args), tuple(results)))
+    later += _returned_copies(ctx, instance, packing, node)
     for statement in later:
         ctx.emit(statement)
-    _note_changed_objects(ctx, instance, passing, span)
+    _note_changed_objects(ctx, instance, packing, span)
     if instance.result is None:
-        return Nothing()
-    leaves = iter(zip(results[:own], _objects_of_results(ctx, instance, passing, results[:own]), strict=True))
-    return _rebuild(instance, instance.result, leaves, passing, span)
+        return NoValue()
+    leaves = iter(zip(results[:own], _objects_of_results(ctx, instance, packing, results[:own]), strict=True))
+    return _rebuild(instance, instance.result, leaves, packing, span)
 
 
 def _objects_of_results(
-    ctx: Context, instance: Instance, passing: _Passing, results: list[ir.Variable]
+    ctx: Context, instance: Instance, packing: ArgumentPacking, results: list[ir.Variable]
 ) -> Iterator[tuple[ir.Local, ...] | None]:
     """Which of the caller's vectors and index objects each number of a result may be in Python."""
     for number, variable in enumerate(results):
         known = instance.vectors.returned.get(number)
         # A parameter whose argument is a new object is a new object, too.
-        given = [passing.objects[position] for position in known or () if position in passing.objects]
+        given = [packing.objects[position] for position in known or () if position in packing.objects]
         first = instance.vectors.alike.get(number)
         if first is not None:
             ctx.alike_results.add(variable.name)
@@ -378,10 +330,10 @@ def _objects_of_results(
         yield tuple(o for objects in given for o in objects) if given or known == () else None
 
 
-def _note_changed_objects(ctx: Context, instance: Instance, passing: _Passing, span: Span) -> None:
+def _note_changed_objects(ctx: Context, instance: Instance, packing: ArgumentPacking, span: Span) -> None:
     """Notes which of this function's vectors and index objects a nested function changes."""
     for position, (name, where) in instance.vectors.changed.items():
-        objects = passing.objects.get(position)
+        objects = packing.objects.get(position)
         if objects:
             at = instance.name, span.line, span.column
             ctx.changed_objects.setdefault(at, []).append((objects, name, where))
@@ -396,11 +348,11 @@ def _refuse_change(ctx: Context, place: ir.Place, instance: Instance, node: ast.
     ctx.fail("VKA209", node, text=name, why=why, advice=help_text)
 
 
-def _outside(place: ir.Place, instance: Instance, passing: _Passing) -> ir.Place:
+def _outside(place: ir.Place, instance: Instance, packing: ArgumentPacking) -> ir.Place:
     """What a place of a function is at its call."""
     root = ir.root_of(place)
     if isinstance(root, ir.Local) and root.variable.name in instance.roots:
-        return references.with_root(place, passing.outer[instance.roots[root.variable.name]])
+        return references.with_root(place, packing.outer[instance.roots[root.variable.name]])
     return place
 
 
@@ -408,24 +360,21 @@ def _rebuild(
     instance: Instance,
     shape: Value,
     leaves: Iterator[tuple[ir.Variable, tuple[ir.Local, ...] | None]],
-    passing: _Passing,
+    packing: ArgumentPacking,
     span: Span,
 ) -> Value:
     """The result in the shape that the function returns, over the call's result variables."""
     if isinstance(shape, TupleValue):
-        items = tuple(_rebuild(instance, i, leaves, passing, span) for i in shape.items)
+        items = tuple(_rebuild(instance, i, leaves, packing, span) for i in shape.items)
         return TupleValue(items, shape.kind)
     if isinstance(shape, Returned):
         parts = [ir.Load(span, INT32, ir.Local(span, INT32, next(leaves)[0])) for _ in place_parts(shape.place)]
-        return Element(_outside(with_place_parts(shape.place, iter(parts)), instance, passing))
+        return Element(_outside(with_place_parts(shape.place, iter(parts)), instance, packing))
     variable, objects = next(leaves)
     place = ir.Local(span, variable.type, variable)
     if isinstance(variable.type, Struct):
         return Element(place)
     return Number(ir.Load(span, variable.type, place), objects=objects)
-
-
-# -- arguments -----------------------------------------------------------------------------------------------------
 
 
 def _refuse_recursion(ctx: Context, callee: _Callee, key: tuple[Any, ...], node: ast.Call) -> None:
@@ -514,364 +463,20 @@ def _compile_time(ctx: Context, value: Value, node: ast.expr, name: str) -> Valu
     convert.no_constant(ctx, value, node, f"the constant parameter `{name}`", "a value")
 
 
-def _specialise(passing: _Passing, name: str, value: Value) -> None:
-    """Makes a compile-time value part of the instance's identity."""
-    passing.key.append(_identity(value))
-    passing.bind.append((name, lambda c, n, s, v=value: v))  # type: ignore[misc]
-
-
-def _identity(value: Value) -> Any:
-    """A key that tells 1, 1.0 and True apart."""
-    if isinstance(value, Constant):
-        return (type(value.value), value.value)
-    if isinstance(value, Number) and isinstance(value.expr, ir.Const):
-        return (value.expr.type, value.expr.value)
-    if isinstance(value, Object):
-        return id(value.value)
-    return type(value).__name__
-
-
-def _pass(ctx: Context, passing: _Passing, name: str, value: Value, node: ast.expr) -> None:
-    """Adds one argument: to the run-time arguments, or to what the function is specialised for."""
-    if isinstance(value, (ThreadRef, BarrierRef, Object)):
-        _specialise(passing, name, value)
-    elif isinstance(value, Functor):
-        # Its members are the kernel's: every function finds them by their names.
-        passing.key.append(("object", value.name))
-        passing.bind.append((name, lambda c, n, s, v=value: v))  # type: ignore[misc]
-    elif isinstance(value, Closure):
-        _pass_closure(ctx, passing, name, value, node)
-    elif isinstance(value, BoundFunction):
-        _pass_method(ctx, passing, name, value, node)
-    elif isinstance(value, BufferRef):
-        passing.key.append(("buffer", value.param.name, len(value.prefix)))
-        passing.args.extend(convert.cast(p, INT32, p.span) for p in value.prefix)
-        passing.bind.append((name, _bind_projection(value)))
-    elif isinstance(value, ArrayRef):
-        _pass_array(ctx, passing, name, value, node)
-    elif isinstance(value, ViewRef):
-        _pass_view(ctx, passing, name, value, node)
-    elif isinstance(value, TupleValue):
-        _pass_tuple(ctx, passing, name, value, node)
-    elif isinstance(value, Nothing):
-        ctx.fail("VKA223", node, text=ctx.text(node))
-    elif isinstance(value, Element) and references.is_struct(value):
-        passing.bind.append((name, _pass_struct(ctx, passing, value, node)))
-    elif isinstance(value, Constant) and not convert.fits_alone(value):
-        _specialise(passing, name, value)
-    elif passing.weak and _is_weak_float(value):
-        _pass_weak(ctx, passing, name, value, node)
-    else:
-        kind = _pass_scalar(ctx, passing, value, node)
-        passing.key.append(kind)
-        passing.bind.append((name, lambda c, n, s, k=kind: _parameter(c, n, k, s)))  # type: ignore[misc]
-
-
-def _pass_captured(ctx: Context, passing: _Passing, name: str, value: Value, node: ast.expr) -> None:
-    """Adds one captured value: what is known at compile time, or to every function, stays so."""
-    if isinstance(value, Constant) or (isinstance(value, Number) and isinstance(value.expr, ir.Const)):
-        _specialise(passing, name, value)
-    elif isinstance(value, Number) and isinstance(value.expr, ir.ScalarValue):
-        passing.key.append(("scalar", value.expr.name, value.weak))
-        passing.bind.append((name, lambda c, n, s, v=value: v))  # type: ignore[misc]
-    else:
-        _pass(ctx, passing, name, value, node)
-
-
-def _pass_closure(ctx: Context, passing: _Passing, name: str, value: Closure, node: ast.expr) -> None:
-    """A function as an argument: the callee is specialised for its code, what it captured goes along."""
-    passing.key.append(("function", value.code.node))
-    inner = passing.inner()
-    for captured, item in value.captured:
-        _pass_captured(ctx, inner, captured, item, node)
-
-    def bind(callee: Context, param: str, span: Span) -> Value:
-        return Closure(value.code, tuple((n, b(callee, f"{param}_{n}", span)) for n, b in inner.bind))
-
-    passing.bind.append((name, bind))
-
-
-def _pass_method(ctx: Context, passing: _Passing, name: str, value: BoundFunction, node: ast.expr) -> None:
-    passing.key.append(("method", id(value.function)))
-    inner = passing.inner()
-    _pass(ctx, inner, name, value.owner, node)
-    ((_, bind_owner),) = inner.bind
-    passing.bind.append((name, lambda c, n, s: BoundFunction(value.function, bind_owner(c, n, s))))
-
-
-def _pass_scalar(ctx: Context, passing: _Passing, value: Value, node: ast.expr) -> Type:
-    expr = convert.vector(ctx, value, node) or convert.natural(ctx, convert.number(ctx, value, node), node)
-    objects = objects_of(value)
-    if objects is not None:
-        passing.objects[len(passing.args)] = objects
-    passing.args.append(expr)
-    return expr.type
-
-
-def _pass_weak(ctx: Context, passing: _Passing, name: str, value: Value, node: ast.expr) -> None:
-    """A float that takes the type of what it meets: in float32, and in float64 too if the function computes in it."""
-    number = convert.number(ctx, value, node)
-    passing.args.append(convert.natural(ctx, number, node))
-    passing.key.append("weak")
-    if FLOAT64 in passing.weak:
-        passing.args.append(convert.convert(ctx, number, FLOAT64, node))
-
-    def bind(callee: Context, param: str, span: Span) -> Value:
-        own = _parameter(callee, param, FLOAT32, span)
-        double = _parameter(callee, f"{param}_double", FLOAT64, span) if FLOAT64 in passing.weak else None
-        # An item of a tuple has the tuple's name and its number.
-        names = {param, *(param[:at] for at, letter in enumerate(param) if letter == "_")}
-        if any(n in callee.local_names and n not in callee.once_bound for n in names):
-            # A variable has one type.
-            return own
-        wide = None if double is None else ir.Load(span, FLOAT64, double.place)
-        return Number(ir.Load(span, FLOAT32, own.place), weak=True, double=wide)
-
-    passing.bind.append((name, bind))
-
-
-def _pass_struct(
-    ctx: Context, passing: _Passing, value: Element, node: ast.expr
-) -> Callable[[Context, str, Span], Value]:
-    """A struct: an object by value, and back if the function changes it; an element by its subscripts.
-
-    What only reads an element gets its value instead, which is a simpler function.
-    """
-    place, span = value.place, ctx.span(node)
-    root = ir.root_of(place)
-    if references.is_object(place) and isinstance(root, ir.Local):
-        if root.variable in passing.shared:
-            return _pass_part(passing, place, root, span)
-        return _pass_object(passing, references.stable(ctx, place, "argument"), span)
-    if passing.by_value:
-        number = len(passing.outer)
-        passing.outer.append(place)
-        passing.borrowed.append(place)
-        passing.key.append(("borrowed", place.type))
-        passing.args.append(ir.Load(span, place.type, place))
-
-        def bind(callee: Context, param: str, at: Span) -> Value:
-            element = _parameter(callee, param, place.type, at)
-            assert isinstance(element.place, ir.Local)
-            callee.borrowed.add(element.place.variable.name)
-            callee.roots[element.place.variable.name] = number
-            return element
-
-        return bind
-    return _pass_part(passing, place, root, span)
-
-
-def _pass_object(passing: _Passing, place: ir.Place, span: Span) -> Callable[[Context, str, Span], Value]:
-    number = len(passing.outer)
-    passing.outer.append(place)
-    passing.key.append(place.type)
-    passing.args.append(ir.Load(span, place.type, place))
-
-    def bind(callee: Context, param: str, at: Span) -> Value:
-        element = _parameter(callee, param, place.type, at)
-        assert isinstance(element.place, ir.Local)
-        callee.roots[element.place.variable.name] = number
-        return element
-
-    return bind
-
-
-def _pass_part(
-    passing: _Passing, place: ir.Place, root: ir.Local | ir.BufferElement, span: Span
-) -> Callable[[Context, str, Span], Value]:
-    """Part of what several arguments lie in, or of memory: the whole once, and the subscripts of this part."""
-    parts = [convert.cast(p, INT32, p.span) for p in place_parts(place)]
-    number: int | None = None
-    is_first = False
-    if isinstance(root, ir.Local) and root.variable.storage != "tile_static":
-        whole = ir.Local(span, root.type, root.variable)
-        is_first = whole not in passing.outer
-        if is_first:
-            passing.outer.append(whole)
-            is_array = isinstance(root.type, Array)
-            passing.args.append(whole if is_array else ir.Load(span, root.type, whole))
-        number = passing.outer.index(whole)
-        shape = references.structure(references.with_root(place, _placeholder(root)))
-    else:
-        shape = references.structure(place)
-    passing.args.extend(parts)
-    passing.key.append(("element", shape, number))
-
-    def bind(callee: Context, param: str, at: Span) -> Value:
-        inside = place
-        if number is not None and isinstance(root, ir.Local):
-            if is_first:
-                variable = callee.new_variable(root.variable.name, root.type, at, "parameter")
-                callee.parameters.append(variable)
-                callee.roots[variable.name] = number
-            found = next(p for p in callee.parameters if callee.roots.get(p.name) == number)
-            inside = references.with_root(place, ir.Local(at, root.type, found))
-        numbers: list[ir.Expr] = []
-        for k in range(len(parts)):
-            element = _parameter(callee, f"{param}_index" if len(parts) == 1 else f"{param}_index_{k}", INT32, at)
-            assert isinstance(element.place, ir.Local)
-            callee.subscripts.add(element.place.variable.name)
-            numbers.append(ir.Load(at, INT32, element.place))
-        return Element(with_place_parts(inside, iter(numbers)))
-
-    return bind
-
-
-def _placeholder(root: ir.Local) -> ir.Local:
-    return ir.Local(root.span, root.type, ir.Variable("", root.type, "parameter", root.span))
-
-
-def _pass_tuple(ctx: Context, passing: _Passing, name: str, value: TupleValue, node: ast.expr) -> None:
-    passing.key.append((value.kind, len(value.items)))
-    inner = passing.inner()
-    for k, item in enumerate(value.items):
-        # A component known at compile time stays so: tile sizes are constants in the callee too.
-        if isinstance(item, Constant):
-            _specialise(inner, str(k), item)
-        else:
-            _pass(ctx, inner, str(k), item, node)
-
-    def bind(callee: Context, param: str, span: Span) -> Value:
-        items = [declare(callee, f"{param}_{k}", span) for k, declare in inner.bind]
-        if value.kind != "tuple":
-            places = (i.place for i in items if isinstance(i, Element))
-            callee.index_parameters.update(p.variable.name for p in places if isinstance(p, ir.Local))
-        return TupleValue(tuple(items), value.kind)
-
-    passing.bind.append((name, bind))
-
-
-def _pass_array(ctx: Context, passing: _Passing, name: str, value: ArrayRef, node: ast.expr) -> None:
-    root = ir.root_of(value.place)
-    own = isinstance(root, ir.Local) and root.variable.storage != "tile_static"
-    if isinstance(root, ir.Local) and own and not isinstance(root.type, Array):
-        value = _copied_array(ctx, passing, value, node)
-        root = ir.root_of(value.place)
-    parts = [convert.cast(p, INT32, p.span) for p in view_parts(value)]
-    passing.key.append(views.structure(value))
-    number = len(passing.outer)
-    if own:
-        passing.outer.append(root)
-        passing.args.append(root)
-    passing.args.extend(parts)
-
-    def bind(callee: Context, param: str, span: Span) -> Value:
-        memory: views.Memory = value
-        if own:
-            variable = callee.new_variable(param, root.type, span, "parameter")
-            callee.parameters.append(variable)
-            callee.roots[variable.name] = number
-            memory = views.over(value, ir.Local(span, root.type, variable))
-        numbers: list[ir.Expr] = []
-        for k in range(len(parts)):
-            part = _parameter(callee, f"{param}_{k}", INT32, span)
-            numbers.append(ir.Load(span, INT32, part.place))
-        return with_view_parts(memory, iter(numbers))
-
-    passing.bind.append((name, bind))
-
-
-#: Elements of a struct's array that a call copies.
-_MAX_COPIED = 256
-
-
-def _copied_array(ctx: Context, passing: _Passing, value: ArrayRef, node: ast.expr) -> ArrayRef:
-    """A private array with the elements of an object's array: objects go by value."""
-    kind, span = value.place.type, ctx.span(node)
-    assert isinstance(kind, Array)
-    if kind.count > _MAX_COPIED:
-        ctx.fail("VKA217", node, text=ctx.text(node))
-    variable = ctx.new_variable("part", kind, span, "private", temporary=True)
-    copy = ir.Local(span, kind, variable)
-    ctx.emit(ir.Declare(span, variable))
-    back: list[ir.Assign] = []
-    for where in np.ndindex(*kind.shape):
-        indices = tuple(ir.Const(span, INT32, int(k)) for k in where)
-        own = ir.ArrayElement(span, kind.element, value.place, indices)
-        other = ir.ArrayElement(span, kind.element, copy, indices)
-        ctx.emit(ir.Assign(span, other, ir.Load(span, kind.element, own)))
-        back.append(ir.Assign(span, own, ir.Load(span, kind.element, other)))
-    passing.after[variable] = back
-    return ArrayRef(copy, value.prefix)
-
-
-def _returned_copies(ctx: Context, instance: Instance, passing: _Passing, node: ast.Call) -> list[ir.Stmt]:
+def _returned_copies(ctx: Context, instance: Instance, packing: ArgumentPacking, node: ast.Call) -> list[ir.Stmt]:
     """What stores the copies of arrays back into their objects, if the function may have changed them."""
-    if not passing.after:
+    if not packing.after:
         return []
     function = next(f for f in ctx.module.functions if f.name == instance.name)
     if not sharing.changed_memory(ctx.module, function) & {sharing.ARRAYS, sharing.EVERYTHING}:
         return []
-    for back in passing.after.values():
+    for back in packing.after.values():
         if references.is_given(ctx, back[0].place):
             _refuse_change(ctx, back[0].place, instance, node)
-    return [statement for back in passing.after.values() for statement in back]
+    return [statement for back in packing.after.values() for statement in back]
 
 
-def _bind_projection(value: BufferRef) -> Callable[[Context, str, Span], Value]:
-    """The callee's view of a container: the same memory, the leading indices as parameters."""
-    count = len(value.prefix)
-
-    def bind(callee: Context, param: str, span: Span) -> Value:
-        prefix = []
-        for k in range(count):
-            part = _parameter(callee, f"{param}_{k}", INT32, span)
-            prefix.append(ir.Load(span, INT32, part.place))
-        return BufferRef(value.param, tuple(prefix))
-
-    return bind
-
-
-def _pass_view(ctx: Context, passing: _Passing, name: str, value: ViewRef, node: ast.expr) -> None:
-    """A view: the memory under it as that is passed, its numbers as parameters where the callee can't know them."""
-    root = views.root_of(value)
-    by_reference: ir.Local | None = None
-    if isinstance(root, ArrayRef):
-        whole = ir.root_of(root.place)
-        if isinstance(whole, ir.Local) and whole.variable.storage != "tile_static":
-            if not isinstance(whole.type, Array):
-                ctx.fail("VKA217", node, text=ctx.text(node))
-            by_reference = whole
-            passing.args.append(whole)
-            passing.outer.append(whole)
-    number_of_root = len(passing.outer) - 1
-    parts = [convert.cast(p, INT32, p.span) for p in view_parts(value)]
-    known = [
-        p if isinstance(p, (ir.Const, ir.ScalarValue, ir.BufferExtent, ir.ThreadIndex, ir.SubgroupIndex)) else None
-        for p in parts
-    ]
-    passing.args += [p for p, k in zip(parts, known, strict=True) if k is None]
-    passing.key.append(("view", views.structure(value), tuple(known)))
-
-    def bind(callee: Context, param: str, span: Span) -> Value:
-        base: views.Memory = value
-        if by_reference is not None:
-            variable = callee.new_variable(param, by_reference.type, span, "parameter")
-            callee.parameters.append(variable)
-            callee.roots[variable.name] = number_of_root
-            base = views.over(value, ir.Local(span, by_reference.type, variable))
-        numbers: list[ir.Expr] = []
-        for number, part in enumerate(known):
-            if part is not None:
-                numbers.append(part)
-                continue
-            element = _parameter(callee, f"{param}_{number}", INT32, span)
-            numbers.append(ir.Load(span, INT32, element.place))
-        return with_view_parts(base, iter(numbers))
-
-    passing.bind.append((name, bind))
-
-
-def _parameter(callee: Context, name: str, kind: Type, span: Span) -> Element:
-    variable = callee.new_variable(name, kind, span, "parameter")
-    callee.parameters.append(variable)
-    return Element(ir.Local(span, kind, variable))
-
-
-# -- the function --------------------------------------------------------------------------------------------------
-
-
-def _lower_function(ctx: Context, function: _Callee, passing: _Passing, node: ast.Call) -> Instance:
+def _lower_function(ctx: Context, function: _Callee, packing: ArgumentPacking, node: ast.Call) -> Instance:
     source = function.source()
     span = ctx.span(node)
     callee = Context(ctx.module, source, function.lookup(span), span, is_kernel=False)
@@ -888,7 +493,7 @@ def _lower_function(ctx: Context, function: _Callee, passing: _Passing, node: as
         source.name,
     )
     captured = {n for n, _ in function.captured}
-    for name, bind in passing.bind:
+    for name, bind in packing.bind:
         value = bind(callee, name, definition)
         kind = "variable" if isinstance(value, (Element, TupleValue)) else "alias"
         callee.slots[name] = Slot(value, definition, kind)
@@ -900,11 +505,11 @@ def _lower_function(ctx: Context, function: _Callee, passing: _Passing, node: as
         callee.assigned.add(name)
     params = tuple(callee.parameters)
     references.own_parameters(callee, definition)
-    ctx.module.stack.append(Frame(function.outer, span, tuple(passing.key), function.name))
+    ctx.module.stack.append(Frame(function.outer, span, tuple(packing.key), function.name))
     name = ctx.module.unique_function(_plain_name(function))
     try:
         lower_body(callee, source.node.body)
-        returned = _unify_returns(callee, source, tuple(callee.block))
+        returned = unify_returns(callee, source, tuple(callee.block))
         changed, body = _with_changes(callee, source, returned.body)
     finally:
         ctx.module.stack.pop()
@@ -961,129 +566,3 @@ def _plain_name(function: _Callee) -> str:
         return function.name
     *_, cls, _ = ("", *function.outer.__qualname__.split("."))
     return f"{cls}_{function.name.strip('_')}"
-
-
-def flatten(ctx: Context, value: Value, node: ast.expr) -> list[ir.Expr]:
-    """The run-time values that a returned value consists of."""
-    if isinstance(value, TupleValue):
-        return [leaf for item in value.items for leaf in flatten(ctx, item, node)]
-    if isinstance(value, Element) and isinstance(value.place.type, Struct):
-        return [ir.Load(ctx.span(node), value.place.type, value.place)]
-    vector = convert.vector(ctx, value, node)
-    if vector is not None:
-        return [vector]
-    if isinstance(value, (Constant, Number, Element)):
-        return [convert.natural(ctx, convert.number(ctx, value, node), node)]
-    ctx.fail("VKA212", node, text=ctx.text(node), what=ctx.describe(value))
-
-
-def _shape(value: Value) -> Any:
-    if isinstance(value, TupleValue):
-        return (value.kind, tuple(_shape(i) for i in value.items))
-    return None
-
-
-@dataclass(frozen=True)
-class _Returns:
-    """What a function returns: its shape, the types of its numbers, the body, and what its structs may be."""
-
-    result: Value | None
-    types: tuple[Type, ...]
-    body: ir.Block
-    origins: dict[int, tuple[ir.Place, ...]] = field(default_factory=dict)
-    #: Where each value of a `return` begins among the numbers that the function returns.
-    starts: tuple[int, ...] = ()
-
-
-def _unify_returns(callee: Context, source: Source, body: ir.Block) -> _Returns:
-    """One result type for all ``return``s of a function; values are converted where they differ."""
-    given = [(v, s) for v, s in callee.returns]
-    valued = [(v, s) for v, s in given if v is not None]
-    if not valued:
-        return _Returns(None, (), body)
-    first, first_span = valued[0]
-    missing = next((s for v, s in given if v is None), None)
-    if missing is not None or callee.assigned is not None:
-        where = missing or callee.span(source.node.body[-1])
-        callee.fail("VKA211", where, name=source.name, notes=(Note(first_span, "here it returns a value"),))
-    for value, span in valued[1:]:
-        if _shape(value) != _shape(first):
-            _differ(callee, source, callee.describe(value), callee.describe(first), span, first_span)
-    returns = [s for s in ir.walk_statements(body) if isinstance(s, ir.Return)]
-    types: list[Type] = [e.type for e in returns[0].values]
-    for statement in returns[1:]:
-        for k, expr in enumerate(statement.values):
-            types[k] = _meet(callee, source, types[k], expr.type, statement.span, first_span)
-    results = [_result(callee, [s.values[k] for s in returns], kind) for k, kind in enumerate(types)]
-
-    def change(node: ir.Node) -> ir.Node:
-        if isinstance(node, ir.Return):
-            values = [e for value, result in zip(node.values, results, strict=True) for e in result.values(value)]
-            return ir.Return(node.span, tuple(values))
-        return node
-
-    new_body = ir.map_block(body, change)
-    assert first is not None
-    new_types = [kind for result in results for kind in result.types]
-    starts = tuple(accumulate((len(r.types) for r in results), initial=0))
-    origins = {at: r.origins for at, r in zip(starts, results, strict=False) if r.origins}
-    shapes = iter([r.place for r in results])
-    return _Returns(_reshaped(first, shapes), tuple(new_types), new_body, origins, starts)
-
-
-@dataclass(frozen=True)
-class _Result:
-    """One number, vector or struct of what a function returns; ``place``: where it lies, if it is an element."""
-
-    type: Type
-    place: ir.Place | None = None
-    origins: tuple[ir.Place, ...] = ()
-
-    @property
-    def types(self) -> tuple[Type, ...]:
-        if self.place is None:
-            return (self.type,)
-        return (INT32,) * len(place_parts(self.place))
-
-    def values(self, value: ir.Expr) -> list[ir.Expr]:
-        if self.place is not None:
-            assert isinstance(value, ir.Load)
-            return [convert.cast(p, INT32, p.span) for p in place_parts(value.place)]
-        return [convert.cast(value, self.type, value.span) if isinstance(self.type, Scalar) else value]
-
-
-def _result(callee: Context, values: list[ir.Expr], kind: Type) -> _Result:
-    """A struct that exists outside the function is returned as what it is there; a new one by value."""
-    if not isinstance(kind, Struct):
-        return _Result(kind)
-    places = [v.place for v in values if isinstance(v, ir.Load)]
-    outer = [p for p in places if references.is_outer(p)]
-    for place in outer:
-        root = ir.root_of(place)
-        if isinstance(root, ir.Local) and root.variable.name in callee.borrowed:
-            raise NeedsElementsError
-    one = references.structure(places[0])
-    if len(outer) == len(values) and all(references.structure(p) == one for p in places):
-        return _Result(kind, places[0])
-    return _Result(kind, None, tuple(outer))
-
-
-def _reshaped(shape: Value, places: Iterator[ir.Place | None]) -> Value:
-    if isinstance(shape, TupleValue):
-        return TupleValue(tuple(_reshaped(i, places) for i in shape.items), shape.kind)
-    place = next(places)
-    return shape if place is None else Returned(place)
-
-
-def _meet(callee: Context, source: Source, a: Type, b: Type, span: Span, first: Span) -> Type:
-    if a == b:
-        return a
-    if isinstance(a, Scalar) and isinstance(b, Scalar) and BOOL not in (a, b):
-        return common_type(a, b)
-    words = [callee.describe(Element(ir.Local(span, t, ir.Variable("", t, "local", span)))) for t in (b, a)]
-    _differ(callee, source, words[0], words[1], span, first)
-
-
-def _differ(callee: Context, source: Source, given: str, other: str, span: Span, first: Span) -> NoReturn:
-    notes = (Note(first, "the other `return`"),)
-    callee.fail("VKA218", span, name=source.name, given=given, other=other, notes=notes)

@@ -13,7 +13,7 @@ from vkamp.front.values import (
     BufferRef,
     Constant,
     Element,
-    Nothing,
+    NoValue,
     Number,
     Object,
     ThreadRef,
@@ -29,7 +29,7 @@ from vkamp.ir.types import Scalar, Type
 def lower_breakpoint(ctx: Context, node: ast.Call) -> Value:
     """``breakpoint()``, without arguments."""
     ctx.emit(ir.Breakpoint(ctx.span(node)))
-    return Nothing()
+    return NoValue()
 
 
 class _Text:
@@ -66,7 +66,7 @@ def lower_print(ctx: Context, node: ast.Call) -> Value:
                 _show(ctx, text, values[id(value_node)], spec, value_node)
     text.add(end)
     ctx.emit(ir.Print(ctx.span(node), tuple(text.texts), tuple(text.values), tuple(text.formats)))
-    return Nothing()
+    return NoValue()
 
 
 def _keyword(ctx: Context, node: ast.Call, name: str, default: str) -> str:
@@ -185,6 +185,6 @@ def _not_shown(ctx: Context, value: Value, node: ast.expr) -> None:
             help_text = f"print its element: `{text}[()]`"
         else:
             help_text = f"print one element of it: `{advice.subscript(ctx, text, value)}`"
-    if isinstance(value, Nothing):
+    if isinstance(value, NoValue):
         ctx.fail("VKA223", node, text=text)
     ctx.fail("VKA228", node, text=text, what=ctx.describe(value), advice=help_text)

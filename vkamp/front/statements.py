@@ -13,9 +13,10 @@ from vkamp.front.assignments import ann_assign, assign, aug_assign, changes_kind
 from vkamp.front.calls import marked_name, wrong_count
 from vkamp.front.context import Context, Slot
 from vkamp.front.expressions import thread_index, truth_of
-from vkamp.front.functions import flatten, set_body_lowering
+from vkamp.front.functions import set_body_lowering
 from vkamp.front.loop_else import without_else
 from vkamp.front.matching import as_branches
+from vkamp.front.returns import flatten
 from vkamp.front.sequences import Sequence, items_of, listed, range_type, try_sequence
 from vkamp.front.values import (
     BoundFunction,

@@ -244,7 +244,7 @@ class BoundFunction(Value):
     owner: Value
 
 
-class Nothing(Value):
+class NoValue(Value):
     """The result of a call that returns nothing."""
 
 
