@@ -451,8 +451,8 @@ def test_swiftshader_that_is_not_there_says_where_to_get_it(monkeypatch):
     monkeypatch.setattr(accelerators, "_vulkan_devices", lambda engine, search_browsers=False: found)
     with pytest.raises(amp.AmpError) as caught:
         accelerator("swiftshader")
-    assert str(caught.value).endswith(f"runs no kernel\n{devices.swiftshader_package()}")
-    with pytest.raises(amp.AmpError, match="runs no kernel$"):
+    assert str(caught.value).endswith(f"runs no kernels\n{devices.swiftshader_package()}")
+    with pytest.raises(amp.AmpError, match="runs no kernels$"):
         accelerator("abacus")
 
 
@@ -494,7 +494,7 @@ def test_without_a_driver_the_default_stores_and_a_launch_says_what_to_install(s
     )
     first, second, third = done.stdout.splitlines()
     assert first == "['reference', 'cpu'] cpu"
-    assert "runs no kernel, and no other was found: there is no Vulkan device" in second
+    assert "runs no kernels, and no other was found: there is no Vulkan device" in second
     assert "mesa-vulkan-drivers" in second
     assert third.startswith("there is no Vulkan device on this machine")
 
