@@ -7,6 +7,21 @@ runs it on a GPU of any vendor, or on a CPU driver.
 import difflib as _difflib
 from typing import NoReturn as _NoReturn
 
+from numpy import (
+    bool_,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+
 # The room of that name is imported first: later imports from it leave the function `check` in its place.
 from vkamp import check as _check_room  # noqa: F401
 from vkamp import dispatch as _dispatch
@@ -41,61 +56,16 @@ from vkamp.errors import (
     UnsupportedFeatureError,
 )
 from vkamp.findings import Finding, Report
-from vkamp.lang import (
+from vkamp.lang.access import (
     access_type,
     access_type_auto,
     access_type_none,
     access_type_read,
     access_type_read_write,
     access_type_write,
-    array,
-    array_view,
-    bool_,
-    completion_future,
-    copy,
-    copy_async,
-    double2,
-    double3,
-    double4,
-    double_2,
-    double_3,
-    double_4,
-    extent,
-    float2,
-    float3,
-    float4,
-    float16,
-    float32,
-    float64,
-    float_2,
-    float_3,
-    float_4,
-    index,
-    int2,
-    int3,
-    int4,
-    int8,
-    int16,
-    int32,
-    int64,
-    int_2,
-    int_3,
-    int_4,
-    short_vector,
-    short_vector_traits,
-    tiled_extent,
-    tiled_index,
-    uint2,
-    uint3,
-    uint4,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-    uint_2,
-    uint_3,
-    uint_4,
 )
+from vkamp.lang.arrays import array
+from vkamp.lang.completion import completion_future
 from vkamp.lang.device import (
     all_memory_fence,
     asfloat,
@@ -125,9 +95,40 @@ from vkamp.lang.device import (
     trem,
     uniform,
 )
+from vkamp.lang.index_space import extent, index, tiled_extent, tiled_index
 from vkamp.lang.kernel import func, kernel, set_inspector
 from vkamp.lang.structs import struct
 from vkamp.lang.subgroups import subgroup
+from vkamp.lang.transfer import copy, copy_async
+from vkamp.lang.vectors import (
+    double2,
+    double3,
+    double4,
+    double_2,
+    double_3,
+    double_4,
+    float2,
+    float3,
+    float4,
+    float_2,
+    float_3,
+    float_4,
+    int2,
+    int3,
+    int4,
+    int_2,
+    int_3,
+    int_4,
+    short_vector,
+    short_vector_traits,
+    uint2,
+    uint3,
+    uint4,
+    uint_2,
+    uint_3,
+    uint_4,
+)
+from vkamp.lang.views import array_view
 from vkamp.profiling import Profile, profile
 from vkamp.progress import current as _current_activity
 from vkamp.progress import set_reporter as _set_reporter

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from vkamp import access_type, access_type_auto, access_type_none, access_type_read_write
 from vkamp.errors import AmpError, OutOfMemoryError
-from vkamp.lang import access_type, access_type_auto, access_type_none, access_type_read_write, storage
+from vkamp.lang import storage
 from vkamp.lang.container import Container, Descriptor
 from vkamp.lang.region import ByteSet, scatter
 

@@ -8,8 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
-from vkamp.errors import AmpError, OutOfMemoryError, UnsupportedFeatureError
-from vkamp.lang import (
+from vkamp import (
     access_type_auto,
     access_type_none,
     access_type_read,
@@ -21,6 +20,7 @@ from vkamp.lang import (
     int32,
     uint32,
 )
+from vkamp.errors import AmpError, OutOfMemoryError, UnsupportedFeatureError
 
 RAW = np.arange(15, dtype=np.float32).reshape(3, 5)
 

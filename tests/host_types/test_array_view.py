@@ -5,18 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from vkamp import access_type, array, array_view, extent, float32, index, int32, tiled_index, uint32
 from vkamp.errors import AmpError
-from vkamp.lang import (
-    access_type,
-    array,
-    array_view,
-    extent,
-    float32,
-    index,
-    int32,
-    tiled_index,
-    uint32,
-)
 
 POINT = np.dtype([("x", np.float32), ("n", np.int32), ("m", np.float32, (2, 3)), ("q", [("z", np.uint32)])])
 

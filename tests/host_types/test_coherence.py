@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vkamp.errors import OutOfMemoryError
-from vkamp.lang import (
+from vkamp import (
     access_type_auto,
     access_type_read,
     access_type_read_write,
@@ -19,6 +18,7 @@ from vkamp.lang import (
     index,
     int32,
 )
+from vkamp.errors import OutOfMemoryError
 
 
 def fill(value):

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from vkamp import completion_future
 from vkamp.errors import AmpError
-from vkamp.lang import completion_future
 
 
 class Gate:

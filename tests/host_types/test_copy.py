@@ -8,8 +8,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from vkamp import array, array_view, copy, copy_async, extent, float32, int32
 from vkamp.errors import AmpError
-from vkamp.lang import array, array_view, copy, copy_async, extent, float32, int32
 
 POINT = np.dtype([("x", np.float32), ("n", np.int32)])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vkamp.lang import array, array_view, extent, float32
+from vkamp import array, array_view, extent, float32
 
 
 class Capsule:

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from vkamp.lang import array, array_view, copy, extent, float32, index
+from vkamp import array, array_view, copy, extent, float32, index
 
 
 @pytest.fixture

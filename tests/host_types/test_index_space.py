@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
-from vkamp.lang import extent, index, tiled_extent, tiled_index
+from vkamp import extent, index, tiled_extent, tiled_index
 
 
 @pytest.mark.parametrize("cls", [index, extent])

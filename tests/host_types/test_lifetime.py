@@ -12,7 +12,7 @@ import weakref
 import numpy as np
 import pytest
 
-from vkamp.lang import array, array_view, extent
+from vkamp import array, array_view, extent
 from vkamp.lang.host_memory import _registry
 
 
@@ -196,7 +196,7 @@ def test_exit_brings_data_home_before_devices_close(tmp_path):
         f"""
         import atexit
         import numpy as np
-        from vkamp.lang import array_view
+        from vkamp import array_view
 
         class Place:
             runs_kernels = True

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vkamp.lang import access_type, array, array_view, copy, extent
+from vkamp import access_type, array, array_view, copy, extent
 
 ROWS, COLUMNS = 9, 12
 

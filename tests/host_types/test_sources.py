@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from vkamp.lang import array_view
+from vkamp import array_view
 
 
 class ByDLPack:
