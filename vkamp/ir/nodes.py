@@ -13,9 +13,10 @@ statement runs; the front end puts effects (atomics, calls) into statements of t
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from vkamp.errors import Span
 from vkamp.ir.fences import Fence
@@ -39,6 +40,8 @@ from vkamp.ir.traversal import transform as transform
 from vkamp.ir.traversal import walk as walk
 from vkamp.ir.traversal import walk_statements as walk_statements
 from vkamp.ir.types import Array, Scalar, Struct, Type
+
+_T = TypeVar("_T")
 
 # -- declarations (no nodes of the tree) ---------------------------------------------------------------------------
 
@@ -485,6 +488,10 @@ class Kernel:
     thread_variables: tuple[Variable, ...] = ()
     lanes: tuple[int, ...] | None = None
     views: frozenset[tuple[str, Type]] = frozenset()
+    #: What :func:`once_per_kernel` keeps.
+    facts: dict[Callable[[Kernel], Any], Any] = dataclasses.field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def buffer(self, name: str) -> BufferParam:
         """The container parameter called ``name``."""
@@ -533,6 +540,19 @@ def map_functions(kernel: Kernel, change: Callable[[Function], Function]) -> Ker
 def map_kernel(kernel: Kernel, change: Callable[[Node], Node]) -> Kernel:
     """The kernel with ``change`` applied to every node, as :func:`transform` does."""
     return map_functions(kernel, lambda f: dataclasses.replace(f, body=map_block(f.body, change)))
+
+
+def once_per_kernel(find: Callable[[Kernel], _T]) -> Callable[[Kernel], _T]:
+    """A function that passes ask again and again: each kernel keeps its answer, which nobody may change."""
+
+    @functools.wraps(find)
+    def kept(kernel: Kernel) -> _T:
+        if find not in kernel.facts:
+            kernel.facts[find] = find(kernel)
+        found: _T = kernel.facts[find]
+        return found
+
+    return kept
 
 
 def root_of(place: Place) -> Local | BufferElement:

@@ -5,7 +5,7 @@ C++ AMP's model: docs/conformance.md, section 4 (element types).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from vkamp.artifacts import ContainerAccess
 from vkamp.errors import Span
@@ -24,7 +24,8 @@ def access(kernel: ir.Kernel) -> dict[str, ContainerAccess]:
     return table
 
 
-def typed_access(kernel: ir.Kernel) -> dict[tuple[str, Type], ContainerAccess]:
+@ir.once_per_kernel
+def typed_access(kernel: ir.Kernel) -> Mapping[tuple[str, Type], ContainerAccess]:
     """What is done with each container's memory as elements of each type: its own, and those it is reinterpreted as.
 
     In the order of the parameters; a container that is not accessed has no entry.
@@ -69,7 +70,8 @@ def memory_type(place: ir.Place) -> Type:
 # -- types ---------------------------------------------------------------------------------------------------------
 
 
-def types_in_use(kernel: ir.Kernel) -> dict[Scalar, Span]:
+@ir.once_per_kernel
+def types_in_use(kernel: ir.Kernel) -> Mapping[Scalar, Span]:
     """Every scalar type of the program, and the place that shows best where it comes from.
 
     A container whose elements are never accessed counts for nothing.
