@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 
 from vkamp.errors import Copy, Span
 from vkamp.ir import nodes as ir
+from vkamp.ir.arithmetic import BINARY
 from vkamp.ir.dataflow import mentioned
-from vkamp.ir.neutral import NEUTRAL_LEFT, NEUTRAL_RIGHT
 from vkamp.ir.nodes import blocks
 from vkamp.ir.types import INT32, Scalar, int_range
 
@@ -363,7 +363,8 @@ class _Merging:
         if not isinstance(fullest, ir.Binary) or min(sizes) == max(sizes):
             raise _UnlikeError
         is_right = isinstance(fullest.right, ir.Const)
-        neutral = (NEUTRAL_RIGHT if is_right else NEUTRAL_LEFT).get(fullest.op)
+        row = BINARY[fullest.op]
+        neutral = row.right_neutral if is_right else row.left_neutral
         kind = fullest.type
         constant = fullest.right if is_right else fullest.left
         if neutral is None or not isinstance(constant, ir.Const) or not isinstance(kind, Scalar) or not kind.is_integer:

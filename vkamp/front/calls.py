@@ -41,6 +41,7 @@ from vkamp.front.values import (
     ViewRef,
 )
 from vkamp.ir import nodes as ir
+from vkamp.ir.algebra import operation
 from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES
 from vkamp.ir.fences import FENCES
 from vkamp.ir.rows import BuiltinRow, TupleRow
@@ -72,7 +73,7 @@ def _python_functions() -> dict[int, BuiltinRow]:
             if owner is not None and hasattr(owner, member):
                 table[id(getattr(owner, member))] = row
         # numpy rounds halves to even and lets NaN win: only what means the same.
-        if row.name not in ("round", "min", "max", "pow"):
+        if not row.numpy_differs:
             for name in (row.name, _NUMPY_NAMES.get(row.name, row.name)):
                 if hasattr(np, name):
                     table[id(getattr(np, name))] = row
@@ -444,7 +445,7 @@ def _c_division(ctx: Context, name: Any, node: ast.Call) -> Value:
         ctx.fail("VKA315", node, name=name, accepts="integers", given=kind, advice=example)
     if isinstance(y, ir.Const) and y.value == 0:
         ctx.fail("VKA310", node.args[1])
-    return Number(convert.integer_operation(ctx.span(node), kind, name, x, y))
+    return Number(operation(ctx.span(node), kind, name, x, y))
 
 
 def _uniform(ctx: Context, node: ast.Call) -> Value:

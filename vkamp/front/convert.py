@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
-import operator
-from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -19,7 +17,7 @@ from vkamp.front import advice
 from vkamp.front.context import Context
 from vkamp.front.values import ArrayRef, Constant, Element, NoValue, Number, Object, Value, loaded
 from vkamp.ir import nodes as ir
-from vkamp.ir.neutral import NEUTRAL_LEFT, NEUTRAL_RIGHT
+from vkamp.ir.arithmetic import wrapped
 from vkamp.ir.types import (
     BOOL,
     FLOAT32,
@@ -34,7 +32,6 @@ from vkamp.ir.types import (
     common_type,
     int_range,
 )
-from vkamp.lang.device import tdiv, trem
 
 
 def number(ctx: Context, value: Value, node: ast.expr) -> Constant | Number:
@@ -176,8 +173,7 @@ def _cast_constant(value: bool | int | float, kind: Scalar) -> bool | int | floa
     low, high = int_range(kind)
     if isinstance(value, float):
         return int(value) if math.isfinite(value) and low <= int(value) <= high else None
-    wrapped = int(value) & ((1 << kind.bits) - 1)
-    return wrapped - (1 << kind.bits) if wrapped > high else wrapped
+    return int(wrapped(int(value), kind))
 
 
 def convert(ctx: Context, value: Constant | Number, kind: Scalar, node: ast.expr) -> ir.Expr:
@@ -380,29 +376,6 @@ def narrowed(expr: ir.Expr) -> ir.Expr:
 
 def _is_constant_part(node: ir.Node) -> bool:
     return not isinstance(node, (ir.Load, ir.ScalarValue, ir.ThreadIndex, ir.SubgroupIndex, ir.BufferExtent))
-
-
-_INTEGER: dict[str, Callable[[int, int], int]] = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv,
-    "floormod": operator.mod, "bitand": operator.and_, "bitor": operator.or_, "bitxor": operator.xor,
-    "shl": operator.lshift, "shr": operator.rshift, "tdiv": tdiv, "trem": trem,
-}  # fmt: skip
-
-
-def integer_operation(span: Span, kind: Scalar, name: Any, x: ir.Expr, y: ir.Expr) -> ir.Expr:
-    """A binary operation; of two integer constants the result, which wraps as on a device."""
-    if kind.is_integer and x.type == kind == y.type:
-        # An unrolled loop adds 0 and multiplies by 1.
-        for operand, other, neutral in ((x, y, NEUTRAL_RIGHT), (y, x, NEUTRAL_LEFT)):
-            if isinstance(other, ir.Const) and not isinstance(operand, ir.Const) and other.value == neutral.get(name):
-                return operand
-    if not (kind.is_integer and isinstance(x, ir.Const) and isinstance(y, ir.Const)):
-        return ir.Binary(span, kind, name, x, y)
-    if y.value == 0 and name in ("floordiv", "floormod", "tdiv", "trem"):
-        return ir.Binary(span, kind, name, x, y)
-    value = _cast_constant(_INTEGER[name](int(x.value), int(y.value)), kind)
-    assert value is not None
-    return ir.Const(span, kind, value)
 
 
 def whole_number(ctx: Context, value: Constant | Number, node: ast.expr) -> str:

@@ -32,6 +32,7 @@ from vkamp.front.values import (
     objects_of_any,
 )
 from vkamp.ir import nodes as ir
+from vkamp.ir.algebra import operation
 from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Scalar, Struct, Vector, int_range
 from vkamp.lang.power import integer_power
 
@@ -172,7 +173,7 @@ def binary(
             )
         if kind.kind == "float":
             _bad_operands(ctx, op, node, a, b)
-        return Number(convert.integer_operation(span, kind, _BITWISE[type(op)], x, y), weak)
+        return Number(operation(span, kind, _BITWISE[type(op)], x, y), weak)
     if isinstance(op, (ast.FloorDiv, ast.Mod)) and kind.is_integer and _is_zero(y):
         ctx.fail("VKA310", right_node)
     name = _ARITHMETIC[type(op)]
@@ -181,7 +182,7 @@ def binary(
         x, y = convert.cast(x, FLOAT32, x.span), convert.cast(y, FLOAT32, y.span)
         return Number(convert.cast(ir.Binary(span, FLOAT32, name, x, y), FLOAT16, span))
     double = _in_double(name, a, b, span, weak and kind == FLOAT32)
-    return Number(convert.integer_operation(span, kind, name, x, y), weak, double)
+    return Number(operation(span, kind, name, x, y), weak, double)
 
 
 def _of_quotient(value: Constant | Number, other: Constant | Number) -> Constant | Number:
@@ -293,7 +294,7 @@ def _shift(
     name: Any = "shl" if isinstance(op, ast.LShift) else "shr"
     weak = isinstance(a, Constant) or (a.weak and isinstance(a, Number))
     return Number(
-        convert.integer_operation(ctx.span(node), kind, name, value, count),
+        operation(ctx.span(node), kind, name, value, count),
         weak and isinstance(b, Number) and b.weak,
     )
 
@@ -394,13 +395,13 @@ def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
         return Number(operand, found.weak, found.double)
     if isinstance(node.op, ast.USub):
         if isinstance(operand, ir.Const) and kind.is_integer:
-            return Number(convert.integer_operation(span, kind, "sub", ir.Const(span, kind, 0), operand), found.weak)
+            return Number(operation(span, kind, "sub", ir.Const(span, kind, 0), operand), found.weak)
         double = None if found.double is None else ir.Unary(span, FLOAT64, "neg", found.double)
         return Number(ir.Unary(span, kind, "neg", operand), found.weak, double)
     if kind.kind == "float":
         ctx.fail("VKA302", node, op="~", what=kind, advice="convert the operand first, `amp.int32(...)`")
     if isinstance(operand, ir.Const):
-        return Number(convert.integer_operation(span, kind, "bitxor", operand, ir.Const(span, kind, -1)), found.weak)
+        return Number(operation(span, kind, "bitxor", operand, ir.Const(span, kind, -1)), found.weak)
     return Number(ir.Unary(span, kind, "invert", operand), found.weak)
 
 
@@ -877,7 +878,7 @@ def _index_arithmetic(ctx: Context, op: ast.operator, left: Value, right: Value,
         y = _component(ctx, b, node)
         if name in ("tdiv", "trem") and _is_zero(y):
             ctx.fail("VKA310", node)
-        items.append(Number(convert.integer_operation(span, INT32, name, x, y)))
+        items.append(Number(operation(span, INT32, name, x, y)))
     return TupleValue(tuple(items), kind)
 
 

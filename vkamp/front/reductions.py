@@ -18,6 +18,7 @@ from vkamp.front.sequences import Sequence, each, run, sequence_of, thunks, try_
 from vkamp.front.table import apply_row
 from vkamp.front.values import Constant, Element, Number, TupleValue, Value
 from vkamp.ir import nodes as ir
+from vkamp.ir.algebra import operation
 from vkamp.ir.builtins import BUILTINS
 from vkamp.ir.types import BOOL, Scalar, Type, Vector
 
@@ -414,8 +415,8 @@ def _within_range(ctx: Context, left: Value, bounds: tuple[ir.Expr, ir.Expr, ir.
         low, high = (start, value) if up else (value, start)
         # Both lie between the ends, so that the difference is not negative, though it may wrap.
         unsigned = Scalar(f"uint{kind.bits}", "uint", kind.bits)
-        width = convert.cast(convert.integer_operation(span, kind, "sub", high, low), unsigned, span)
-        rest = convert.integer_operation(span, unsigned, "trem", width, ir.Const(span, unsigned, size))
+        width = convert.cast(operation(span, kind, "sub", high, low), unsigned, span)
+        rest = operation(span, unsigned, "trem", width, ir.Const(span, unsigned, size))
         tests.append(ir.Compare(span, BOOL, "eq", rest, ir.Const(span, unsigned, 0)))
     if all(isinstance(t, ir.Const) for t in tests[:2]) and isinstance(found, Constant):
         assert isinstance(start, ir.Const) and isinstance(stop, ir.Const)

@@ -31,6 +31,7 @@ from vkamp.front.values import (
     objects_of,
 )
 from vkamp.ir import nodes as ir
+from vkamp.ir.algebra import operation
 from vkamp.ir.types import BOOL, INT32, Scalar, Vector
 from vkamp.lang.device import static_range
 
@@ -216,8 +217,8 @@ def _range(ctx: Context, node: ast.Call) -> Sequence:
             value = steps[int(at.value)]
             return Constant(value) if weak else Number(ir.Const(span, kind, value))
         number = convert.convert(ctx, convert.number(ctx, at, node), kind, node)
-        moved = convert.integer_operation(span, kind, "mul", number, step)
-        return Number(convert.integer_operation(span, kind, "add", start, moved))
+        moved = operation(span, kind, "mul", number, step)
+        return Number(operation(span, kind, "add", start, moved))
 
     return Sequence(length, item, bounds=(start, stop, step))
 
@@ -226,10 +227,10 @@ def _range_length(span: Span, kind: Scalar, start: ir.Expr, stop: ir.Expr, step:
     """The number of items, at least 0."""
     low, high = (start, stop) if step > 0 else (stop, start)
     zero = ir.Const(span, kind, 0)
-    width = convert.integer_operation(span, kind, "sub", high, low)
+    width = operation(span, kind, "sub", high, low)
     if abs(step) != 1:
-        rounded = convert.integer_operation(span, kind, "add", width, ir.Const(span, kind, abs(step) - 1))
-        width = convert.integer_operation(span, kind, "tdiv", rounded, ir.Const(span, kind, abs(step)))
+        rounded = operation(span, kind, "add", width, ir.Const(span, kind, abs(step) - 1))
+        width = operation(span, kind, "tdiv", rounded, ir.Const(span, kind, abs(step)))
     some = ir.Select(span, kind, ir.Compare(span, BOOL, "gt", high, low), width, zero)
     return convert.narrowed(some) if kind.bits == 64 else convert.cast(some, INT32, span)
 
@@ -294,7 +295,7 @@ def _reversed(ctx: Context, node: ast.Call) -> Sequence:
     (arg,) = _arguments(ctx, node, 1, 1, "reversed(x)")
     inner = sequence_of(ctx, arg)
     span = ctx.span(node)
-    last = convert.integer_operation(span, INT32, "sub", inner.length, ir.Const(span, INT32, 1))
+    last = operation(span, INT32, "sub", inner.length, ir.Const(span, INT32, 1))
     end = Constant(int(last.value)) if isinstance(last, ir.Const) else Number(ctx.stable(last, "last"))
 
     def item(at: Value) -> Value:
@@ -519,7 +520,7 @@ def run(
         return
     start, stop, step = sequence.bounds or (_number(ctx, 0, node), sequence.length, _number(ctx, 1, node))
     if first:
-        start = convert.integer_operation(span, start.type, "add", start, step)  # type: ignore[arg-type]
+        start = operation(span, start.type, "add", start, step)
     variable = ctx.new_variable(name if name and sequence.bounds else f"{name or 'item'}_at", start.type, span)
     counter = Number(ir.Load(span, start.type, ir.Local(span, start.type, variable)))
     assigned = ctx.assigned

@@ -33,6 +33,7 @@ from vkamp.front.values import (
     with_view_parts,
 )
 from vkamp.ir import nodes as ir
+from vkamp.ir.algebra import difference, operation, product, sum_of
 from vkamp.ir.types import INT32, Array, Scalar, Struct, Type
 
 #: What can be viewed.
@@ -73,54 +74,24 @@ def size_of(view: Memory, span: Span) -> tuple[ir.Expr, ...]:
 def _count(view: Memory, span: Span) -> ir.Expr:
     total, *rest = size_of(view, span)
     for size in rest:
-        total = _product(total, size)
+        total = product(total, size)
     return total
 
 
 def _scaled(count: ir.Expr, old: int, new: int, span: Span) -> ir.Expr:
     """``count * old / new`` as elements of another size; the bytes are a multiple of both."""
     if old % new == 0:
-        return _product(count, ir.Const(span, INT32, old // new))
+        return product(count, ir.Const(span, INT32, old // new))
     if new % old:
-        count = _product(count, ir.Const(span, INT32, old))
+        count = product(count, ir.Const(span, INT32, old))
         old = 1
-    if isinstance(count, ir.Const):
-        return ir.Const(span, INT32, int(count.value) // (new // old))
-    return ir.Binary(span, INT32, "tdiv", count, ir.Const(span, INT32, new // old))
-
-
-# -- int32 arithmetic ----------------------------------------------------------------------------------------------
-
-
-def _sum(a: ir.Expr, b: ir.Expr) -> ir.Expr:
-    """``a + b``, computed here where it can be."""
-    if isinstance(a, ir.Const) and isinstance(b, ir.Const):
-        return ir.Const(b.span, INT32, int(a.value) + int(b.value))
-    for one, other in ((a, b), (b, a)):
-        if isinstance(one, ir.Const) and one.value == 0:
-            return other
-    return ir.Binary(b.span, INT32, "add", a, b)
-
-
-def _difference(a: ir.Expr, b: ir.Expr) -> ir.Expr:
-    if isinstance(b, ir.Const) and (isinstance(a, ir.Const) or b.value == 0):
-        return ir.Const(b.span, INT32, int(a.value) - int(b.value)) if isinstance(a, ir.Const) else a
-    return ir.Binary(b.span, INT32, "sub", a, b)
-
-
-def _product(a: ir.Expr, b: ir.Expr) -> ir.Expr:
-    if isinstance(a, ir.Const) and isinstance(b, ir.Const):
-        return ir.Const(b.span, INT32, int(a.value) * int(b.value))
-    for one, other in ((a, b), (b, a)):
-        if isinstance(one, ir.Const) and one.value in (0, 1):
-            return one if one.value == 0 else other
-    return ir.Binary(b.span, INT32, "mul", a, b)
+    return operation(span, INT32, "tdiv", count, ir.Const(span, INT32, new // old))
 
 
 def _row_major(indices: Sequence[ir.Expr], size: Sequence[ir.Expr]) -> ir.Expr:
     number = indices[0]
     for index, length in zip(indices[1:], size[1:], strict=True):
-        number = _sum(_product(number, length), index)
+        number = sum_of(product(number, length), index)
     return number
 
 
@@ -145,7 +116,7 @@ def _place(view: Memory, indices: tuple[ir.Expr, ...], span: Span) -> ir.Place:
     if isinstance(view, ArrayRef):
         return ir.ArrayElement(span, element_type(view), view.place, (*view.prefix, *indices))
     if isinstance(view, SectionView):
-        moved = tuple(_sum(o, i) for o, i in zip(view.origin, indices, strict=True))
+        moved = tuple(sum_of(o, i) for o, i in zip(view.origin, indices, strict=True))
         return _place(view.of, moved, span)
     if isinstance(view, ShapedView):
         return _linear(view.of, _row_major(indices, view.size), span)
@@ -167,10 +138,10 @@ def _linear(view: Memory, number: ir.Expr, span: Span) -> ir.Place:
 def _reinterpreted(first: ir.Place, kind: Type, index: ir.Expr, span: Span) -> ir.Place:
     """Element ``index`` of the memory from ``first`` on; one reinterpretation of another is one of the memory."""
     if isinstance(first, ir.Reinterpreted):
-        index = _sum(_scaled(first.index, first.type.size, kind.size, span), index)
+        index = sum_of(_scaled(first.index, first.type.size, kind.size, span), index)
         first = first.base
     if first.type == kind and isinstance(first, ir.BufferElement) and len(first.indices) == 1:
-        return ir.BufferElement(span, kind, first.buffer, (_sum(first.indices[0], index),))
+        return ir.BufferElement(span, kind, first.buffer, (sum_of(first.indices[0], index),))
     return ir.Reinterpreted(span, kind, first, index)
 
 
@@ -230,7 +201,7 @@ def _section(ctx: Context, view: Memory, values: list[Value], node: ast.Call) ->
     if len(origin) != rank or (size is not None and len(size) != rank):
         _bad_section(ctx, rank, node)
     if size is None:
-        size = tuple(_difference(n, o) for n, o in zip(whole, origin, strict=True))
+        size = tuple(difference(n, o) for n, o in zip(whole, origin, strict=True))
     return _checked_section(ctx, view, origin, size, node)
 
 
@@ -254,7 +225,7 @@ def _checked_section(
             _outside(ctx, node, dim, f"ends at {start + count}", end)
     if isinstance(view, SectionView):
         # A section of a section is one of what both lie in: a name in a loop keeps its structure.
-        return SectionView(view.of, tuple(_sum(a, b) for a, b in zip(view.origin, origin, strict=True)), size)
+        return SectionView(view.of, tuple(sum_of(a, b) for a, b in zip(view.origin, origin, strict=True)), size)
     return SectionView(view, origin, size)
 
 

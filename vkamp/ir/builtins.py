@@ -19,11 +19,16 @@ from vkamp.ir.bits import BIT_ROWS
 from vkamp.ir.direct3d import DIRECT3D_ROWS
 from vkamp.ir.doubles import with_double
 from vkamp.ir.precise import PRECISE_ROWS, PRECISE_TUPLES, ldexp, power
-from vkamp.ir.rows import AtomicRow, BuiltinRow, TupleRow, float_reference
+from vkamp.ir.rows import AtomicRow, BuiltinRow, IntegerForm, TupleRow, float_reference
 
 
 def _round_half_away(x: Any) -> Any:
     return np.copysign(np.floor(np.abs(x) + 0.5), x) if np.isfinite(x) else x
+
+
+def _abs_interval(a: tuple[int, int]) -> tuple[int, int]:
+    low, high = sorted((abs(a[0]), abs(a[1])))
+    return (0 if a[0] <= 0 <= a[1] else low), high
 
 
 _REAL: tuple[tuple[float, ...], ...] = ((0.0,), (0.3,), (-0.7,), (1.0,), (-2.5,), (5.25,), (0.001,))
@@ -60,10 +65,15 @@ def _row(
     ulp: float | None = None,
     absolute: float = 0.0,
     helper: str = "",
+    integers: IntegerForm | None = None,
+    numpy_differs: bool = False,
 ) -> BuiltinRow:
     spellings = python or (f"fast_math.{name}", f"fast_math.{name}f")
     classes: Any = tuple(params)
-    return BuiltinRow(name, spellings, classes, result, glsl, reference, doc, samples, ulp, absolute, None, helper)
+    return BuiltinRow(
+        name, spellings, classes, result, glsl, reference, doc, samples, ulp, absolute, None, helper,
+        integers=integers, numpy_differs=numpy_differs,
+    )  # fmt: skip
 
 
 def _float(
@@ -137,18 +147,21 @@ def _by_type(of_integers: str, of_floats: str) -> dict[str, str]:
 
 _ROWS = (
     # Plain Python functions; for numbers of any type.
-    _row("abs", "S", "S", "abs({0})", np.abs, "Absolute value.", ((3,), (-3,), (0,), (-7,)), python=("abs",)),
+    _row("abs", "S", "S", "abs({0})", np.abs, "Absolute value.", ((3,), (-3,), (0,), (-7,)), python=("abs",),
+         integers=IntegerForm(abs, np.abs, _abs_interval)),
     _row(
         "min", "NN", "N",
         _by_type("min({0}, {1})", "(isnan({1}) || {0} < {1} ? {0} : {1})"),
         np.fmin, "The smaller of two numbers; a number wins over NaN.", ((1, 2), (5, 3), (4, 4)),
-        python=("min",),
+        python=("min",), numpy_differs=True,
+        integers=IntegerForm(min, np.minimum, lambda a, b: (min(a[0], b[0]), min(a[1], b[1])), "atomic_fetch_min"),
     ),
     _row(
         "max", "NN", "N",
         _by_type("max({0}, {1})", "(isnan({1}) || {0} > {1} ? {0} : {1})"),
         np.fmax, "The larger of two numbers; a number wins over NaN.", ((1, 2), (5, 3), (4, 4)),
-        python=("max",),
+        python=("max",), numpy_differs=True,
+        integers=IntegerForm(max, np.maximum, lambda a, b: (max(a[0], b[0]), max(a[1], b[1])), "atomic_fetch_max"),
     ),
     # fast_math (accuracy is the device's own).
     _row("fabs", "F", "F", "abs({0})", np.abs, "Absolute value.", _REAL,
@@ -185,13 +198,14 @@ _ROWS = (
     _float("trunc", np.trunc, "x without its fraction.", _ROUND),
     _row("round", "F", "F", "round_half_away({0})", float_reference(_round_half_away),
          "The nearest whole number, halves away from zero.", _ROUND,
-         python=("fast_math.round", "fast_math.roundf", "round"), helper=_ROUND_HELPER),
+         python=("fast_math.round", "fast_math.roundf", "round"), helper=_ROUND_HELPER, numpy_differs=True),
     _row("fmod", "FF", "F", "fmod_c({0}, {1})", float_reference(np.fmod), "Remainder with the sign of x.",
          ((5.5, 2.0), (-5.5, 2.0), (5.5, -2.0), (0.3, 7.0), (1e6, 3.0), (8.0, 2.0)),
          python=("fast_math.fmod", "fast_math.fmodf", "math.fmod"), helper=_FMOD_HELPER),
     _row("pow", "FF", "F", "pow_c({0}, {1})", float_reference(power), "x to the power of y.",
          ((2.0, 3.0), (2.0, -1.5), (-2.0, 3.0), (-2.0, 2.0), (0.0, 2.0), (9.0, 0.5), (5.0, 0.0), (-2.0, 0.5)),
-         python=("fast_math.pow", "fast_math.powf", "math.pow", "pow"), ulp=256, helper=_POW_HELPER),
+         python=("fast_math.pow", "fast_math.powf", "math.pow", "pow"), ulp=256, helper=_POW_HELPER,
+         numpy_differs=True),
     _row("isnan", "F", "bool", "isnan({0})", np.isnan, "Whether x is no number.", (*_REAL, (math.nan,)),
          python=("fast_math.isnan", "math.isnan")),
     _row("isinf", "F", "bool", "isinf({0})", np.isinf, "Whether x is infinite.", (*_REAL, (math.inf,), (-math.inf,)),

@@ -27,9 +27,6 @@ CLASSES: dict[str, tuple[str, ...]] = {
 }
 
 
-_WHOLE: dict[str, Callable[..., Any]] = {"abs": abs, "min": min, "max": max}
-
-
 @dataclass(frozen=True)
 class DoubleForm:
     """A float row's form for float64: its GLSL (functions in ``doubles.glsl``), its reference, and how far a device
@@ -42,6 +39,20 @@ class DoubleForm:
 
 
 @dataclass(frozen=True)
+class IntegerForm:
+    """A row's function on integers, before the result wraps.
+
+    ``reference``: on Python's integers; ``on_arrays``: on numpy's; ``interval``: the results for intervals of
+    arguments; ``atomic``: the atomic that stores such a result, if there is one.
+    """
+
+    reference: Callable[..., int]
+    on_arrays: Callable[..., Any]
+    interval: Callable[..., tuple[int, int]]
+    atomic: str = ""
+
+
+@dataclass(frozen=True)
 class BuiltinRow:
     """A pure function.
 
@@ -50,7 +61,8 @@ class BuiltinRow:
     ``like float``: the type of that kind that has its first argument's size.
     ``glsl``: a format string over the argument texts, or per scalar type name.  ``ulp``: the largest distance from
     ``reference`` that a device may show in tests (float32 ulps; ``None``: equal), ``absolute`` an alternative bound.
-    ``typed``: the reference takes the arguments as numpy scalars of their types.
+    ``typed``: the reference takes the arguments as numpy scalars of their types.  ``integers``: what is known of
+    the function on integers.  ``numpy_differs``: numpy has a function of this name with another meaning.
     """
 
     name: str
@@ -67,6 +79,8 @@ class BuiltinRow:
     helper: str = ""
     double: DoubleForm | None = None
     typed: bool = False
+    integers: IntegerForm | None = None
+    numpy_differs: bool = False
 
     def result_name(self, common: Mapping[str, str]) -> str:
         """The result's type; ``common`` has the type that the parameters of each class letter meet in."""
@@ -94,7 +108,7 @@ class BuiltinRow:
             return lambda *args: self.reference(*map(dtype, args))
         if type_name in ("int64", "uint64"):
             # numpy would compare these as doubles.
-            return _WHOLE.get(self.name, self.reference)
+            return self.reference if self.integers is None else self.integers.reference
         return self.reference
 
 

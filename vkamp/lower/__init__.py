@@ -4,7 +4,7 @@ from vkamp.lower.effort import Effort, effort
 from vkamp.lower.errors import NotLowerable
 from vkamp.lower.loops import loops, waits
 from vkamp.lower.shape import lanes_for
-from vkamp.lower.trip_count import loop_count, sizes_in_loops, turns
+from vkamp.lower.trip_count import loop_count, max_iterations, sizes_in_loops
 
 __all__ = [
     "Effort",
@@ -14,7 +14,7 @@ __all__ = [
     "lanes_for",
     "loop_count",
     "loops",
+    "max_iterations",
     "sizes_in_loops",
-    "turns",
     "waits",
 ]

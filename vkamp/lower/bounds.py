@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from vkamp.ir import nodes as ir
+from vkamp.ir.algebra import affine
+from vkamp.ir.arithmetic import MIRRORED
 from vkamp.ir.dataflow import assigned, named, read_value, targets
-from vkamp.ir.types import BOOL, INT32
+from vkamp.ir.types import INT32
 from vkamp.lower.phases import Branch, Item, Phase, Repeat
-
-_OPPOSITE = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,25 +21,6 @@ class Bound:
     dim: int
     equal: int | None = None
     stop: ir.Expr | None = None
-
-
-def linear(expr: ir.Expr) -> tuple[dict[ir.Expr, int], int]:
-    """An int32 expression as a sum of factors of other expressions, and a constant."""
-    if isinstance(expr, ir.Const):
-        return {}, int(expr.value)
-    if isinstance(expr, ir.Binary) and expr.op in ("add", "sub"):
-        terms, constant = linear(expr.left)
-        others, other = linear(expr.right)
-        sign = 1 if expr.op == "add" else -1
-        total = dict(terms)
-        for term, factor in others.items():
-            total[term] = total.get(term, 0) + sign * factor
-        return {t: f for t, f in total.items() if f}, constant + sign * other
-    if isinstance(expr, ir.Binary) and expr.op == "mul" and isinstance(expr.right, ir.Const):
-        terms, constant = linear(expr.left)
-        factor = int(expr.right.value)
-        return {t: f * factor for t, f in terms.items() if factor}, constant * factor
-    return {expr: 1}, 0
 
 
 def _conjuncts(condition: ir.Expr) -> Iterator[ir.Compare]:
@@ -55,16 +35,16 @@ def bounds_of(condition: ir.Expr, known: Mapping[str, ir.Expr], once: frozenset[
     """What a condition says of the local index; ``known`` are the values of variables, by name."""
     found: list[Bound] = []
     for compare in _conjuncts(condition):
-        if compare.left.type == INT32 and compare.op in _OPPOSITE:
+        if compare.left.type == INT32 and compare.op != "ne":
             found += _bounds(compare.op, compare.left, compare.right, known, once)
-            found += _bounds(_OPPOSITE[compare.op], compare.right, compare.left, known, once)
+            found += _bounds(MIRRORED[compare.op], compare.right, compare.left, known, once)
     return found
 
 
 def _bounds(
     op: str, left: ir.Expr, right: ir.Expr, known: Mapping[str, ir.Expr], once: frozenset[str]
 ) -> Iterator[Bound]:
-    terms, constant = linear(resolved(left, known))
+    terms, constant = affine(resolved(left, known))
     if len(terms) != 1:
         return
     ((index, factor),) = terms.items()
@@ -195,67 +175,6 @@ def _shares(statement: ir.Stmt, block: ir.Block, again: frozenset[str]) -> bool:
     rest = [s for s in block if s is not statement]
     mine, changes = named((statement,)), assigned((statement,))
     return bool(changes & named(rest)) or bool((mine & assigned(rest)) - again)
-
-
-# -- what became constant ------------------------------------------------------------------------------------------
-
-
-_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
-    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
-}  # fmt: skip
-
-
-def folded(node: ir.Node) -> ir.Node:
-    """A node whose operands are done already, without comparisons and sums of constants."""
-    if isinstance(node, ir.Compare) and isinstance(node.left, ir.Const) and isinstance(node.right, ir.Const):
-        if node.left.type == INT32:
-            value = _COMPARISONS[node.op](int(node.left.value), int(node.right.value))
-            return ir.Const(node.span, BOOL, value)
-    elif isinstance(node, ir.Logical):
-        for one, other in ((node.left, node.right), (node.right, node.left)):
-            if isinstance(one, ir.Const):
-                # What is left out has no effects.
-                return other if bool(one.value) == (node.op == "and") else one
-    elif isinstance(node, ir.Binary) and node.type == INT32:
-        return _folded_sum(node) if node.op in ("add", "sub") else _folded_quotient(node)
-    return node
-
-
-def _folded_sum(node: ir.Binary) -> ir.Expr:
-    """A sum with at most one constant, the last."""
-    terms, constant = linear(node)
-    if not terms and abs(constant) < 2**31:
-        return ir.Const(node.span, INT32, constant)
-    left, right = node.left, node.right
-    if isinstance(right, ir.Const) and isinstance(left, ir.Binary) and left.op in ("add", "sub"):
-        inner = left.right
-        if isinstance(inner, ir.Const):
-            sign = {"add": 1, "sub": -1}
-            total = sign[left.op] * int(inner.value) + sign[node.op] * int(right.value)
-            if abs(total) < 2**31:
-                return _folded_sum(ir.Binary(node.span, INT32, "add", left.left, ir.Const(node.span, INT32, total)))
-    return left if isinstance(right, ir.Const) and right.value == 0 else node
-
-
-def _folded_quotient(node: ir.Binary) -> ir.Expr:
-    """``(x + 8) // 4`` as ``x // 4 + 2``, for an index that does not wrap."""
-    left, right = node.left, node.right
-    if node.op != "floordiv" or not isinstance(right, ir.Const) or right.value <= 0:
-        return node
-    if isinstance(left, ir.Const):
-        return ir.Const(node.span, INT32, int(left.value) // int(right.value))
-    if isinstance(left, ir.Binary) and left.op == "add" and isinstance(left.right, ir.Const):
-        index = left.left
-        whole, rest = divmod(int(left.right.value), int(right.value))
-        if (
-            rest == 0
-            and isinstance(index, ir.Load)
-            and isinstance(index.place, ir.Local)
-            and index.place.variable.temporary
-        ):
-            quotient = dataclasses.replace(node, left=index)
-            return ir.Binary(node.span, INT32, "add", quotient, ir.Const(node.span, INT32, whole))
-    return node
 
 
 def flattened(block: ir.Block) -> ir.Block:

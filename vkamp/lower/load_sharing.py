@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 
 from vkamp.artifacts import ContainerAccess
 from vkamp.ir import nodes as ir
+from vkamp.ir.algebra import affine
 from vkamp.ir.dataflow import assigned, targets
 from vkamp.ir.requirements import access
 from vkamp.ir.types import INT32, VECTOR_LETTERS, Array, Scalar, Vector
-from vkamp.lower.bounds import linear
 from vkamp.lower.variable_placement import constant_buffers
 
 #: Elements of a wide access.
@@ -72,7 +72,7 @@ class Memory:
             return None
         if any(i.type != INT32 for i in place.indices):
             return None
-        terms, constant = linear(place.indices[-1])
+        terms, constant = affine(place.indices[-1])
         if not all(factor % WIDE == 0 or self.is_multiple(term, threads) for term, factor in terms.items()):
             return None
         number = constant % WIDE
@@ -152,7 +152,7 @@ def index_key(index: ir.Expr) -> object:
     """What equal indices have in common."""
     if index.type != INT32 or isinstance(index, (ir.Cast, ir.Unary)):
         return index
-    terms, constant = linear(index)
+    terms, constant = affine(index)
     return frozenset(terms.items()), constant
 
 

@@ -14,11 +14,12 @@ from collections.abc import Mapping
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.dataflow import assigned, certain, exposed, named
+from vkamp.ir.algebra import simplified
 from vkamp.ir.fences import LANE_FENCES
 from vkamp.ir.requirements import uses_subgroups
 from vkamp.ir.rewrite import Names, changed, contains, nowhere, value_of, without_unused
 from vkamp.ir.types import BOOL, INT32, Array
-from vkamp.lower.bounds import Bound, flattened, folded, guards, split_guarded
+from vkamp.lower.bounds import Bound, flattened, guards, split_guarded
 from vkamp.lower.errors import NotLowerable
 from vkamp.lower.inline import global_index, inline_barriers, is_wait, thread_arguments
 from vkamp.lower.load_sharing import Memory, memory_of
@@ -271,7 +272,7 @@ class _Lowering:
             return None
         row = self.row(dim, span)
         number = first + bound.equal % self.runs[dim]
-        return changed(ir.Binary(span, INT32, "add", row, ir.Const(span, INT32, number)), folded)
+        return changed(ir.Binary(span, INT32, "add", row, ir.Const(span, INT32, number)), simplified)
 
     def fixed(self, dim: int, count: int, span: Span) -> ir.Expr | None:
         """The index of the first thread of a lane, where all its threads of a dimension go together."""
@@ -426,7 +427,7 @@ class _Lowering:
             if isinstance(node, ir.ThreadIndex) and node.kind in ("local", "global"):
                 known = fixed[node.dim]
                 if known is not None:
-                    return known if node.kind == "local" else folded(global_index(node, known))
+                    return known if node.kind == "local" else simplified(global_index(node, known))
                 variables = self.local if node.kind == "local" else self.global_
                 return value_of(variables[node.dim], node)
             return self.folded(node)
@@ -434,7 +435,7 @@ class _Lowering:
         return flattened(ir.map_block(block, change))
 
     def folded(self, node: ir.Node) -> ir.Node:
-        """As ``folded`` does, and without quotients of lanes by how many there are."""
+        """As ``simplified`` does, and without quotients of lanes by how many there are."""
         if isinstance(node, ir.Binary) and node.op == "floordiv" and isinstance(node.right, ir.Const):
             left, by = node.left, int(node.right.value)
             offset = 0
@@ -444,7 +445,7 @@ class _Lowering:
                 low, high = offset // by, (offset + self.lanes[left.dim] - 1) // by
                 if low == high:
                     return ir.Const(node.span, INT32, low)
-        return folded(node)
+        return simplified(node)
 
     # -- threads that return -----------------------------------------------------------------------------------
 

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from vkamp.ir import nodes as ir
+from vkamp.ir.algebra import affine, simplified
 from vkamp.ir.dataflow import assigned, own_nodes, targets
 from vkamp.ir.ranges import Ranges
 from vkamp.ir.requirements import access, memory_unit
 from vkamp.ir.rewrite import changed, contains, filtered
 from vkamp.ir.types import INT32, Array
-from vkamp.lower.bounds import folded, linear
 from vkamp.lower.inline import global_index, is_wait
 from vkamp.lower.phases import phases_of
 from vkamp.lower.variable_placement import constant_buffers, uniform_variables
@@ -233,7 +233,7 @@ def _shape_of(
     dims: list[int] = []
     shifts: list[int] = []
     for index in statement.place.indices:
-        terms, constant = linear(resolved(index, values)) if index.type == INT32 else ({}, 0)
+        terms, constant = affine(resolved(index, values)) if index.type == INT32 else ({}, 0)
         if len(terms) != 1:
             return None
         ((term, factor),) = terms.items()
@@ -287,15 +287,16 @@ def _without(kernel: ir.Kernel, copy: _Copy, values: Mapping[str, ir.Expr]) -> i
         local: dict[int, ir.Expr] = {}
         for index, dim, shift in zip(place.indices, copy.dims, copy.shifts, strict=True):
             whole = resolved(index, values)
-            local[dim] = changed(ir.Binary(whole.span, INT32, "sub", whole, ir.Const(whole.span, INT32, shift)), folded)
+            moved = ir.Binary(whole.span, INT32, "sub", whole, ir.Const(whole.span, INT32, shift))
+            local[dim] = changed(moved, simplified)
 
         def change(node: ir.Node) -> ir.Node:
             if isinstance(node, ir.ThreadIndex) and node.kind in ("local", "global"):
                 index: ir.Expr = local.get(node.dim) or ir.Const(node.span, INT32, 0)
                 if index == ir.ThreadIndex(node.span, INT32, "local", node.dim):
                     return node
-                return index if node.kind == "local" else folded(global_index(node, index))
-            return folded(node)
+                return index if node.kind == "local" else simplified(global_index(node, index))
+            return simplified(node)
 
         return changed(copy.value, change)
 

@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from vkamp.ir import nodes as ir
+from vkamp.ir.algebra import affine
+from vkamp.ir.arithmetic import COMPARISONS, folded
 from vkamp.ir.dataflow import own_nodes, targets
 from vkamp.ir.rewrite import contains
 from vkamp.ir.types import INT32
 from vkamp.lower.bounds import linear
+from vkamp.ir.ranges import Ranges
 
 #: Components of containers' extents, by container and dimension.
 Sizes = Mapping[tuple[str, int], int]
 
-#: More iterations of one loop are not counted.
+#: So many iterations, or more, are not counted.
 _MAX = 1 << 20
-
-_STEPS: dict[str, Callable[[int, int], int]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "floordiv": lambda a, b: a // b if b else a,
-    "shl": lambda a, b: a << min(b, 32),
-    "shr": lambda a, b: a >> b,
-}
-_CONDITIONS: dict[str, Callable[[int, int], bool]] = {
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-    "ne": lambda a, b: a != b,
-}
 
 
 def loop_count(kernel: ir.Kernel) -> int:
@@ -39,128 +26,89 @@ def loop_count(kernel: ir.Kernel) -> int:
     return sum(isinstance(s, (ir.For, ir.While)) for s in kernel.statements())
 
 
-def turns(kernel: ir.Kernel, sizes: Sizes = MappingProxyType({})) -> int | None:
-    """The most iterations that all loops of an invocation have together, ``None`` if that cannot be told.
+def max_iterations(kernel: ir.Kernel, sizes: Sizes = MappingProxyType({})) -> int | None:
+    """The most iterations that all loops of an invocation can have together; ``None`` if that is not known.
 
     ``sizes``: what is known of the containers' extents.
     """
     counts: dict[str, int] = {}
     for function in (*kernel.functions, kernel.body):
-        count = _Counter(function, counts, sizes).block(function.body)
-        if count is None:
-            return None
-        counts[function.name] = count
-    return counts[kernel.body.name]
+        ranges = Ranges(function, kernel.tile, kernel.lanes, sizes=sizes)
+        counts[function.name] = _Counter(function, counts, ranges).block(function.body)
+    total = counts[kernel.body.name]
+    return total if total < _MAX else None
 
 
 def sizes_in_loops(kernel: ir.Kernel) -> frozenset[tuple[str, int]]:
     """The components of extents that decide how often a kernel's loops may run."""
     found: set[tuple[str, int]] = set()
-    for function in (*kernel.functions, kernel.body):
-        for statement in ir.walk_statements(function.body):
-            if isinstance(statement, (ir.For, ir.While)) or (
-                isinstance(statement, ir.Assign) and statement.value.type == INT32
-            ):
-                found |= {(n.buffer, n.dim) for n in own_nodes(statement) if isinstance(n, ir.BufferExtent)}
+    for statement in kernel.statements():
+        is_number = isinstance(statement, ir.Assign) and statement.value.type == INT32
+        if is_number or isinstance(statement, (ir.For, ir.While)):
+            found |= {(n.buffer, n.dim) for n in own_nodes(statement) if isinstance(n, ir.BufferExtent)}
     return frozenset(found)
 
 
 class _Counter:
     """Counts the iterations in a function whose callees are counted."""
 
-    def __init__(self, function: ir.Function, counts: Mapping[str, int], sizes: Sizes) -> None:
+    def __init__(self, function: ir.Function, counts: Mapping[str, int], ranges: Ranges) -> None:
         self.function = function
         self.counts = counts
-        self.sizes = sizes
-        self.values: dict[str, list[ir.Expr | None]] = {}
-        for statement in ir.walk_statements(function.body):
-            value = (
-                statement.value if isinstance(statement, ir.Assign) and isinstance(statement.place, ir.Local) else None
-            )
-            for variable in targets(statement):
-                self.values.setdefault(variable.name, []).append(value)
+        self.ranges = ranges
 
-    def block(self, block: ir.Block) -> int | None:
+    def block(self, block: ir.Block) -> int:
         total = 0
         for statement in block:
-            times = self.times(statement)
-            if times is None:
-                return None
-            inner = 0
-            for nested in ir.blocks(statement):
-                count = self.block(nested)
-                if count is None:
-                    return None
-                inner += count
-            is_loop = isinstance(statement, (ir.For, ir.While))
-            total += times * (1 + inner) if is_loop else inner
-            if isinstance(statement, ir.Call):
-                total += self.counts[statement.function]
+            inner = sum(map(self.block, ir.blocks(statement)))
+            if isinstance(statement, ir.For):
+                inner = self._times_of_for(statement) * (1 + inner)
+            elif isinstance(statement, ir.While):
+                inner = _times_of_while(statement, self.function) * (1 + inner)
+            elif isinstance(statement, ir.Call):
+                inner = self.counts[statement.function]
+            total += inner
         return total
 
-    def times(self, statement: ir.Stmt) -> int | None:
-        """The iterations of a loop, at most; of other statements none."""
-        if isinstance(statement, ir.While):
-            return _times_of_while(statement, self.function)
-        if not isinstance(statement, ir.For):
-            return 0
-        start, stop, step = statement.start, statement.stop, self.value(statement.step)
-        if step is None or step == 0:
-            return None
-        # From a lane's first thread to the end of its row, say.
-        (first, low), (last, high) = linear(start), linear(stop)
-        if first == last:
-            return len(range(low, high, step))
-        begin, end = self.value(start), self.value(stop)
-        return None if begin is None or end is None else len(range(begin, end, step))
-
-    def value(self, expr: ir.Expr) -> int | None:
-        """What an expression is, or is at most for the lane with most to do."""
-        if isinstance(expr, ir.Const):
-            return int(expr.value)
-        if isinstance(expr, ir.ThreadIndex) and expr.kind == "lane":
-            return 0
-        if isinstance(expr, ir.BufferExtent):
-            return self.sizes.get((expr.buffer, expr.dim))
-        if isinstance(expr, ir.Load) and isinstance(expr.place, ir.Local):
-            given = self.values.get(expr.place.variable.name, [])
-            return self.value(given[0]) if len(given) == 1 and given[0] is not None else None
-        if isinstance(expr, ir.Builtin) and expr.name == "min":
-            # The threads that a condition lets act are not more than there are.
-            known = [v for v in map(self.value, expr.args) if v is not None]
-            return min(known, default=None)
-        if isinstance(expr, ir.Binary) and expr.op in _STEPS and expr.type == INT32:
-            left, right = self.value(expr.left), self.value(expr.right)
-            return None if left is None or right is None else _STEPS[expr.op](left, right)
-        return None
+    def _times_of_for(self, loop: ir.For) -> int:
+        """The iterations of a loop, at most."""
+        start, stop, step = (self.ranges.of(bound) for bound in (loop.start, loop.stop, loop.step))
+        if step[0] <= 0 <= step[1]:
+            return _MAX
+        slowest = step[0] if step[0] > 0 else step[1]
+        (first, low), (last, high) = affine(loop.start), affine(loop.stop)
+        # From a lane's first thread to the end of its row, say. Sums that wrap shorten a loop that is not empty.
+        if first != last or (high - low) * slowest < 0:
+            low, high = (start[0], stop[1]) if slowest > 0 else (start[1], stop[0])
+        return len(range(low, high, slowest))
 
 
-def _times_of_while(loop: ir.While, function: ir.Function) -> int | None:
+def _times_of_while(loop: ir.While, function: ir.Function) -> int:
     """Of a loop that counts a variable from a constant to a constant, in equal steps or by equal factors."""
     condition = loop.condition
     if not isinstance(condition, ir.Compare) or not isinstance(condition.right, ir.Const):
-        return None
+        return _MAX
     name = _variable(condition.left)
-    test = _CONDITIONS.get(condition.op)
     assigns = [s for s in ir.walk_statements(function.body) if any(v.name == name for v in targets(s))]
-    if name is None or test is None or len(assigns) != 2 or contains(loop.body, lambda s: isinstance(s, ir.Continue)):
-        return None
+    if name is None or len(assigns) != 2 or contains(loop.body, lambda s: isinstance(s, ir.Continue)):
+        return _MAX
     first, update = assigns
     if not (isinstance(first, ir.Assign) and isinstance(first.value, ir.Const) and isinstance(update, ir.Assign)):
-        return None
+        return _MAX
     change = update.value
-    if not any(s is update for s in loop.body) or not isinstance(change, ir.Binary) or change.op not in _STEPS:
-        return None
+    if not any(s is update for s in loop.body) or not isinstance(change, ir.Binary):
+        return _MAX
     if change.type != INT32 or _variable(change.left) != name or not isinstance(change.right, ir.Const):
-        return None
+        return _MAX
     value, by, end = int(first.value.value), int(change.right.value), int(condition.right.value)
-    count = 0
-    while test(value, end):
-        count += 1
-        value = _STEPS[change.op](value, by)
-        if count > _MAX or not -(2**31) <= value < 2**31:
-            return None
-    return count
+    for count in range(_MAX):
+        if not COMPARISONS[condition.op].apply(value, end):
+            return count
+        following = folded(change.op, value, by, INT32)
+        if following is None:
+            break
+        value = following
+    return _MAX
 
 
 def _variable(expr: ir.Expr) -> str | None:

@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from vkamp.ir import nodes as ir
+from vkamp.ir.algebra import affine
 from vkamp.ir.dataflow import assigned, exposed, mentioned, own_nodes
 from vkamp.ir.rewrite import Names, contains, filtered, value_of, with_variables
 from vkamp.ir.types import INT32, Vector
-from vkamp.lower.bounds import linear, values
+from vkamp.lower.bounds import values
 from vkamp.lower.load_sharing import WIDE, Group, Memory, certain_loads, is_memory, shared
 from vkamp.lower.shape import Shape
 
@@ -292,7 +293,7 @@ class _Jammer:
         for statement in loop.body:
             for load in certain_loads(statement.value) if isinstance(statement, ir.Assign) else ():
                 last = load.place.indices[-1] if isinstance(load.place, ir.BufferElement) else None
-                if last is not None and last.type == INT32 and linear(last)[0].get(variable) == 1:
+                if last is not None and last.type == INT32 and affine(last)[0].get(variable) == 1:
                     return True
         return False
 

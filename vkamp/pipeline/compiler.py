@@ -158,7 +158,7 @@ def _as_loops(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, str]:
         if target.lowering == "auto" and _is_long(form, kernel, target):
             raise lower.NotLowerable("it has so many phases that the driver would take long to compile them")
         if target.lowering == "auto" and target.max_iterations is not None:
-            count = lower.turns(form, {(name, dim): size for name, dim, size in target.sizes})
+            count = lower.max_iterations(form, {(name, dim): size for name, dim, size in target.sizes})
             # Legalization may add one iteration for a few loops (vkamp.legalize.quick_loops).
             if count is None or count + lower.loop_count(form) > target.max_iterations:
                 # Those over the threads of a tile are the more likely to be too many.

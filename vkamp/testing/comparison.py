@@ -151,8 +151,8 @@ def _met_traps(prepared: launch.Prepared) -> list[str]:
     traps = {trap.ability: trap for trap in traps_of(prepared.view.accelerator.description)}
     if "long_loops" not in traps:
         return []
-    turns = lower.turns(prepared.compiled.kernel)
-    if turns is not None and turns <= _MAX_ITERATIONS:
+    count = lower.max_iterations(prepared.compiled.kernel)
+    if count is not None and count <= _MAX_ITERATIONS:
         return []
-    many = "this kernel may have more" if turns is None else f"this kernel may have {turns:,}"
+    many = "this kernel may have more" if count is None else f"this kernel may have {count:,}"
     return [f"note: this device {traps['long_loops'].what}, and {many}"]
