@@ -11,7 +11,7 @@ import pytest
 import vkamp as amp
 from tests.static_analysis.random_kernels import random_kernel
 from vkamp import pipeline, sim
-from vkamp.check.conflicts import RaceVerdicts
+from vkamp.check.race_prover.report import RaceVerdicts
 from vkamp.check.uniformity import check_uniformity
 from vkamp.dispatch import checking, launch
 from vkamp.dispatch.domain import Domain

@@ -18,11 +18,13 @@ import vkamp as amp
 from tests.emit.programs import PROGRAMS, Program, buffers, scalars
 from vkamp import sim
 from vkamp.artifacts import Target
-from vkamp.check import evaluation, lockstep, uniformity
-from vkamp.check.conflicts import judge_races
-from vkamp.check.facts import Facts
+from vkamp.check import uniformity
 from vkamp.check.instrument import instrument
 from vkamp.check.instrument import rewrite as instrument_rewrite
+from vkamp.check.race_prover import interpreter
+from vkamp.check.race_prover import values as prover_values
+from vkamp.check.race_prover.facts import Facts
+from vkamp.check.race_prover.report import judge_races
 from vkamp.check.races import check_certain_races
 from vkamp.emit import expressions, statements
 from vkamp.emit.reroll import reroll
@@ -105,7 +107,7 @@ def test_every_class_is_in_every_table():
     verifier = verify_module._FunctionVerifier(kernel, kernel.body, {})
     for table in (
         analysis.handlers,
-        lockstep._STATEMENTS,
+        interpreter._HANDLERS,
         instrument_rewrite._STATEMENTS,
         sim_statements._STATEMENTS,
     ):
@@ -114,7 +116,7 @@ def test_every_class_is_in_every_table():
     assert set(sim_expressions._EXPRESSIONS) == EXPRESSIONS
     assert set(verifier.expressions) == set(expressions.PRINTERS) == EXPRESSIONS | of_level(nodes.Expr, "lowered")
     assert set(statements.PRINTERS) == STATEMENTS - UNPRINTED
-    assert set(evaluation._EXPRESSIONS) == EXPRESSIONS - UNKNOWN_TO_THE_PROVER
+    assert set(prover_values._HANDLERS) == EXPRESSIONS - UNKNOWN_TO_THE_PROVER
 
 
 # -- whole kernels with each class ---------------------------------------------------------------------------------
@@ -220,7 +222,7 @@ def test_every_part_of_the_compiler_takes_a_kernel_with_it(cls, capsys, monkeypa
             ranges = Ranges(function, form.tile, form.lanes)
             for statement in nodes.walk_statements(function.body):
                 assert set(nodes.definitions(statement)) <= set(dataflow.mentioned(statement))
-                facts.plain(statement), facts.waits(statement), facts.assigned(statement)
+                facts.is_local_only(statement), facts.waits(statement), facts.assigned(statement)
                 for node in own_nodes(statement):
                     if isinstance(node, nodes.Expr) and getattr(node.type, "is_integer", False):
                         ranges.of(node)

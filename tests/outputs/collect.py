@@ -31,8 +31,8 @@ from tests.types.test_random import kernel_of as random_types
 from tools.fuzz.programs import program as random_program
 from tools.fuzz.run import forget, load
 from vkamp.artifacts import Target
-from vkamp.check.conflicts import RaceVerdicts, judge_races
 from vkamp.check.instrument import instrument
+from vkamp.check.race_prover.report import RaceVerdicts, judge_races
 from vkamp.check.races import check_certain_races
 from vkamp.check.uniformity import check_uniformity
 from vkamp.dispatch import launch

@@ -15,7 +15,7 @@ import pytest
 import vkamp as amp
 from tests.sim.build import G, L, T, add, at, barrier, buf, compare, function, if_, kernel, parameter, put, value, var
 from vkamp import sim
-from vkamp.check.conflicts import RaceVerdicts
+from vkamp.check.race_prover.report import RaceVerdicts
 from vkamp.dispatch.reference_controls import collecting
 from vkamp.findings import Finding, Report
 from vkamp.ir import nodes as ir

@@ -10,9 +10,9 @@ import pytest
 
 from tests.static_analysis.random_kernels import random_kernel, with_alarm
 from vkamp import sim
-from vkamp.check.conflicts import RaceVerdicts, judge_races
-from vkamp.check.evaluation import Found
-from vkamp.check.lockstep import Lockstep
+from vkamp.check.race_prover.interpreter import Interpreter
+from vkamp.check.race_prover.report import RaceVerdicts, judge_races
+from vkamp.check.race_prover.run import RaceFound, Run
 from vkamp.check.races import check_certain_races
 from vkamp.check.uniformity import Uniformity, check_uniformity
 from vkamp.errors import CheckError, CompileError
@@ -48,9 +48,8 @@ def races(program: Kernel) -> set[str]:
 
 def reached(program: Kernel, uniformity: Uniformity) -> bool:
     """Whether some launch gets to both accesses of the race that was found."""
-    run = Lockstep(program, uniformity)
-    with pytest.raises(Found) as caught:
-        run.run()
+    with pytest.raises(RaceFound) as caught:
+        Interpreter(Run(program, uniformity)).block(program.body.body)
     accesses = (caught.value.conflict.later, caught.value.conflict.earlier)
     return all(
         any(kind == "assert" for kind, _ in outcomes(with_alarm(program, access.path[-1][0]))) for access in accesses

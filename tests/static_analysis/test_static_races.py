@@ -13,7 +13,7 @@ import pytest
 
 import vkamp as amp
 from vkamp.check import evaluation
-from vkamp.check.conflicts import RaceVerdicts
+from vkamp.check.race_prover.report import RaceVerdicts
 from vkamp.dispatch import launch
 from vkamp.dispatch.domain import domain_of
 from vkamp.dispatch.launch import prepare

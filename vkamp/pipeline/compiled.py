@@ -12,7 +12,7 @@ from vkamp.errors import Span
 from vkamp.front.guards import Guard
 
 if TYPE_CHECKING:
-    from vkamp.check.conflicts import RaceVerdicts
+    from vkamp.check.race_prover.report import RaceVerdicts
     from vkamp.ir.nodes import Kernel
 
 

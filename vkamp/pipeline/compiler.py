@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from vkamp import lower
 from vkamp.artifacts import Executable, Target
-from vkamp.check.conflicts import RaceVerdicts, judge_races
+from vkamp.check.race_prover.report import RaceVerdicts, judge_races
 from vkamp.check.races import RaceFinding, check_certain_races
 from vkamp.check.uniformity import check_uniformity
 from vkamp.emit.reroll import reroll

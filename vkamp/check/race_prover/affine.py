@@ -7,22 +7,27 @@ for all threads of the tile, modulo 2**32. A truth is known per thread, or is a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vkamp.ir import arithmetic
+from vkamp.ir.arithmetic import COMPARISONS
+from vkamp.ir.rows import BuiltinRow
 from vkamp.ir.types import INT32, Scalar, int_range
 
 Lanes = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 _WORD = 1 << 32
+#: The bounds of lanes of which none are known.
+_ANYTHING = (-(1 << 62), 1 << 62)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Number:
+class AffineValue:
     """``lane`` (one number, or one per thread) plus the symbols ``terms``, as (symbol, coefficient) in order.
 
     Every ``lane`` lies between ``low`` and ``high``.
@@ -45,7 +50,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Truth:
+class LanePredicate:
     """True in no thread outside ``can``, and in every thread of ``must``.
 
     With a ``guard`` it is one unknown for all threads: the symbol, or (False) the symbol's negation.
@@ -61,15 +66,15 @@ class Truth:
         return self.can is self.must
 
 
-class Data:
+class TileStaticData:
     """A number that nothing but tile_static memory decides: any number may lie there."""
 
 
-DATA = Data()
-Anything = Number | Truth | Data | None
+DATA = TileStaticData()
+Value = AffineValue | LanePredicate | TileStaticData | None
 
-TRUE, FALSE = Truth(True, True), Truth(False, False)
-_MAYBE = Truth(True, False)
+TRUE, FALSE = LanePredicate(True, True), LanePredicate(False, False)
+_MAYBE = LanePredicate(True, False)
 
 
 class Symbols:
@@ -94,7 +99,7 @@ class Symbols:
             self.vague.add(self._count)
         return self._count
 
-    def named(self, key: Hashable, parts: tuple[Number, ...] = (), *, constant: bool = False) -> int:
+    def named(self, key: Hashable, parts: tuple[AffineValue, ...] = (), *, constant: bool = False) -> int:
         """The symbol of ``key``, made of ``parts`` or a ``constant`` of the launch."""
         if key not in self._ids:
             symbols = [symbol for part in parts for symbol, _ in part.terms]
@@ -103,41 +108,39 @@ class Symbols:
                 self.constants.add(made)
         return self._ids[key]
 
-    def given(self, key: Hashable) -> Number:
+    def given(self, key: Hashable) -> AffineValue:
         """The number that is this symbol, a constant of the launch."""
-        return Number(0, 0, 0, ((self.named(key, constant=True), 1),))
+        return AffineValue(0, 0, 0, ((self.named(key, constant=True), 1),))
 
-    def not_negative(self, value: Number) -> bool:
+    def not_negative(self, value: AffineValue) -> bool:
         """Whether the symbols in it add something from 0 on: a tile's index or origin."""
         return all(0 < factor <= self.tiles.get(symbol, 0) for symbol, factor in value.terms)
 
-    def is_vague(self, value: Anything) -> bool:
+    def is_vague(self, value: Value) -> bool:
         """Whether the analysis lost this value."""
-        if isinstance(value, Number):
+        if isinstance(value, AffineValue):
             return any(symbol in self.vague for symbol, _ in value.terms)
-        if isinstance(value, Truth) and value.guard is not None:
+        if isinstance(value, LanePredicate) and value.guard is not None:
             return value.guard[0] in self.vague
-        return not isinstance(value, Truth) or not value.known
+        return not isinstance(value, LanePredicate) or not value.known
 
 
-def constant(value: int) -> Number:
+def constant(value: int) -> AffineValue:
     """A literal."""
-    return Number(value, value, value)
+    return AffineValue(value, value, value)
 
 
-def wrapped(lane: int | Lanes, low: int, high: int, kind: Scalar) -> Number:
+def wrapped(lane: int | Lanes, low: int, high: int, kind: Scalar) -> AffineValue:
     """Lanes as the type keeps them."""
-    least, most = int_range(kind)
     if isinstance(lane, int):
-        lane = (lane - least) % _WORD + least
-        return Number(lane, lane, lane)
+        return constant(arithmetic.wrapped(lane, kind))
+    least, most = int_range(kind)
     if low < least or high > most:
-        lane = ((lane - least) & (_WORD - 1)) + least
-        low, high = least, most
-    return Number(lane, low, high)
+        lane, low, high = arithmetic.wrapped(lane, kind), least, most
+    return AffineValue(lane, low, high)
 
 
-def _sum(left: Number, right: Number, sign: int, kind: Scalar) -> Number:
+def _sum(left: AffineValue, right: AffineValue, sign: int, kind: Scalar) -> AffineValue:
     lane = left.lane + right.lane if sign > 0 else left.lane - right.lane
     if sign > 0:
         low, high = left.low + right.low, left.high + right.high
@@ -149,7 +152,7 @@ def _sum(left: Number, right: Number, sign: int, kind: Scalar) -> Number:
     terms = dict(left.terms)
     for symbol, factor in right.terms:
         terms[symbol] = terms.get(symbol, 0) + sign * factor
-    return Number(made.lane, made.low, made.high, _terms(terms))
+    return AffineValue(made.lane, made.low, made.high, _terms(terms))
 
 
 def _terms(terms: dict[int, int]) -> tuple[tuple[int, int], ...]:
@@ -158,93 +161,44 @@ def _terms(terms: dict[int, int]) -> tuple[tuple[int, int], ...]:
     return tuple(sorted((symbol, factor) for symbol, factor in kept if factor))
 
 
-def _scaled(value: Number, factor: int, kind: Scalar) -> Number:
+def _scaled(value: AffineValue, factor: int, kind: Scalar) -> AffineValue:
     bounds = sorted((value.low * factor, value.high * factor))
     made = wrapped(value.lane * factor, bounds[0], bounds[1], kind)
     terms = _terms({symbol: c * factor for symbol, c in value.terms})
-    return Number(made.lane, made.low, made.high, terms)
+    return AffineValue(made.lane, made.low, made.high, terms)
 
 
-def difference(left: Number, right: Number) -> Number:
+def difference(left: AffineValue, right: AffineValue) -> AffineValue:
     """``left - right`` modulo 2**32, as an int32."""
     return _sum(left, right, -1, INT32)
 
 
-def same(left: Anything, right: Anything) -> bool:
+def same(left: Value, right: Value) -> bool:
     """Whether two values are certainly equal in every thread."""
     if left is right:
         return True
-    if isinstance(left, Number) and isinstance(right, Number):
+    if isinstance(left, AffineValue) and isinstance(right, AffineValue):
         return left.terms == right.terms and bool(np.all(left.lane == right.lane))
-    if isinstance(left, Truth) and isinstance(right, Truth):
+    if isinstance(left, LanePredicate) and isinstance(right, LanePredicate):
         if left.guard is not None or right.guard is not None:
             return left.guard == right.guard
         return left.known and right.known and bool(np.all(left.can == right.can))
     return False
 
 
-# -- arithmetic ----------------------------------------------------------------------------------------------------
+# -- operations ----------------------------------------------------------------------------------------------------
 
 
-def _truncated(left: Any, right: Any) -> Any:
-    """Division towards zero."""
-    quotient = abs(left) // abs(right)
-    return quotient * np.where((left < 0) == (right < 0), 1, -1)
-
-
-_ON_LANES: dict[str, Callable[[Any, Any], Any]] = {
-    "mul": lambda x, y: x * y,
-    "floordiv": lambda x, y: x // y,
-    "floormod": lambda x, y: x % y,
-    "tdiv": _truncated,
-    "trem": lambda x, y: x - y * _truncated(x, y),
-    "shl": lambda x, y: x << y,
-    "shr": lambda x, y: x >> y,
-    "bitand": lambda x, y: x & y,
-    "bitor": lambda x, y: x | y,
-    "bitxor": lambda x, y: x ^ y,
-    "min": np.minimum,
-    "max": np.maximum,
-}
-_BY_LANE_BOUNDS = (-(1 << 62), 1 << 62)
-
-
-def _defined(op: str, right: Number) -> bool:
-    """Whether the operation has a result in every thread."""
-    if op in ("floordiv", "floormod", "tdiv", "trem"):
-        return right.low > 0 or right.high < 0
-    if op in ("shl", "shr"):
-        return right.low >= 0 and right.high < 32
-    return True
-
-
-def _bounds(op: str, left: Number, right: Number) -> tuple[int, int]:
-    """Bounds of the lanes of a result that are quickly found."""
-    if op == "mul":
-        corners = [x * y for x in (left.low, left.high) for y in (right.low, right.high)]
-        return min(corners), max(corners)
-    if op in ("floormod", "trem") and right.low > 0:
-        return (0 if op == "floormod" or left.low >= 0 else -right.high), right.high
-    if op in ("floordiv", "tdiv", "shr") and left.low >= 0 and right.low >= 0:
-        return 0, left.high
-    if op in ("min", "max"):
-        return min(left.low, right.low), max(left.high, right.high)
-    if op == "bitand" and (left.low >= 0 or right.low >= 0):
-        return 0, max(left.high, right.high)
-    return _BY_LANE_BOUNDS
-
-
-def arithmetic(op: str, left: Number, right: Number, kind: Scalar, symbols: Symbols) -> Number | None:
+def binary(op: str, left: AffineValue, right: AffineValue, kind: Scalar, symbols: Symbols) -> AffineValue | None:
     """``left op right`` of an integer type."""
     if op in ("add", "sub"):
         return _sum(left, right, 1 if op == "add" else -1, kind)
     if left.known and right.known:
-        if not _defined(op, right):
+        mine, other = (left.low, left.high), (right.low, right.high)
+        if not arithmetic.is_defined(op, other):
             return None
-        lane = _ON_LANES[op](left.lane, right.lane)
-        if left.uniform and right.uniform:
-            return wrapped(int(lane), 0, 0, kind)
-        return wrapped(cast("Lanes", lane), *_bounds(op, left, right), kind)
+        bounds = arithmetic.interval(op, mine, other) or _ANYTHING
+        return wrapped(arithmetic.BINARY[op].apply(left.lane, right.lane), *bounds, kind)
     if op == "mul":
         for value, factor in ((left, right), (right, left)):
             if factor.known and isinstance(factor.lane, int):
@@ -254,13 +208,27 @@ def arithmetic(op: str, left: Number, right: Number, kind: Scalar, symbols: Symb
     part = _low_bits(op, left, right) or _part_of_global(op, left, right, symbols)
     if part is not None:
         return part
-    if left.uniform and right.uniform:
-        key = (op, kind.name, left.lane, left.terms, right.lane, right.terms)
-        return Number(0, 0, 0, ((symbols.named(key, (left, right)), 1),))
-    return None
+    return named_result((op, kind.name), (left, right), symbols)
 
 
-def _low_bits(op: str, left: Number, right: Number) -> Number | None:
+def function(row: BuiltinRow, args: list[AffineValue], kind: Scalar, symbols: Symbols) -> AffineValue | None:
+    """A function of integers, with a result of an integer type."""
+    if row.integers is not None and all(arg.known for arg in args):
+        bounds = row.integers.interval(*((arg.low, arg.high) for arg in args))
+        if all(arg.uniform for arg in args):
+            return wrapped(row.integers.reference(*(arg.lane for arg in args)), *bounds, kind)
+        return wrapped(row.integers.on_arrays(*(arg.lane for arg in args)), *bounds, kind)
+    return named_result((row.name, kind.name), tuple(args), symbols)
+
+
+def named_result(key: tuple[str, ...], args: tuple[AffineValue, ...], symbols: Symbols) -> AffineValue | None:
+    """A result that is one symbol, the same wherever the same is computed of uniform values."""
+    if not all(arg.uniform for arg in args):
+        return None
+    return AffineValue(0, 0, 0, ((symbols.named((*key, *((a.lane, a.terms) for a in args)), args), 1),))
+
+
+def _low_bits(op: str, left: AffineValue, right: AffineValue) -> AffineValue | None:
     """The remainder by a power of two that divides every coefficient: the symbols do not count."""
     if not (right.known and isinstance(right.lane, int)):
         return None
@@ -268,10 +236,10 @@ def _low_bits(op: str, left: Number, right: Number) -> Number | None:
     if size <= 0 or size & (size - 1) or any(factor % size for _, factor in left.terms):
         return None
     lane = left.lane % size
-    return Number(lane, lane, lane) if isinstance(lane, int) else Number(lane, 0, size - 1)
+    return AffineValue(lane, lane, lane) if isinstance(lane, int) else AffineValue(lane, 0, size - 1)
 
 
-def _part_of_global(op: str, left: Number, right: Number, symbols: Symbols) -> Number | None:
+def _part_of_global(op: str, left: AffineValue, right: AffineValue, symbols: Symbols) -> AffineValue | None:
     """A global index divided by a divisor of the tile's size: no such index is negative or overflows."""
     divisor = right.lane
     if not (right.known and isinstance(divisor, int) and divisor > 0 and len(left.terms) == 1):
@@ -280,22 +248,14 @@ def _part_of_global(op: str, left: Number, right: Number, symbols: Symbols) -> N
     if symbols.tiles.get(symbol) != size or size % divisor or left.low < 0 or left.high >= size:
         return None
     if op in ("floordiv", "tdiv"):
-        return Number(left.lane // divisor, 0, left.high // divisor, ((symbol, size // divisor),))
+        return AffineValue(left.lane // divisor, 0, left.high // divisor, ((symbol, size // divisor),))
     if op in ("floormod", "trem"):
-        return Number(left.lane % divisor, 0, divisor - 1)
+        return AffineValue(left.lane % divisor, 0, divisor - 1)
     return None
 
 
 # -- truths --------------------------------------------------------------------------------------------------------
 
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "eq": lambda x, y: x == y,
-    "ne": lambda x, y: x != y,
-    "lt": lambda x, y: x < y,
-    "le": lambda x, y: x <= y,
-    "gt": lambda x, y: x > y,
-    "ge": lambda x, y: x >= y,
-}
 #: How each comparison is spelled with eq and lt: (operator, operands swapped, holds where that does).
 _SPELLED = {
     "eq": ("eq", False, True),
@@ -307,7 +267,7 @@ _SPELLED = {
 }
 
 
-def _known(values: Any) -> Truth:
+def known(values: Any) -> LanePredicate:
     """A truth known in every thread; one number where it is the same in all."""
     if isinstance(values, (bool, np.bool_)):
         return TRUE if values else FALSE
@@ -315,17 +275,17 @@ def _known(values: Any) -> Truth:
         return TRUE
     if not values.any():
         return FALSE
-    return Truth(values, values)
+    return LanePredicate(values, values)
 
 
-def comparison(op: str, left: Number, right: Number, kind: Scalar, symbols: Symbols) -> Truth:
+def comparison(op: str, left: AffineValue, right: AffineValue, kind: Scalar, symbols: Symbols) -> LanePredicate:
     """``left op right`` of two numbers of one type, ``kind``."""
     if left.known and right.known:
-        return _known(_COMPARE[op](left.lane, right.lane))
+        return known(COMPARISONS[op].apply(left.lane, right.lane))
     if op in ("eq", "ne"):
-        apart = difference(left, right)
-        if apart.known:
-            return _known(_COMPARE[op](apart.lane, 0))
+        distance = difference(left, right)
+        if distance.known:
+            return known(COMPARISONS[op].apply(distance.lane, 0))
     if op == "lt" and right.known and symbols.not_negative(left) and left.low >= right.high:
         return FALSE
     if op == "ge" and right.known and symbols.not_negative(left) and left.low >= right.high:
@@ -336,28 +296,28 @@ def comparison(op: str, left: Number, right: Number, kind: Scalar, symbols: Symb
     if swapped:
         left, right = right, left
     symbol = symbols.named((name, kind.name, left.lane, left.terms, right.lane, right.terms), (left, right))
-    return Truth(True, False, (symbol, holds))
+    return LanePredicate(True, False, (symbol, holds))
 
 
-def negation(value: Truth) -> Truth:
+def negation(value: LanePredicate) -> LanePredicate:
     """``not value``."""
     if value.guard is not None:
-        return Truth(True, False, (value.guard[0], not value.guard[1]))
+        return LanePredicate(True, False, (value.guard[0], not value.guard[1]))
     if value.known:
-        return _known(np.logical_not(value.can))
-    return Truth(np.logical_not(value.must), np.logical_not(value.can))
+        return known(np.logical_not(value.can))
+    return LanePredicate(np.logical_not(value.must), np.logical_not(value.can))
 
 
-def both(left: Truth, right: Truth) -> Truth:
+def both(left: LanePredicate, right: LanePredicate) -> LanePredicate:
     """``left and right``."""
     for value, other in ((left, right), (right, left)):
         if value.known and isinstance(value.can, (bool, np.bool_)):
             return other if value.can else FALSE
     if left.known and right.known:
-        return _known(np.logical_and(left.can, right.can))
-    return Truth(np.logical_and(left.can, right.can), np.logical_and(left.must, right.must))
+        return known(np.logical_and(left.can, right.can))
+    return LanePredicate(np.logical_and(left.can, right.can), np.logical_and(left.must, right.must))
 
 
-def either(left: Truth, right: Truth) -> Truth:
+def either(left: LanePredicate, right: LanePredicate) -> LanePredicate:
     """``left or right``."""
     return negation(both(negation(left), negation(right)))

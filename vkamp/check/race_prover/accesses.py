@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from vkamp.check.affine import Lanes, Mask, Number, difference
+from vkamp.check.race_prover.affine import AffineValue, Lanes, Mask, Symbols, difference
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 
@@ -29,20 +29,20 @@ _TABLE = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
-class Access:
+class SharedAccess:
     """One access, by those threads of the tile that get to it.
 
     ``index``: per dimension the number, or ``None``.  ``words``: which 32-bit words of the element; all of them
     certainly if ``exact``.  No thread outside ``may`` makes it; those of ``must`` do where the code around is reached
     with ``guards`` holding.  ``chosen``: what lies in tile_static memory tells each thread whether to make it.
-    ``maybe``: a barrier may have ended its interval.  ``shared_store``: told of otherwise.
+    ``maybe``: a barrier may have ended its interval.  ``shared_store``: reported_stores of otherwise.
     """
 
     root: Root
     extents: tuple[int, ...] | None
     kind: Literal["read", "write", "atomic"]
     place: ir.Place
-    index: tuple[Number | None, ...]
+    index: tuple[AffineValue | None, ...]
     words: frozenset[int]
     exact: bool
     may: Mask
@@ -60,13 +60,13 @@ class Access:
 class Conflict:
     """Two accesses of one interval to one element by the threads ``now`` and ``before``, numbers in the tile."""
 
-    later: Access
-    earlier: Access
+    later: SharedAccess
+    earlier: SharedAccess
     now: int
     before: int
 
 
-class Memory:
+class MemoryAccesses:
     """The accesses to one tile_static variable or container in one interval.
 
     Of accesses whose elements are all known, ``lowest`` and ``highest`` say which threads touch each element, and
@@ -74,20 +74,20 @@ class Memory:
     """
 
     def __init__(self) -> None:
-        self.accesses: dict[int, Access] = {}
+        self.accesses: dict[int, SharedAccess] = {}
         #: Those whose elements are not all known.
-        self.loose: dict[int, Access] = {}
+        self.loose: dict[int, SharedAccess] = {}
         #: Per element, the lowest and highest thread: any access, then writes.
         self.tables: tuple[NDArray[np.int16], ...] = ()
 
-    def copy(self) -> Memory:
+    def copy(self) -> MemoryAccesses:
         """An independent copy."""
-        made = Memory()
+        made = MemoryAccesses()
         made.accesses, made.loose = dict(self.accesses), dict(self.loose)
         made.tables = tuple(table.copy() for table in self.tables)
         return made
 
-    def merge(self, other: Memory) -> None:
+    def merge(self, other: MemoryAccesses) -> None:
         """The accesses of another way, too."""
         for mine, others in ((self.accesses, other.accesses), (self.loose, other.loose)):
             for serial, access in others.items():
@@ -99,7 +99,7 @@ class Memory:
             for at, (table, more) in enumerate(zip(self.tables, other.tables, strict=True)):
                 (np.maximum if at % 2 else np.minimum)(table, more, out=table)
 
-    def add(self, access: Access) -> Collection[Access]:
+    def add(self, access: SharedAccess) -> Collection[SharedAccess]:
         """Note an access; those accesses, itself too, that it may conflict with."""
         cells = _cells(access)
         self.accesses[access.serial] = access
@@ -124,7 +124,7 @@ class Memory:
         return self.accesses.values() if clash.any() else self.loose.values()
 
 
-def _cells(access: Access) -> Lanes | None:
+def _cells(access: SharedAccess) -> Lanes | None:
     """The element of each thread, row by row, if all are known; below 0 where one is out of bounds."""
     if access.extents is None or any(index is None or not index.known for index in access.index):
         return None
@@ -138,28 +138,28 @@ def _cells(access: Access) -> Lanes | None:
     return cells
 
 
-class Pending:
+class AccessSet:
     """What happened since the last ordering barrier, on the way to one program point.
 
     ``touched``: spaces with any access since. ``open``: barriers that accesses came before, by space.
     """
 
     def __init__(self) -> None:
-        self.memories: dict[Root, Memory] = {}
+        self.memories: dict[Root, MemoryAccesses] = {}
         self.epochs: dict[Space, int] = {"tile_static": 0, "global": 0}
         self.touched: set[Space] = set()
         self.open: dict[Space, set[int]] = {"tile_static": set(), "global": set()}
 
-    def copy(self) -> Pending:
+    def copy(self) -> AccessSet:
         """An independent copy."""
-        made = Pending()
+        made = AccessSet()
         made.memories = {root: memory.copy() for root, memory in self.memories.items()}
         made.epochs = dict(self.epochs)
         made.touched = set(self.touched)
         made.open = {space: set(ids) for space, ids in self.open.items()}
         return made
 
-    def become(self, other: Pending) -> None:
+    def become(self, other: AccessSet) -> None:
         """Take over what another one holds."""
         self.memories, self.epochs = other.memories, other.epochs
         self.touched, self.open = other.touched, other.open
@@ -171,17 +171,17 @@ class Pending:
         self.epochs[space] = next(_serials)
         self.touched.discard(space)
 
-    def add(self, access: Access) -> Collection[Access]:
+    def add(self, access: SharedAccess) -> Collection[SharedAccess]:
         """One more access; those that it may conflict with."""
-        return self.memories.setdefault(access.root, Memory()).add(access)
+        return self.memories.setdefault(access.root, MemoryAccesses()).add(access)
 
 
-def joined(ways: list[tuple[Pending, frozenset[tuple[int, bool]], bool]]) -> Pending:
+def joined(ways: list[tuple[AccessSet, frozenset[tuple[int, bool]], bool]]) -> AccessSet:
     """Where ways meet, each with its guards and whether it goes on from here.
 
     An access that a barrier ended on one of the ways that go on is in the interval only maybe.
     """
-    result = Pending()
+    result = AccessSet()
     lives = [(pending, guards) for pending, guards, live in ways if live]
     for pending, _, _ in ways:
         result.touched |= pending.touched
@@ -202,7 +202,7 @@ def joined(ways: list[tuple[Pending, frozenset[tuple[int, bool]], bool]]) -> Pen
     return result
 
 
-def _doubt(memory: Memory, lives: list[tuple[Memory | None, frozenset[tuple[int, bool]]]]) -> None:
+def _doubt(memory: MemoryAccesses, lives: list[tuple[MemoryAccesses | None, frozenset[tuple[int, bool]]]]) -> None:
     """Mark the accesses that are not there on every way."""
     for serial, access in list(memory.accesses.items()):
         if not access.maybe and any(
@@ -219,7 +219,7 @@ def excluded(left: frozenset[tuple[int, bool]], right: frozenset[tuple[int, bool
     return any((symbol, not holds) in right for symbol, holds in left)
 
 
-def conflict(later: Access, earlier: Access) -> tuple[bool, Conflict | None]:
+def conflict(later: SharedAccess, earlier: SharedAccess) -> tuple[bool, Conflict | None]:
     """Whether two accesses of one interval may conflict, and two threads for which they certainly do."""
     if later.kind != "write" and earlier.kind != "write":
         return False, None
@@ -240,7 +240,9 @@ def conflict(later: Access, earlier: Access) -> tuple[bool, Conflict | None]:
     return True, Conflict(later, earlier, *found) if found else None
 
 
-def _comparable(later: Access, earlier: Access) -> tuple[list[tuple[int | Lanes, int | Lanes, int | None]], bool]:
+def _comparable(
+    later: SharedAccess, earlier: SharedAccess
+) -> tuple[list[tuple[int | Lanes, int | Lanes, int | None]], bool]:
     """The dimensions whose indices differ by known numbers, as (later, earlier, extent); whether those are all."""
     pairs: list[tuple[int | Lanes, int | Lanes, int | None]] = []
     certain = True
@@ -253,7 +255,7 @@ def _comparable(later: Access, earlier: Access) -> tuple[list[tuple[int | Lanes,
             pairs.append((mine.lane, other.lane, extent))
         else:
             # Both modulo 2**32: numbers near each other stay so.
-            base = Number(_first(other.lane), 0, 0)
+            base = AffineValue(_first(other.lane), 0, 0)
             pairs.append((difference(mine, base).lane, difference(other, base).lane, None))
     return pairs, certain
 
@@ -300,3 +302,41 @@ def _collisions(
         return None
     hit = hits[0]
     return int(here[hit]), int(other[hit])
+
+
+class TilePartition:
+    """Whether the tiles of a launch keep apart in a container: which dimension holds which component of the tile."""
+
+    def __init__(self, rank: int) -> None:
+        self.rank = rank
+        #: (dimension of the tile, dimension of the container) -> coefficient, other symbols, low and high lane.
+        self.ways: dict[tuple[int, int], tuple[int, tuple[tuple[int, int], ...], int, int]] | None = None
+
+    def note(self, access: SharedAccess, symbols: Symbols) -> None:
+        """One more access, anywhere in the launch."""
+        tiles = {symbols.named(("tile", dim)): dim for dim in range(self.rank)}
+        ways: dict[tuple[int, int], tuple[int, tuple[tuple[int, int], ...], int, int]] = {}
+        for at, number in enumerate(access.index):
+            if number is None or not access.may.any():
+                continue
+            own = [(symbol, factor) for symbol, factor in number.terms if symbol in tiles]
+            rest = tuple(term for term in number.terms if term[0] not in tiles)
+            if len(own) != 1 or any(symbol not in symbols.constants for symbol, _ in rest):
+                continue
+            lanes = np.broadcast_to(np.asarray(number.lane), access.may.shape)[access.may]
+            ways[tiles[own[0][0]], at] = own[0][1], rest, int(lanes.min()), int(lanes.max())
+        if self.ways is None:
+            self.ways = ways
+            return
+        self.ways = {
+            key: (factor, rest, min(low, ways[key][2]), max(high, ways[key][3]))
+            for key, (factor, rest, low, high) in self.ways.items()
+            if key in ways and ways[key][:2] == (factor, rest)
+        }
+
+    @property
+    def disjoint(self) -> bool:
+        """Whether two tiles never meet."""
+        ways = self.ways or {}
+        good = {dim for (dim, _), (factor, _, low, high) in ways.items() if high - low < abs(factor)}
+        return len(good) == self.rank

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vkamp.check.evaluation import Budget, Found
-from vkamp.check.intervals import Access, Conflict, Step
-from vkamp.check.lockstep import Lockstep
+from vkamp.check.race_prover.accesses import Conflict, SharedAccess, Step
+from vkamp.check.race_prover.interpreter import Interpreter
+from vkamp.check.race_prover.run import OutOfBudget, RaceFound, Run
 from vkamp.check.races import RaceFinding
 from vkamp.check.uniformity import Uniformity
 from vkamp.errors import CompileError, Note, Span, UnsupportedFeatureError, diagnostic, render
@@ -34,7 +34,7 @@ class RaceVerdicts:
     """What is known of races on each tile_static variable and each container that the kernel changes, by name.
 
     In ``proved`` ones no two threads conflict, as long as no index is out of bounds; of ``unknown`` ones the compiler
-    cannot tell. ``advice``: barriers that order nothing.
+    cannot raise_race. ``advice``: barriers that order nothing.
     """
 
     proved: frozenset[str] = frozenset()
@@ -55,26 +55,26 @@ def judge_races(kernel: ir.Kernel, uniformity: Uniformity) -> RaceVerdicts:
         return RaceVerdicts()
     if math.prod(kernel.tile or ()) > _THREADS:
         return RaceVerdicts(unknown=names)
-    run = Lockstep(kernel, uniformity)
+    run = Run(kernel, uniformity)
     try:
-        run.run()
-    except Found as found:
+        Interpreter(run).block(kernel.body.body)
+    except RaceFound as found:
         name = found.conflict.later.root[1]
-        apart = name in changed and _apart(kernel, run, name)
-        raise _error(kernel, uniformity, found.conflict, apart) from None
-    except Budget:
+        disjoint = name in changed and _disjoint(kernel, run, name)
+        raise _error(kernel, uniformity, found.conflict, disjoint) from None
+    except OutOfBudget:
         return RaceVerdicts(unknown=names)
-    lost = {name for _, name in run.unknown} | {name for name in changed if not _apart(kernel, run, name)}
+    lost = {name for _, name in run.unknown} | {name for name in changed if not _disjoint(kernel, run, name)}
     return RaceVerdicts(names - lost, names & lost, tuple(_advice(kernel, run)))
 
 
-def _apart(kernel: ir.Kernel, run: Lockstep, name: str) -> bool:
+def _disjoint(kernel: ir.Kernel, run: Run, name: str) -> bool:
     """Whether no two tiles, and no other parameter, get to one element of a container."""
     buffer, kinds = kernel.buffer(name), access(kernel)
     sharing = [b.name for b in kernel.buffers if b.storage == buffer.storage]
     if not any(kinds[other].writes for other in sharing):
         return True
-    return sharing == [name] and buffer.dense and run.spreads[name].apart
+    return sharing == [name] and buffer.dense and run.partitions[name].disjoint
 
 
 # -- the error -----------------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ _DONE = {"read": "read", "write": "written", "atomic": "updated atomically"}
 
 
 def _error(
-    kernel: ir.Kernel, uniformity: Uniformity, found: Conflict, apart: bool
+    kernel: ir.Kernel, uniformity: Uniformity, found: Conflict, disjoint: bool
 ) -> CompileError | UnsupportedFeatureError:
     """The error that shows both accesses, and how to order them."""
     later, earlier = found.later, found.earlier
@@ -94,7 +94,7 @@ def _error(
         return diagnostic("VKA631", later.span, element=element, first=first, second=second)
     space = later.root[0]
     note = f"{_DONE[earlier.kind]} here by thread {before}"
-    when = " in the next iteration" if _turned(later, earlier) else ""
+    when = " in the next iteration" if _in_next_iteration(later, earlier) else ""
     return diagnostic(
         "VKA630",
         later.span,
@@ -104,13 +104,13 @@ def _error(
         did=f"{_DONE[earlier.kind]} by" if earlier.kind != later.kind else "by",
         when=when,
         space=space,
-        advice=_ordering(kernel, uniformity, later, earlier, apart),
+        advice=_ordering(kernel, uniformity, later, earlier, disjoint),
         now=now,
         before=before,
     )
 
 
-def _element(made: Access, thread: int) -> str:
+def _element(made: SharedAccess, thread: int) -> str:
     """The element in a message: its index where that is known."""
     name = made.root[1]
     numbers = []
@@ -128,18 +128,20 @@ def _thread(kernel: ir.Kernel, number: int) -> str:
     return f"({', '.join(str(int(i)) for i in np.unravel_index(number, kernel.tile))})"
 
 
-def _parting(later: Access, earlier: Access) -> tuple[Step, Step] | None:
+def _parting(later: SharedAccess, earlier: SharedAccess) -> tuple[Step, Step] | None:
     """The first steps in which the ways to two accesses differ, unless one is a part of the other."""
     return next((steps for steps in zip(later.path, earlier.path, strict=False) if steps[0] != steps[1]), None)
 
 
-def _turned(later: Access, earlier: Access) -> bool:
+def _in_next_iteration(later: SharedAccess, earlier: SharedAccess) -> bool:
     """Whether the later access is of another iteration of one loop."""
     parting = _parting(later, earlier)
     return parting is not None and parting[0][0] is parting[1][0]
 
 
-def _ordering(kernel: ir.Kernel, uniformity: Uniformity, later: Access, earlier: Access, apart: bool) -> str:
+def _ordering(
+    kernel: ir.Kernel, uniformity: Uniformity, later: SharedAccess, earlier: SharedAccess, disjoint: bool
+) -> str:
     """Where which barrier belongs."""
     space = later.root[0]
     fence = f"wait_with_{space}_memory_fence()"
@@ -150,7 +152,7 @@ def _ordering(kernel: ir.Kernel, uniformity: Uniformity, later: Access, earlier:
     parting = _parting(later, earlier)
     uneven = next((s for s in around if uniformity.divergence(s) is not None), None)
     parent = around[-1] if around else None
-    if space == "global" and not apart:
+    if space == "global" and not disjoint:
         return "write into another container: a barrier orders the threads of one tile only"
     if parting is None:
         if uneven is None:
@@ -187,7 +189,7 @@ def _side(parent: ir.If, statement: ir.Stmt) -> bool:
 # -- barriers that order nothing -----------------------------------------------------------------------------------
 
 
-def _advice(kernel: ir.Kernel, run: Lockstep) -> list[RaceFinding]:
+def _advice(kernel: ir.Kernel, run: Run) -> list[RaceFinding]:
     """The barriers that no access before them and none after them needs, on any way through the kernel."""
     if kernel.tile is None:
         return []

@@ -19,10 +19,10 @@ class Facts:
         #: Containers that the kernel changes.
         self.changed = frozenset(name for name, what in access(kernel).items() if what.changes)
         self._arbitrary: frozenset[ir.Variable] | None = None
-        self._dull: dict[int, bool] = {}
+        self._untouched: dict[int, bool] = {}
         self._assigned: dict[int, frozenset[str]] = {}
         self._costs: dict[int, int] = {}
-        self._plain: dict[int, bool] = {}
+        self._local_only: dict[int, bool] = {}
 
     def in_tile_static(self, place: ir.Place) -> bool:
         """Whether a place lies in tile_static memory that is filled with what comes from containers."""
@@ -46,30 +46,30 @@ class Facts:
             self._arbitrary = frozenset(v for v in found if v.storage == "tile_static")
         return self._arbitrary
 
-    def dull(self, node: ir.Node) -> bool:
+    def touches_no_shared_memory(self, node: ir.Node) -> bool:
         """Whether evaluating the expression or place touches no shared memory."""
         key = id(node)
-        if key not in self._dull:
-            self._dull[key] = all(map(self.dull, ir.children(node))) and not (
+        if key not in self._untouched:
+            self._untouched[key] = all(map(self.touches_no_shared_memory, ir.children(node))) and not (
                 isinstance(node, ir.Load) and _shared(node.place)
             )
-        return self._dull[key]
+        return self._untouched[key]
 
-    def plain(self, statement: ir.Stmt) -> bool:
+    def is_local_only(self, statement: ir.Stmt) -> bool:
         """Whether the statement changes local variables and private arrays only, and leaves nothing but itself."""
         key = id(statement)
-        if key not in self._plain:
-            self._plain[key] = self._is_plain(statement)
-        return self._plain[key]
+        if key not in self._local_only:
+            self._local_only[key] = self._find_local_only(statement)
+        return self._local_only[key]
 
-    def _is_plain(self, statement: ir.Stmt) -> bool:
+    def _find_local_only(self, statement: ir.Stmt) -> bool:
         for inner in ir.walk_statements((statement,)):
             if isinstance(inner, (ir.Barrier, ir.Atomic, ir.Return, ir.Claim)):
                 return False
             if isinstance(inner, ir.Assign) and _shared(inner.place):
                 return False
             if isinstance(inner, ir.Call):
-                if not all(map(self.plain, self._body(inner))):
+                if not all(map(self.is_local_only, self._body(inner))):
                     return False
                 if any(isinstance(a, ir.Place) for a in inner.args):
                     return False
@@ -80,7 +80,7 @@ class Facts:
     def _body(self, call: ir.Call) -> Iterator[ir.Stmt]:
         """The callee's statements but its results, which leave nothing else."""
         for statement in self.functions[call.function].body:
-            if not (isinstance(statement, ir.Return) and all(map(self.dull, statement.values))):
+            if not (isinstance(statement, ir.Return) and all(map(self.touches_no_shared_memory, statement.values))):
                 yield statement
 
     def waits(self, statement: ir.Stmt) -> bool:
