@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from vkamp.check import evaluation
+from vkamp.check.race_prover import run as prover
 from vkamp.check.race_prover.report import RaceVerdicts
 from vkamp.dispatch import launch
 from vkamp.dispatch.domain import domain_of
@@ -981,7 +981,7 @@ def test_left_open(program: Program, names: set[str]) -> None:
 
 def test_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is an end to the work; what then is open counts as unknown, refused or not."""
-    monkeypatch.setattr(evaluation, "LIMIT", 5)
+    monkeypatch.setattr(prover, "LIMIT", 5)
     monkeypatch.setattr(launch, "_cache", OrderedDict())
     for kernel, domain, args in (PROVED[0], FOUND[0][0]):
         assert verdicts(kernel, domain, *args).unknown == {"values", "averages"}

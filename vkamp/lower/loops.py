@@ -13,8 +13,8 @@ from collections.abc import Mapping
 
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
-from vkamp.ir.dataflow import assigned, certain, exposed, named
 from vkamp.ir.algebra import simplified
+from vkamp.ir.dataflow import assigned, certain, exposed, named
 from vkamp.ir.fences import LANE_FENCES
 from vkamp.ir.requirements import uses_subgroups
 from vkamp.ir.rewrite import Names, changed, contains, nowhere, value_of, without_unused

@@ -9,10 +9,9 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.algebra import affine
 from vkamp.ir.arithmetic import COMPARISONS, folded
 from vkamp.ir.dataflow import own_nodes, targets
+from vkamp.ir.ranges import Ranges
 from vkamp.ir.rewrite import contains
 from vkamp.ir.types import INT32
-from vkamp.lower.bounds import linear
-from vkamp.ir.ranges import Ranges
 
 #: Components of containers' extents, by container and dimension.
 Sizes = Mapping[tuple[str, int], int]
