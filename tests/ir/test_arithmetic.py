@@ -93,7 +93,7 @@ X = ir.ScalarValue(HERE, INT32, "x")
         (product(X, 1), X),
         (product(X, 0), const(0)),
         (operation(HERE, INT32, "shl", X, const(0, UINT32)), X),
-        (operation(HERE, INT32, "floordiv", const(1), const(0)), ir.Binary(HERE, INT32, "floordiv", const(1), const(0))),
+        (operation(HERE, INT32, "tdiv", const(1), const(0)), ir.Binary(HERE, INT32, "tdiv", const(1), const(0))),
         (simplified(sum_of(ir.Binary(HERE, INT32, "add", X, const(2**31 - 1)), 1)), sum_of(X, -(2**31))),
     ],
 )  # fmt: skip
