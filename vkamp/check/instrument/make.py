@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
+from vkamp.ir.build import Builder
 from vkamp.ir.fences import FENCES
-from vkamp.ir.types import BOOL, INT32, UINT32, Scalar, Type
+from vkamp.ir.types import INT32, UINT32, Scalar
 
 #: The container that takes the findings.  Names with a space are never the author's.
 REPORT = "check report"
@@ -50,18 +50,8 @@ def uint(value: int) -> ir.Const:
     return ir.Const(NOWHERE, UINT32, value & 0xFFFFFFFF)
 
 
-class Maker:
-    """Makes nodes at one place of the Python source."""
-
-    def __init__(self, span: Span) -> None:
-        self.span = span
-
-    # -- expressions
-
-    def load(self, what: ir.Variable | ir.Place) -> ir.Load:
-        """The value of a variable or place."""
-        place = ir.Local(self.span, what.type, what) if isinstance(what, ir.Variable) else what
-        return ir.Load(self.span, place.type, place)
+class Maker(Builder):
+    """Makes what instrumentation adds to a kernel."""
 
     def as_uint(self, expr: ir.Expr) -> ir.Expr:
         """An integer or bool as uint32."""
@@ -97,35 +87,9 @@ class Maker:
         """A product of uint32."""
         return self.binary("mul", left, uint(right) if isinstance(right, int) else right)
 
-    def compare(self, op: Any, left: ir.Expr, right: ir.Expr) -> ir.Expr:
-        """A comparison."""
-        return ir.Compare(self.span, BOOL, op, left, right)
-
-    def both(self, conditions: Sequence[ir.Expr]) -> ir.Expr:
-        """Whether all of some conditions hold."""
-        first, *others = conditions
-        for other in others:
-            first = ir.Logical(self.span, BOOL, "and", first, other)
-        return first
-
-    def opposite(self, condition: ir.Expr) -> ir.Expr:
-        """Whether a condition does not hold."""
-        return ir.Unary(self.span, BOOL, "not", condition)
-
-    # -- places and statements
-
     def word(self, at: ir.Expr) -> ir.BufferElement:
         """A word of the report."""
         return ir.BufferElement(self.span, UINT32, REPORT, (at,))
-
-    def set(self, what: ir.Variable | ir.Place, value: ir.Expr) -> ir.Assign:
-        """An assignment."""
-        place = ir.Local(self.span, what.type, what) if isinstance(what, ir.Variable) else what
-        return ir.Assign(self.span, place, value)
-
-    def when(self, condition: ir.Expr, then: Sequence[ir.Stmt], orelse: Sequence[ir.Stmt] = ()) -> ir.If:
-        """A branch."""
-        return ir.If(self.span, condition, tuple(then), tuple(orelse))
 
     def call(self, function: str, *args: ir.Expr) -> ir.Call:
         """A call of a helper."""
@@ -138,10 +102,3 @@ class Maker:
     def fence(self) -> ir.Barrier:
         """Orders what this thread does to the report."""
         return ir.Barrier(self.span, FENCES["global_memory_fence"])
-
-    def zero(self, kind: Type) -> ir.Expr:
-        """Zero of a scalar or short vector."""
-        scalar = kind if isinstance(kind, Scalar) else kind.element  # type: ignore[union-attr]
-        value: bool | int | float = {"bool": False, "float": 0.0}.get(scalar.kind, 0)  # type: ignore[union-attr]
-        constant = ir.Const(self.span, scalar, value)
-        return constant if isinstance(kind, Scalar) else ir.Construct(self.span, kind, (constant,))
