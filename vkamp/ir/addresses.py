@@ -5,6 +5,8 @@ The reference accelerator has its own account of it, as an independent judge.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from vkamp.ir import nodes as ir
@@ -76,24 +78,42 @@ def element_number(buffer: ir.BufferParam, indices: tuple[ir.Expr, ...]) -> ir.E
     return number
 
 
+@dataclass(frozen=True)
+class Subscript:
+    """An ``index`` of a dimension: elements are ``stride`` bytes apart, and there are ``extent`` of them."""
+
+    index: ir.Expr
+    extent: int
+    stride: int
+
+
+def step_from_base(place: ir.ComponentsOf | ir.FieldOf | ir.ArrayElement) -> tuple[int, list[Subscript]]:
+    """The way from a place's base to it: bytes, and subscripts, the last dimension first."""
+    if isinstance(place, ir.ComponentsOf):
+        element = place.type.element if isinstance(place.type, Vector) else place.type
+        return VECTOR_LETTERS.index(place.letters[0]) * element.size, []
+    if isinstance(place, ir.FieldOf):
+        assert isinstance(place.base.type, Struct)
+        member = place.base.type.field(place.name)
+        assert member is not None
+        return member.offset, []
+    assert isinstance(place.base.type, Array)
+    found, stride = [], place.type.size
+    for index, extent in zip(reversed(place.indices), reversed(place.base.type.shape), strict=True):
+        found.append(Subscript(index, extent, stride))
+        stride *= extent
+    return 0, found
+
+
 def member_element(place: ir.Place, kind: Type) -> ir.Place:
     """A scalar in an element of a container as an element, of a type ``kind`` of its size, of the same memory."""
     number: ir.Expr = ir.Const(place.span, INT32, 0)
     step, offset, size = place, 0, kind.size
     while isinstance(step, (ir.ComponentsOf, ir.FieldOf, ir.ArrayElement)):
-        if isinstance(step, ir.ComponentsOf):
-            offset += VECTOR_LETTERS.index(step.letters) * size
-        elif isinstance(step, ir.FieldOf):
-            assert isinstance(step.base.type, Struct)
-            member = step.base.type.field(step.name)
-            assert member is not None
-            offset += member.offset
-        else:
-            assert isinstance(step.base.type, Array)
-            stride = step.type.size
-            for index, length in zip(reversed(step.indices), reversed(step.base.type.shape), strict=True):
-                number = add(number, _scaled(index, stride, size))
-                stride *= length
+        more, subscripts = step_from_base(step)
+        offset += more
+        for subscript in subscripts:
+            number = add(number, _scaled(subscript.index, subscript.stride, size))
         step = step.base
     number = add(number, ir.Const(place.span, INT32, offset // size))
     if isinstance(step, ir.Reinterpreted):

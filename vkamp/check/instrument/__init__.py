@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from vkamp.artifacts import ContainerAccess
 from vkamp.check.instrument.layout import Layout, Sites
 from vkamp.check.instrument.make import NOWHERE, REPORT, THREAD, Maker, uint
-from vkamp.check.instrument.places import buffer_word
-from vkamp.check.instrument.rewrite import Plan, Rewriter
+from vkamp.check.instrument.plan import Plan, buffer_word
+from vkamp.check.instrument.rewrite import Rewriter
 from vkamp.ir import nodes as ir
 from vkamp.ir.requirements import contiguous, memory_unit, typed_access
 from vkamp.ir.types import INT32, UINT32
@@ -211,10 +211,6 @@ def _first_statements(kernel: ir.Kernel, plan: Plan, layout: Layout) -> list[ir.
     """Which thread this is, and how it signs."""
     make = Maker(NOWHERE)
 
-    def word(name: str) -> ir.Expr:
-        plan.words[name] = None
-        return ir.ScalarValue(NOWHERE, UINT32, name)
-
     def number(kind: str, sizes: list[ir.Expr]) -> ir.Expr:
         total: ir.Expr = uint(0)
         for dim in range(kernel.rank):
@@ -223,7 +219,7 @@ def _first_statements(kernel: ir.Kernel, plan: Plan, layout: Layout) -> list[ir.
             total = make.add(scaled, make.as_uint(index))
         return total
 
-    tiles: list[ir.Expr] = [uint(0), *(word(f"tiles {d}") for d in range(1, kernel.rank))]
+    tiles: list[ir.Expr] = [uint(0), *(plan.launch_word(f"tiles {d}") for d in range(1, kernel.rank))]
     out: list[ir.Stmt] = []
     if kernel.tile is None:
         out.append(make.set(THREAD.tile, number("global", tiles)))
@@ -244,10 +240,10 @@ def _first_statements(kernel: ir.Kernel, plan: Plan, layout: Layout) -> list[ir.
         first = uint(1 << (bits + layout.thread_bits))
         out.append(make.set(THREAD.in_static, uint(0)))
         out.append(make.set(THREAD.static_at, uint(0)))
-        at = make.add(word("tile_static shadows"), make.mul(tile, layout.tile_words))
+        at = make.add(plan.launch_word("tile_static shadows"), make.mul(tile, layout.tile_words))
         out.append(
             make.when(
-                make.compare("lt", tile, word("checked tiles")),
+                make.compare("lt", tile, plan.launch_word("checked tiles")),
                 [
                     make.set(THREAD.in_static, make.add(make.mul(local, 1 << bits), first)),
                     make.set(THREAD.static_at, at),

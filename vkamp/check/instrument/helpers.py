@@ -8,7 +8,7 @@ from vkamp.check.instrument.layout import COUNT, EXHAUSTED, FIRST_RECORD, RECORD
 from vkamp.check.instrument.make import NOWHERE, THREAD, Maker, uint
 from vkamp.findings import AccessKind
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import FLOAT32, INT32, UINT32, Array, Type
+from vkamp.ir.types import FLOAT32, UINT32, Array, Type
 
 _make = Maker(NOWHERE)
 _load, _add, _set, _when = _make.load, _make.add, _make.set, _make.when
@@ -148,16 +148,10 @@ def _note(cell: ir.Expr, tile: ir.Expr, other: ir.Expr, a: ir.Expr) -> ir.Call:
 
 
 def _conversion_function(name: str) -> ir.Function:
-    value, kept = _parameter("value", FLOAT32), _local("kept", Array(FLOAT32, (1,)))
-    zero = ir.Const(NOWHERE, INT32, 0)
-    element = ir.ArrayElement(NOWHERE, FLOAT32, ir.Local(NOWHERE, kept.type, kept), (zero,))
-    bits = ir.Reinterpreted(NOWHERE, UINT32, element, zero)
-    body = [
-        ir.Declare(NOWHERE, kept),
-        ir.Assign(NOWHERE, element, _load(value)),
-        _make.call("note finding", _load(_CELL), uint(0), uint(0), _load(bits), uint(0)),
-    ]
-    return _function(name, (_CELL, value), body, (kept,))
+    value = _parameter("value", FLOAT32)
+    bits = ir.Builtin(NOWHERE, UINT32, "asuint", (_load(value),))
+    body = [_make.call("note finding", _load(_CELL), uint(0), uint(0), bits, uint(0))]
+    return _function(name, (_CELL, value), body)
 
 
 def _interval_function(name: str, space: str, layout: Layout) -> ir.Function:

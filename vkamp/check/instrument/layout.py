@@ -63,6 +63,11 @@ class Sites:
     static: list[RaceSite] = field(default_factory=list)
     global_: list[RaceSite] = field(default_factory=list)
 
+    def add(self, site: ValueSite) -> int:
+        """The number of a new place where a value can be wrong."""
+        self.values.append(site)
+        return len(self.values) - 1
+
 
 @dataclass(frozen=True)
 class Layout:

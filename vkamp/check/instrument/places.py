@@ -6,12 +6,14 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from vkamp.check.instrument.layout import Sites, ValueSite
+from vkamp.check.instrument.layout import ValueSite
 from vkamp.check.instrument.make import Maker, uint
+from vkamp.check.instrument.plan import Plan
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
+from vkamp.ir.addresses import add, step_from_base
 from vkamp.ir.ranges import Ranges
-from vkamp.ir.types import INT32, UINT32, VECTOR_LETTERS, Array, Scalar, Struct, Type, Vector, scalar_fields
+from vkamp.ir.types import INT32, UINT32, VECTOR_LETTERS, Vector, scalar_fields
 
 
 @dataclass(frozen=True)
@@ -50,38 +52,23 @@ def words_in(place: ir.Place, unit: int) -> list[int]:
     return [word for at, size in scalars for word in range(at // unit, (at + (size if whole else unit)) // unit)]
 
 
-def buffer_word(kind: str, buffer: str, dim: int = 0) -> str:
-    """The name of a launch word: where a container begins (``at``), the ``stride`` of a dimension, its first word and
-    the number of its words (``low``, ``words``), the ``shadow`` of its memory; all in words."""
-    return f"{buffer} {kind} {dim}" if kind == "stride" else f"{buffer} {kind}"
-
-
 class Addresses:
     """Finds the addresses of places in one function.
 
-    ``value`` rewrites an expression, ``keep`` gives it a name where it is used more than once; ``words`` collects the
-    launch words that are used; ``needs_word`` tells of which containers the word is wanted; ``unit``: bytes of a word.
+    ``value`` rewrites an expression, ``keep`` gives it a name where it is used more than once.
     """
 
     def __init__(
         self,
-        kernel: ir.Kernel,
+        plan: Plan,
         ranges: Ranges,
-        sites: Sites,
-        words: dict[str, None],
         value: Callable[[ir.Expr], ir.Expr],
         keep: Callable[[ir.Expr, str], ir.Expr],
-        needs_word: Callable[[str], bool],
-        unit: int,
     ) -> None:
-        self._kernel = kernel
+        self._plan = plan
         self._ranges = ranges
-        self._sites = sites
-        self._words = words
         self._value = value
         self._keep = keep
-        self._needs_word = needs_word
-        self._unit = unit
 
     def of(self, place: ir.Place) -> Address:
         """The address of a place; its indices are evaluated."""
@@ -93,18 +80,8 @@ class Addresses:
             return self._buffer(place)
         if isinstance(place, ir.Reinterpreted):
             return self._reinterpreted(place)
-        if isinstance(place, ir.ArrayElement):
-            return self._array(place)
-        assert isinstance(place, (ir.FieldOf, ir.ComponentsOf))
-        address = self.of(place.base)
-        if isinstance(place, ir.FieldOf):
-            member = place.base.type.field(place.name) if isinstance(place.base.type, Struct) else None
-            assert member is not None
-            address.terms.append(uint(member.offset // self._unit))
-        elif len(place.letters) == 1:
-            address.terms.append(uint(VECTOR_LETTERS.index(place.letters) * place.type.size // self._unit))
-        address.place = dataclasses.replace(place, base=address.place)
-        return address
+        assert isinstance(place, (ir.ComponentsOf, ir.FieldOf, ir.ArrayElement))
+        return self._part(place)
 
     # -- parts
 
@@ -134,8 +111,7 @@ class Addresses:
         kind = index.type
         what = f"a view of {name}" if is_view else ""
         site = ValueSite("bounds", span, name, dim if rank > 1 else None, kind, what)
-        self._sites.values.append(site)
-        return [Bound(make.compare("lt", value, most), len(self._sites.values) - 1, value, most)]
+        return [Bound(make.compare("lt", value, most), self._plan.sites.add(site), value, most)]
 
     def _view(self, place: ir.ViewElement) -> Address:
         name, rank = ir.place_name(place.base), len(place.indices)
@@ -156,17 +132,17 @@ class Addresses:
             extent = ir.BufferExtent(place.span, INT32, place.buffer, dim)
             bounds += self._bound(index, simple, extent, dim, rank, place.buffer, place.span)
         terms: list[ir.Expr] = []
-        if self._needs_word(place.buffer):
-            terms = [self.launch_word("at", place.buffer), *self._steps(place, kept, make)]
+        if place.buffer in self._plan.judged | self._plan.reinterpreted:
+            terms = [self._plan.buffer_word("at", place.buffer), *self._steps(place, kept, make)]
         return Address(dataclasses.replace(place, indices=tuple(kept)), bounds, terms)
 
     def _steps(self, place: ir.BufferElement, indices: list[ir.Expr], make: Maker) -> list[ir.Expr]:
         """The words from a container's first element to another."""
-        buffer = self._kernel.buffer(place.buffer)
-        size = buffer.element.size // self._unit
+        buffer = self._plan.kernel.buffer(place.buffer)
+        size = buffer.element.size // self._plan.unit
         whole = [make.as_uint(i) for i in indices]
         if not buffer.dense:
-            strides = (self.launch_word("stride", place.buffer, d) for d in range(buffer.rank))
+            strides = (self._plan.buffer_word("stride", place.buffer, d) for d in range(buffer.rank))
             return [make.mul(i, s) for i, s in zip(whole, strides, strict=True)]
         number = whole[0]
         for dim, index in enumerate(whole[1:], 1):
@@ -174,26 +150,23 @@ class Addresses:
             number = make.add(make.mul(number, extent), index)
         return [make.mul(number, size)]
 
-    def launch_word(self, kind: str, buffer: str, dim: int = 0) -> ir.Expr:
-        """A launch word of a container."""
-        name = buffer_word(kind, buffer, dim)
-        self._words[name] = None
-        return ir.ScalarValue(self._kernel.span, UINT32, name)
-
-    def _array(self, place: ir.ArrayElement) -> Address:
-        array = place.base.type
-        assert isinstance(array, Array)
-        name, rank, make = ir.place_name(place.base), len(place.indices), Maker(place.span)
+    def _part(self, place: ir.ComponentsOf | ir.FieldOf | ir.ArrayElement) -> Address:
+        """A component, a member, or an element of an array."""
+        name, make, unit = ir.place_name(place.base), Maker(place.span), self._plan.unit
         address = self.of(place.base)
-        kept = [self._index(i, name) for i in place.indices]
-        stride = array.element.size // self._unit
-        # The last dimension is judged first.
-        for dim in reversed(range(rank)):
-            extent = ir.Const(place.span, INT32, array.shape[dim])
-            address.bounds += self._bound(place.indices[dim], kept[dim], extent, dim, rank, name, place.span)
-            address.terms.append(make.mul(make.as_uint(kept[dim]), stride))
-            stride *= array.shape[dim]
-        address.place = dataclasses.replace(place, base=address.place, indices=tuple(kept))
+        offset, subscripts = step_from_base(place)
+        if not isinstance(place.type, Vector) or not isinstance(place, ir.ComponentsOf):
+            address.terms.append(uint(offset // unit))
+        place = dataclasses.replace(place, base=address.place)
+        if isinstance(place, ir.ArrayElement):
+            kept = tuple(self._index(i, name) for i in place.indices)
+            # The last dimension is judged first.
+            for dim, subscript in zip(reversed(range(len(kept))), subscripts, strict=True):
+                extent = ir.Const(place.span, INT32, subscript.extent)
+                address.bounds += self._bound(subscript.index, kept[dim], extent, dim, len(kept), name, place.span)
+                address.terms.append(make.mul(make.as_uint(kept[dim]), subscript.stride // unit))
+            place = dataclasses.replace(place, indices=kept)
+        address.place = place
         return address
 
     def _reinterpreted(self, place: ir.Reinterpreted) -> Address:
@@ -203,34 +176,22 @@ class Addresses:
         root, make = ir.root_of(place), Maker(place.span)
         assert isinstance(root, ir.BufferElement)
         index = self._index(place.index, root.buffer)
-        size = place.type.size // self._unit
+        size = place.type.size // self._plan.unit
         address.terms.append(make.mul(make.as_uint(index), size))
         address.place = dataclasses.replace(place, base=address.place, index=index)
-        low, words = self.launch_word("low", root.buffer), self.launch_word("words", root.buffer)
+        low, words = self._plan.buffer_word("low", root.buffer), self._plan.buffer_word("words", root.buffer)
         offset = self._keep(make.binary("sub", make.add(*address.terms), low), f"{root.buffer}_offset")
         inside = make.compare("lt", offset, words)
         fits = make.compare("ge", make.binary("sub", words, offset), uint(size))
-        self._sites.values.append(ValueSite("view_bounds", place.span, root.buffer))
-        holds = make.both([inside, fits])
-        address.bounds.append(Bound(holds, len(self._sites.values) - 1, uint(0), uint(0)))
+        site = self._plan.sites.add(ValueSite("view_bounds", place.span, root.buffer))
+        address.bounds.append(Bound(make.both([inside, fits]), site, uint(0), uint(0)))
         return address
 
     def _same_word(self, place: ir.Reinterpreted, base: ir.ArrayElement) -> Address:
         """In an array of the kernel: the same word as another scalar."""
         *rows, last = base.indices
-        parts = [i if i.type == INT32 else ir.Cast(place.span, INT32, i) for i in (last, place.index)]
-        total: ir.Expr = ir.Binary(place.span, INT32, "add", parts[0], parts[1])
-        for one, other in ((0, 1), (1, 0)):
-            part = parts[one]
-            if isinstance(part, ir.Const) and part.value == 0:
-                total = parts[other]
-        moved = dataclasses.replace(base, span=place.span, indices=(*rows, total))
+        moved = dataclasses.replace(base, span=place.span, indices=(*rows, add(last, place.index)))
         address = self.of(moved)
         zero = ir.Const(place.span, INT32, 0)
         address.place = dataclasses.replace(place, base=address.place, index=zero)
         return address
-
-
-def is_word(kind: Type) -> bool:
-    """Whether a type is one word."""
-    return isinstance(kind, Scalar)

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
-from vkamp.check.instrument.helpers import Helpers
 from vkamp.check.instrument.lanes import BALLOT, always_there, is_set, source_lane
-from vkamp.check.instrument.layout import RaceSite, Sites, ValueSite
+from vkamp.check.instrument.layout import RaceSite, ValueSite
 from vkamp.check.instrument.make import THREAD, Maker, is_simple, uint
 from vkamp.check.instrument.places import Address, Addresses, words_in
+from vkamp.check.instrument.plan import Plan
 from vkamp.errors import Span
 from vkamp.findings import AccessKind
 from vkamp.ir import nodes as ir
+from vkamp.ir.addresses import scalar_place
 from vkamp.ir.fences import FENCES
 from vkamp.ir.ranges import Ranges
+from vkamp.ir.rewrite import Names
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.types import (
     BOOL,
@@ -43,34 +44,6 @@ _SHIFTS = ("shl", "shr")
 _UNROLLED = 32
 
 
-@dataclass
-class Plan:
-    """What is looked at in a kernel, and what was found to look at; shared by its functions.
-
-    ``judged``: the containers, ``judged_static``: the tile_static variables that races are looked for in;
-    ``only_written``: of the former, those whose memory is only ever written; ``tables``: their words of a group of
-    entries.  ``reinterpreted``: containers that are read as another type.  ``static_first``: where each tile_static
-    variable begins in its tile's words.  ``ordered``: whether separate fences may order global, tile_static memory.
-    """
-
-    kernel: ir.Kernel
-    judged: frozenset[str]
-    judged_static: frozenset[str]
-    only_written: frozenset[str]
-    static_first: dict[str, int]
-    tables: dict[str, int]
-    reinterpreted: frozenset[str]
-    ordered: tuple[bool, bool]
-    near: bool
-    #: Bytes of a word of memory.
-    unit: int = 4
-    sites: Sites = field(default_factory=Sites)
-    helpers: Helpers = field(default_factory=Helpers)
-    words: dict[str, None] = field(default_factory=dict)
-    partly_set: bool = False
-    long_claims: bool = False
-
-
 class Rewriter:
     """Rewrites one function."""
 
@@ -78,43 +51,27 @@ class Rewriter:
         self.plan = plan
         self.function = function
         self.variables: list[ir.Variable] = list(function.variables)
-        self.names = {v.name for v in (*function.params, *function.variables)}
-        self.names |= {v.name for v in plan.kernel.tile_statics}
+        self.names = Names(function, (v.name for v in plan.kernel.tile_statics))
         self.out: list[ir.Stmt] = []
         self.marks: dict[str, ir.Variable] = {}
-        self.addresses = Addresses(
-            plan.kernel,
-            Ranges(function, plan.kernel.tile, unit=plan.unit),
-            plan.sites,
-            plan.words,
-            self.expr,
-            self.keep,
-            (plan.judged | plan.reinterpreted).__contains__,
-            plan.unit,
-        )
         self.ranges = Ranges(function, plan.kernel.tile, unit=plan.unit)
+        self.addresses = Addresses(plan, self.ranges, self.expr, self.keep)
 
-    def run(self, before: Sequence[ir.Stmt] = ()) -> ir.Function:
-        """The function; ``before`` stands at its start."""
+    def run(self) -> ir.Function:
+        """The function."""
         params: list[ir.Variable] = []
         for param in self.function.params:
             params.append(param)
             if isinstance(param.type, Array):
                 params.append(self.mark(param, "parameter"))
-        body = (*before, *self.block(self.function.body))
-        return dataclasses.replace(
-            self.function, params=tuple(params), variables=tuple(self.variables), body=tuple(body)
-        )
+        body = self.block(self.function.body)
+        return dataclasses.replace(self.function, params=tuple(params), variables=tuple(self.variables), body=body)
 
     # -- names
 
     def new(self, name: str, kind: Type, storage: str = "local") -> ir.Variable:
         """A new variable of the function."""
-        unique, number = name, 0
-        while unique in self.names:
-            number += 1
-            unique = f"{name}_{number}"
-        self.names.add(unique)
+        unique = self.names.give(name.replace(".", "_").replace(" ", "_"))
         variable = ir.Variable(unique, kind, storage, self.function.span, temporary=True)  # type: ignore[arg-type]
         if storage != "parameter":
             self.variables.append(variable)
@@ -127,7 +84,7 @@ class Rewriter:
     def named(self, expr: ir.Expr, name: str) -> ir.Expr:
         """A variable that holds the value of an expression."""
         make = Maker(expr.span)
-        variable = self.new(name.replace(".", "_").replace(" ", "_"), expr.type)
+        variable = self.new(name, expr.type)
         self.out.append(make.set(variable, expr))
         return make.load(variable)
 
@@ -161,8 +118,11 @@ class Rewriter:
         """Adds a statement with what is looked at in it."""
         _STATEMENTS[type(statement)](self, statement)
 
-    def _plain(self, statement: ir.Stmt) -> None:
+    def _break(self, statement: ir.Stmt) -> None:
         self.out.append(statement)
+
+    # No device gets the last two.
+    _continue = _print = _breakpoint = _break
 
     def _declare(self, statement: ir.Declare) -> None:
         self.out.append(statement)
@@ -194,14 +154,9 @@ class Rewriter:
         self.guarded(address, [*notes, stored], [])
 
     def _if(self, statement: ir.If) -> None:
-        condition = self.expr(statement.condition)
-        then, orelse = self.block(statement.then), self.block(statement.orelse)
-        self.out.append(dataclasses.replace(statement, condition=condition, then=then, orelse=orelse))
+        self.out.append(ir.map_blocks(ir.map_operands(statement, self.expr), self.block))
 
-    def _for(self, statement: ir.For) -> None:
-        start, stop, step = map(self.expr, (statement.start, statement.stop, statement.step))
-        body = self.block(statement.body)
-        self.out.append(dataclasses.replace(statement, start=start, stop=stop, step=step, body=body))
+    _for = _if
 
     def _while(self, statement: ir.While) -> None:
         before, condition = self.apart(lambda: self.expr(statement.condition))
@@ -213,8 +168,7 @@ class Rewriter:
         self.out.append(dataclasses.replace(statement, condition=condition, body=(*before, *body)))
 
     def _return(self, statement: ir.Return) -> None:
-        values = tuple(self.expr(v) for v in statement.values)
-        self.out.append(dataclasses.replace(statement, values=values))
+        self.out.append(ir.map_operands(statement, self.expr))
 
     def _barrier(self, statement: ir.Barrier) -> None:
         fence = statement.fence
@@ -267,8 +221,10 @@ class Rewriter:
             self.plan.long_claims = True
             return
         own = self.new("claimed", UINT32)
-        self.out += self._bits(make.load(statement.variable), own, make)
-        at = make.add(ir.ScalarValue(statement.span, UINT32, self._launch_word("claim cells")), make.load(THREAD.tile))
+        value = make.load(statement.variable)
+        bits = ir.Builtin(make.span, UINT32, "asuint", (value,)) if kind == FLOAT32 else make.as_uint(value)
+        self.out.append(make.set(own, bits))
+        at = make.add(self.plan.launch_word("claim cells"), make.load(THREAD.tile))
         first = self.new("claimed_by_first", UINT32)
         is_first = make.compare("eq", make.load(THREAD.local), uint(0))
         wait = ir.Barrier(statement.span, FENCES["wait"])
@@ -284,7 +240,7 @@ class Rewriter:
         site = ValueSite("uniformity", statement.span, type=kind)
         note = self.note(site, make.load(first), make.load(own))
         self.out.append(make.when(wrong, [note]))
-        self._from_bits(statement.variable, first, make)
+        self.out.append(make.set(statement.variable, self._from_bits(kind, make.load(first), make)))
 
     def _subgroup(self, statement: ir.Subgroup) -> None:
         """Of a shuffle, the thread in the lane that it asks for."""
@@ -306,37 +262,14 @@ class Rewriter:
         self.out.append(dataclasses.replace(statement, args=args))
         self.out.append(make.when(make.opposite(there), [note, nothing]))
 
-    def _launch_word(self, name: str) -> str:
-        self.plan.words[name] = None
-        return name
-
-    def _bits(self, value: ir.Expr, target: ir.Variable, make: Maker) -> list[ir.Stmt]:
-        """Puts the bits of a scalar into a uint32."""
-        if value.type != FLOAT32:
-            return [make.set(target, make.as_uint(value))]
-        element, bits = self._word_as(FLOAT32, UINT32, make)
-        return [make.set(element, value), make.set(target, make.load(bits))]
-
-    def _from_bits(self, variable: ir.Variable, bits: ir.Variable, make: Maker) -> None:
-        kind = variable.type
-        value: ir.Expr = make.load(bits)
+    @staticmethod
+    def _from_bits(kind: Scalar, bits: ir.Expr, make: Maker) -> ir.Expr:
+        """The value of a type of 32 bits that has the bits of a uint32."""
         if kind == BOOL:
-            value = make.compare("ne", value, uint(0))
-        elif kind == INT32:
-            value = ir.Cast(make.span, INT32, value)
-        elif kind == FLOAT32:
-            element, floats = self._word_as(UINT32, FLOAT32, make)
-            self.out.append(make.set(element, value))
-            value = make.load(floats)
-        self.out.append(make.set(variable, value))
-
-    def _word_as(self, kind: Scalar, other: Scalar, make: Maker) -> tuple[ir.Place, ir.Place]:
-        """A word of private memory as two types."""
-        memory = self.new("bits", Array(kind, (1,)), "private")
-        self.out.append(ir.Declare(make.span, memory))
-        zero = ir.Const(make.span, INT32, 0)
-        element = ir.ArrayElement(make.span, kind, ir.Local(make.span, memory.type, memory), (zero,))
-        return element, ir.Reinterpreted(make.span, other, element, zero)
+            return make.compare("ne", bits, uint(0))
+        if kind == FLOAT32:
+            return ir.Builtin(make.span, FLOAT32, "asfloat", (bits,))
+        return bits if kind == UINT32 else ir.Cast(make.span, kind, bits)
 
     @staticmethod
     def _both_nan(a: ir.Variable, b: ir.Variable, make: Maker) -> ir.Expr:
@@ -350,8 +283,7 @@ class Rewriter:
 
     def note(self, site: ValueSite, a: ir.Expr | None = None, b: ir.Expr | None = None) -> ir.Stmt:
         """Notes a wrong value."""
-        self.plan.sites.values.append(site)
-        number = uint(len(self.plan.sites.values) - 1)
+        number = uint(self.plan.sites.add(site))
         args = (number, uint(0), uint(0), a or uint(0), b or uint(0))
         return Maker(site.span).call(self.plan.helpers.note(), *args)
 
@@ -391,7 +323,7 @@ class Rewriter:
         plan.sites.global_.append(RaceSite(span, buffer, access, plan.kernel.buffer(buffer).element))
         number = uint(len(plan.sites.global_))
         name = plan.helpers.container(access, only_written=buffer in plan.only_written, near=plan.near)
-        tables, shadow = plan.tables[buffer], self.addresses.launch_word("shadow", buffer)
+        tables, shadow = plan.tables[buffer], plan.buffer_word("shadow", buffer)
         out: list[ir.Stmt] = []
         for word in words:
             group = make.add(shadow, make.mul(make.add(*address.terms, uint(word)), tables))
@@ -458,25 +390,9 @@ class Rewriter:
 
     def expr(self, expr: ir.Expr) -> ir.Expr:
         """An expression whose loads and operations are looked at in statements before it."""
-        if isinstance(expr, ir.Load):
-            return self._load(expr)
-        if isinstance(expr, ir.Logical):
-            return self._logical(expr)
-        if isinstance(expr, ir.Select):
-            return self._select(expr)
-        if isinstance(expr, ir.Binary):
-            return self._binary(expr)
-        if isinstance(expr, ir.Cast):
-            return self._cast(expr)
-        if isinstance(expr, (ir.Unary, ir.Swizzle)):
-            return dataclasses.replace(expr, operand=self.expr(expr.operand))
-        if isinstance(expr, ir.Compare):
-            return dataclasses.replace(expr, left=self.expr(expr.left), right=self.expr(expr.right))
-        if isinstance(expr, ir.Builtin):
-            return dataclasses.replace(expr, args=tuple(self.expr(a) for a in expr.args))
-        if isinstance(expr, ir.Construct):
-            return dataclasses.replace(expr, parts=tuple(self.expr(p) for p in expr.parts))
-        return expr
+        handle = _EXPRESSIONS.get(type(expr))
+        made: ir.Expr = ir.map_operands(expr, self.expr) if handle is None else handle(self, expr)
+        return made
 
     def _load(self, expr: ir.Load) -> ir.Expr:
         if isinstance(expr.place, ir.Local):
@@ -488,8 +404,7 @@ class Rewriter:
             self.out += notes
             return value
         make = Maker(expr.span)
-        name = ir.place_name(expr.place).replace(".", "_").replace(" ", "_")
-        target = self.new(f"{name}_value", expr.type)
+        target = self.new(f"{ir.place_name(expr.place)}_value", expr.type)
         self.guarded(address, [*notes, make.set(target, value)], self._zeroed(target, make))
         return make.load(target)
 
@@ -498,14 +413,8 @@ class Rewriter:
         """Assignments of zero to a variable, of a struct to every scalar in it."""
         if isinstance(variable.type, (Scalar, Vector)):
             return [make.set(variable, make.zero(variable.type))]
-        out: list[ir.Stmt] = []
-        for path, _, _ in scalar_fields(variable.type):
-            place: ir.Place = ir.Local(make.span, variable.type, variable)
-            indices: list[ir.Expr] = []
-            for step in path:
-                place, indices = _step(place, step, indices, make.span)
-            out.append(make.set(place, make.zero(place.type)))
-        return out
+        places = (scalar_place(make.local(variable), path) for path, _, _ in scalar_fields(variable.type))
+        return [make.set(place, make.zero(place.type)) for place in places]
 
     def _logical(self, expr: ir.Logical) -> ir.Expr:
         left = self.expr(expr.left)
@@ -622,8 +531,7 @@ class Rewriter:
         for part in reversed(parts):
             least, most = (ir.Const(expr.span, source, v) for v in (low, high))
             fits = make.both([make.compare(op, part, least), make.compare("lt", part, most)])
-            self.plan.sites.values.append(ValueSite("conversion", expr.span, type=target))
-            number = uint(len(self.plan.sites.values) - 1)
+            number = uint(self.plan.sites.add(ValueSite("conversion", expr.span, type=target)))
             shown = part if source == FLOAT32 else ir.Cast(expr.span, FLOAT32, part)
             note = make.call(self.plan.helpers.conversion(), number, shown)
             wrong = [note, make.set(kept.place, make.zero(kept.type))]
@@ -637,40 +545,5 @@ def _broadcast(expr: ir.Expr) -> ir.Expr:
     return expr.parts[0] if isinstance(expr, ir.Construct) and len(expr.parts) == 1 else expr
 
 
-def _step(place: ir.Place, step: str, indices: list[ir.Expr], span: Span) -> tuple[ir.Place, list[ir.Expr]]:
-    """A step of :func:`scalar_fields` into a place."""
-    kind = place.type
-    if isinstance(kind, Struct):
-        member = kind.field(step)
-        assert member is not None
-        return ir.FieldOf(span, member.type, place, step), []
-    if isinstance(kind, Vector):
-        return ir.ComponentsOf(span, kind.element, place, step), []
-    assert isinstance(kind, Array)
-    number, parts = int(step), []
-    for size in reversed(kind.shape):
-        number, component = divmod(number, size)
-        parts.append(ir.Const(span, INT32, component))
-    return ir.ArrayElement(span, kind.element, place, tuple(reversed(parts))), []
-
-
-_R = Rewriter
-_STATEMENTS: dict[type[ir.Stmt], Callable[[Rewriter, ir.Stmt], None]] = {
-    ir.Declare: _R._declare,  # type: ignore[dict-item]
-    ir.Assign: _R._assign,  # type: ignore[dict-item]
-    ir.If: _R._if,  # type: ignore[dict-item]
-    ir.For: _R._for,  # type: ignore[dict-item]
-    ir.While: _R._while,  # type: ignore[dict-item]
-    ir.Break: _R._plain,
-    ir.Continue: _R._plain,
-    ir.Return: _R._return,  # type: ignore[dict-item]
-    ir.Barrier: _R._barrier,  # type: ignore[dict-item]
-    ir.Atomic: _R._atomic,  # type: ignore[dict-item]
-    ir.Call: _R._call,  # type: ignore[dict-item]
-    ir.Assert: _R._assert,  # type: ignore[dict-item]
-    ir.Claim: _R._claim,  # type: ignore[dict-item]
-    ir.Subgroup: _R._subgroup,  # type: ignore[dict-item]
-    # No device takes these two.
-    ir.Print: _R._plain,
-    ir.Breakpoint: _R._plain,
-}
+_STATEMENTS = ir.handlers(Rewriter, ir.Stmt)
+_EXPRESSIONS = ir.handlers(Rewriter, ir.Expr)

@@ -1,0 +1,54 @@
+"""What is looked at in a kernel, and what its functions share while they are rewritten."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from vkamp.check.instrument.helpers import Helpers
+from vkamp.check.instrument.layout import Sites
+from vkamp.check.instrument.make import NOWHERE
+from vkamp.ir import nodes as ir
+from vkamp.ir.types import UINT32
+
+
+@dataclass
+class Plan:
+    """What is looked at in a kernel, and what was found to look at; shared by its functions.
+
+    ``judged``: the containers, ``judged_static``: the tile_static variables that races are looked for in;
+    ``only_written``: of the former, those whose memory is only ever written; ``tables``: their words of a group of
+    entries.  ``reinterpreted``: containers that are read as another type.  ``static_first``: where each tile_static
+    variable begins in its tile's words.  ``ordered``: whether separate fences may order global, tile_static memory.
+    """
+
+    kernel: ir.Kernel
+    judged: frozenset[str]
+    judged_static: frozenset[str]
+    only_written: frozenset[str]
+    static_first: dict[str, int]
+    tables: dict[str, int]
+    reinterpreted: frozenset[str]
+    ordered: tuple[bool, bool]
+    near: bool
+    #: Bytes of a word of memory.
+    unit: int = 4
+    sites: Sites = field(default_factory=Sites)
+    helpers: Helpers = field(default_factory=Helpers)
+    words: dict[str, None] = field(default_factory=dict)
+    partly_set: bool = False
+    long_claims: bool = False
+
+    def launch_word(self, name: str) -> ir.Expr:
+        """A launch word of instrumentation's own, which the kernel takes from now on."""
+        self.words[name] = None
+        return ir.ScalarValue(NOWHERE, UINT32, name)
+
+    def buffer_word(self, kind: str, buffer: str, dim: int = 0) -> ir.Expr:
+        """A launch word of a container."""
+        return self.launch_word(buffer_word(kind, buffer, dim))
+
+
+def buffer_word(kind: str, buffer: str, dim: int = 0) -> str:
+    """The name of a launch word: where a container begins (``at``), the ``stride`` of a dimension, its first word and
+    the number of its words (``low``, ``words``), the ``shadow`` of its memory; all in words."""
+    return f"{buffer} {kind} {dim}" if kind == "stride" else f"{buffer} {kind}"
