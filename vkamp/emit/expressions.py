@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable
 
 from vkamp.artifacts import PushWord
-from vkamp.emit.globals import Globals, least
+from vkamp.emit.globals import Globals, least, word_type
 from vkamp.emit.helpers import GLSL_TYPES
 from vkamp.emit.literals import literal
-from vkamp.emit.narrow_types import accessor_texts
+from vkamp.emit.narrow_types import NARROW_FLOATS, accessor_texts
 from vkamp.emit.text import (
     ADD,
     AND,
@@ -34,7 +34,6 @@ from vkamp.ir.ranges import Ranges
 from vkamp.ir.requirements import access
 from vkamp.ir.subgroups import INDICES
 from vkamp.ir.types import (
-    FLOAT16,
     FLOAT32,
     INT32,
     SMALL,
@@ -81,6 +80,11 @@ def is_packed(place: ir.Place) -> bool:
     return isinstance(kind, Vector) and (
         isinstance(place, ir.FieldOf) or (isinstance(place, MemoryElement) and kind.count == 3)
     )
+
+
+def _as_float(text: str, given: str) -> str:
+    """A value of the GLSL type ``given`` as a float."""
+    return text if given == "float" else f"float({text})"
 
 
 def bits_text(text: str, old: Type, new: Type) -> str:
@@ -174,8 +178,9 @@ class Expressions:
         )
         load, store = accessor_texts(self._shared.forms, place.type, memory, owner)
         self._shared.helpers.add(name, (load if does == "load" else store).replace(f"{does}_(", f"{name}("))
-        if place.type == FLOAT16:
-            self._shared.helpers.use("half_value" if does == "load" else "half_bits")
+        if place.type.is_narrow_float:
+            names = NARROW_FLOATS[place.type]
+            self._shared.helpers.use(names.value if does == "load" else names.bits)
         return name
 
     def store(self, place: ir.Place, value: str) -> str:
@@ -189,14 +194,14 @@ class Expressions:
 
     def for_memory(self, place: ir.Place, value: ir.Expr) -> ir.Expr:
         """A value without a conversion to a small integer that storing it makes anyway."""
-        root = ir.root_of(place)
-        if value.type == FLOAT16 and isinstance(root, ir.BufferElement) and not self.is_part(place):
+        root, kind = ir.root_of(place), value.type
+        if not isinstance(kind, Scalar):
+            return value
+        if kind.is_narrow_float and isinstance(root, ir.BufferElement) and not self.is_part(place):
             self._only_stored = None if access(self._shared.kernel)[root.buffer].reads else value
-        if not isinstance(value, ir.Cast) or not isinstance(value.type, Scalar) or value.type.name not in SMALL:
+        if not isinstance(value, ir.Cast) or kind.name not in SMALL or isinstance(place, ir.Local):
             return value
-        if isinstance(place, ir.Local) or not (self.is_part(place) or self._kept_type(place) != "int"):
-            return value
-        return as_int(value.operand)
+        return as_int(value.operand) if self.is_part(place) or self._kept_type(place) != "int" else value
 
     def as_kept(self, place: ir.Place, value: str) -> str:
         """A value's text for a place, which may have another type in memory."""
@@ -222,8 +227,6 @@ class Expressions:
 
     def operator(self, expr: ir.Binary) -> tuple[str, ir.Expr] | None:
         """The operator and right operand for ``place op= right``, if ``expr`` is one GLSL operator."""
-        if expr.type == FLOAT16 and (expr.op == "div" or self._shared.forms.value(FLOAT16) == "float"):
-            return None
         if isinstance(expr.type, Vector):
             sign = None if _divides_by_zero(expr) else self._vector_operator(expr)
             return None if sign is None else (sign[0], _broadcast(expr.right) or expr.right)
@@ -306,19 +309,16 @@ class Expressions:
 
     def _scalar_value(self, expr: ir.ScalarValue) -> Text:
         assert isinstance(expr.type, Scalar)
-        kind = {"bool": "uint32", "float16": "float32"}.get(expr.type.name, expr.type.name)
+        kind = word_type(expr.type)
         name = self._shared.word(PushWord("scalar", expr.name, 0, kind))  # type: ignore[arg-type]
         if expr.type.kind == "bool":
             return Text(f"{name} != 0u", EQ)
-        return Text(
-            name if self._value_type(expr.type) == GLSL_TYPES[kind] else f"{GLSL_TYPES[expr.type.name]}({name})"
-        )
+        wanted = self._value_type(expr.type)
+        return Text(name if wanted == GLSL_TYPES[kind] else f"{wanted}({name})")
 
     def _const(self, expr: ir.Const) -> Text:
         assert isinstance(expr.type, Scalar)
-        name = expr.type.name
-        if expr.type == FLOAT16 and self._shared.forms.value(FLOAT16) == "float":
-            name = "float32"
+        name = "float32" if self._value_type(expr.type) == "float" else expr.type.name
         if expr.value == 0 and self._shared.kernel.precise and "zero_constants" in self._shared.quirks:
             hidden = self._shared.helpers.zero(name)
             if hidden:
@@ -375,9 +375,9 @@ class Expressions:
         """A value converted to a type that is no small one, by a function where the driver gets it wrong."""
         assert isinstance(source, (Scalar, Vector))
         given = self._value_type(source) if isinstance(source, Scalar) else GLSL_TYPES[source.name]
-        if source == FLOAT16 and isinstance(target, Scalar) and target.is_integer:
+        if isinstance(source, Scalar) and source.is_narrow_float and isinstance(target, Scalar) and target.is_integer:
             # Exact, and then a conversion like others.
-            value, source, given = Text(value.glsl if given == "float" else f"float({value.glsl})"), FLOAT32, "float"
+            value, source, given = Text(_as_float(value.glsl, given)), FLOAT32, "float"
         elif given == "int":
             source = INT32
         name = self._shared.helpers.conversion(self._shared.quirks, source, target)
@@ -389,26 +389,28 @@ class Expressions:
     def _value_type(self, kind: Scalar) -> str:
         return self._shared.forms.value(kind) or GLSL_TYPES[kind.name]
 
-    def _half(self, expr: ir.Expr, value: str) -> Text:
-        """A float as the device's float16.
+    def _rounded(self, expr: ir.Expr, value: str, kind: Scalar) -> Text:
+        """A float as a narrow float.
 
         NVIDIA's compiler leaves out such a conversion where the result is converted back: bits it can't see through.
         """
-        if expr is self._only_stored:
-            return Text(f"float16_t({value})")
-        return Text(f"float16_t({self._shared.helpers.use('to_half')}({value}))")
+        wanted = self._value_type(kind)
+        if wanted != "float" and expr is self._only_stored:
+            return Text(f"{wanted}({value})")
+        rounded = f"{self._shared.helpers.use(NARROW_FLOATS[kind].rounded)}({value})"
+        return Text(rounded if wanted == "float" else f"{wanted}({rounded})")
 
     def _narrowed(self, expr: ir.Cast, kind: Scalar, operand: ir.Expr) -> Text:
         """A value as one of a small type."""
         assert isinstance(operand.type, Scalar)
-        text, given, wanted = self._text(operand), self._value_type(operand.type), self._value_type(kind)
-        if kind == FLOAT16 and wanted == "float":
-            inner = text.glsl if given == "float" else f"float({text.glsl})"
-            return Text(f"{self._shared.helpers.use('to_half')}({inner})")
-        if kind == FLOAT16 and given in ("float", "double"):
-            return self._half(expr, text.glsl if given == "float" else f"float({text.glsl})")
-        if kind == FLOAT16:
-            return text if given == wanted else Text(f"{wanted}({text.glsl})")
+        given, wanted = self._value_type(operand.type), self._value_type(kind)
+        if kind.is_narrow_float:
+            # What `precise` says of the result does not reach into the rounding.
+            text = self.operand(operand)
+            if wanted == "float" or given in ("float", "double"):
+                return self._rounded(expr, _as_float(text.glsl, given), kind)
+            return Text(f"{wanted}({text.glsl})")
+        text = self._text(operand)
         converted = self._conversion(text, operand.type, INT32)
         if kind.kind == "int":
             return Text(f"bitfieldExtract({converted.glsl}, 0, {kind.bits})")
@@ -426,10 +428,10 @@ class Expressions:
         """A part of a word, as the functions for elements in words have it."""
         assert isinstance(expr.type, Scalar)
         word, start = self._text(expr.word), self._start(expr.number, expr.type)
-        if expr.type == FLOAT16 and self._shared.forms.value(FLOAT16) == "float":
+        if self._value_type(expr.type) == "float":
             shifted = word if start.glsl == "0" else joined(">>", SHIFT, word, start)
-            return Text(f"{self._shared.helpers.use('half_value')}({shifted.glsl})")
-        if expr.type == FLOAT16:
+            return Text(f"{self._shared.helpers.use(NARROW_FLOATS[expr.type].value)}({shifted.glsl})")
+        if expr.type.is_narrow_float:
             number = expr.number
             at = (
                 f".{'xy'[int(number.value) & 1]}"
@@ -447,9 +449,9 @@ class Expressions:
         word, start = self._text(expr.word), self._start(expr.number, kind)
         value = self._text(expr.value).glsl
         bits = f"uint({value})"
-        if kind == FLOAT16 and self._shared.forms.value(FLOAT16) == "float":
-            bits = f"{self._shared.helpers.use('half_bits')}({value})"
-        elif kind == FLOAT16:
+        if self._value_type(kind) == "float":
+            bits = f"{self._shared.helpers.use(NARROW_FLOATS[kind].bits)}({value})"
+        elif kind.is_narrow_float:
             bits = f"packFloat2x16(f16vec2({value}, 0.0hf))"
         return Text(f"bitfieldInsert({word.glsl}, {bits}, {start.glsl}, {kind.bits})")
 
@@ -462,14 +464,13 @@ class Expressions:
 
     def _small_bits(self, text: Text, old: Scalar, new: Scalar) -> Text:
         """The bits of a small type as another of its size."""
-        helpers, forms = self._shared.helpers, self._shared.forms
-        if old == FLOAT16:
-            value = text.glsl if forms.value(FLOAT16) == "float" else f"float({text.glsl})"
-            text = Text(f"int({helpers.use('half_bits')}({value}))")
-        if new == FLOAT16:
-            helpers.use("half_value")
-            value = f"half_value(uint({text.glsl}))"
-            return Text(value if forms.value(FLOAT16) == "float" else f"float16_t({value})")
+        helpers = self._shared.helpers
+        if old.is_narrow_float:
+            value = _as_float(text.glsl, self._value_type(old))
+            text = Text(f"int({helpers.use(NARROW_FLOATS[old].bits)}({value}))")
+        if new.is_narrow_float:
+            value, wanted = f"{helpers.use(NARROW_FLOATS[new].value)}(uint({text.glsl}))", self._value_type(new)
+            return Text(value if wanted == "float" else f"{wanted}({value})")
         if new.kind == "int":
             return Text(f"bitfieldExtract({text.glsl}, 0, {new.bits})")
         return joined("&", AND, text, Text(hex(int_range(new)[1])))
@@ -548,24 +549,11 @@ class Expressions:
             return self._call(_DIVISION_HELPERS[expr.op], expr)
         if _divides_by_zero(expr):
             expr = _times_infinity(expr)
-        if expr.type == FLOAT16 and self._shared.forms.value(FLOAT16) == "float":
-            return Text(f"{self._shared.helpers.use('to_half')}({self._emulated(expr).glsl})")
-        if expr.type == FLOAT16 and expr.op == "div":
-            # Devices divide by a reciprocal, which overflows for denormal float16 and is off by one for others.
-            left, right = self._text(expr.left).glsl, self._text(expr.right).glsl
-            return self._half(expr, f"float({left}) / float({right})")
         if self._apart and expr.op in _EXACT:
             kind = _element(expr)
             name = self._shared.helpers.use(f"exact_{expr.op}", kind if kind.bits != 32 else None)
             return Text(f"{name}({self._text(expr.left).glsl}, {self._text(expr.right).glsl})")
         return self._arithmetic(expr)
-
-    def _emulated(self, expr: ir.Binary) -> Text:
-        """An operation of float16 in float32; what `precise` says of its result does not reach into the rounding."""
-        if not self._shared.kernel.precise or expr.op not in _EXACT:
-            return self._arithmetic(expr)
-        name = self._shared.helpers.use(f"exact_{expr.op}")
-        return Text(f"{name}({self._text(expr.left).glsl}, {self._text(expr.right).glsl})")
 
     def helper(self, name: str, kind: Type) -> str:
         """The name under which the shader has a helper function for operands of a scalar type."""

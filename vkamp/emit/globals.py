@@ -88,3 +88,8 @@ def least(constant: ir.Const) -> float:
     """The value of an integer type that has no opposite; below every float."""
     kind = constant.type
     return int_range(kind)[0] if isinstance(kind, Scalar) and kind.is_integer else -math.inf
+
+
+def word_type(kind: Scalar) -> str:
+    """The type of the launch word that holds a scalar."""
+    return "uint32" if kind.kind == "bool" else "float32" if kind.is_narrow_float else kind.name

@@ -7,6 +7,8 @@ is stored by a compare-exchange of its word, so that what other threads store be
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from vkamp.ir.narrow_types import DeviceTypes
 from vkamp.ir.types import FLOAT16, SMALL, Scalar
 
@@ -82,13 +84,26 @@ void store_(int index, {value} value) {{
 """
 
 
+@dataclass(frozen=True)
+class NarrowFloat:
+    """A float of 16 bits: its GLSL type, and the names of the functions of its bits and of the rounding of a float."""
+
+    glsl: str
+    bits: str
+    value: str
+    rounded: str
+
+
+NARROW_FLOATS = {FLOAT16: NarrowFloat("float16_t", "half_bits", "half_value", "to_half")}
+
+
 class Forms(DeviceTypes):
     """The GLSL types of the types of 8 and 16 bits; ``None`` for other types."""
 
     def value(self, kind: Scalar) -> str | None:
         """Of values."""
-        if kind == FLOAT16:
-            return "float16_t" if self.computes(kind) else "float"
+        if kind.is_narrow_float:
+            return NARROW_FLOATS[kind].glsl if self.computes(kind) else "float"
         return "int" if kind.name in SMALL else None
 
     def kept(self, kind: Scalar) -> str | None:
@@ -97,7 +112,7 @@ class Forms(DeviceTypes):
 
     def buffered(self, kind: Scalar) -> str | None:
         """Of elements of buffers that have elements of their size."""
-        return f"{kind.name}_t" if kind.name in SMALL or kind == FLOAT16 else None
+        return f"{kind.name}_t" if kind.bits < 32 else None
 
 
 def accessor_texts(forms: Forms, kind: Scalar, memory: str, owner: str) -> tuple[str, str]:
@@ -110,11 +125,11 @@ def accessor_texts(forms: Forms, kind: Scalar, memory: str, owner: str) -> tuple
     value = forms.value(kind)
     part = f"{memory}[index >> {shift}]", f"(index & {per_word - 1}) << {scale}"
     bits = "uint(value)"
-    if kind == FLOAT16:
-        result = f"return half_value({part[0]} >> ({part[1]}));"
-        bits = "half_bits(value)"
-        if value != "float":
-            result, bits = result.replace("return ", f"return {value}(").replace(";", ");"), "half_bits(float(value))"
+    if kind.is_narrow_float:
+        names = NARROW_FLOATS[kind]
+        loaded = f"{names.value}({part[0]} >> ({part[1]}))"
+        result = f"return {loaded};" if value == "float" else f"return {value}({loaded});"
+        bits = f"{names.bits}(value)" if value == "float" else f"{names.bits}(float(value))"
     elif kind.kind == "int":
         result = f"return bitfieldExtract(int({part[0]}), {part[1]}, {kind.bits});"
     else:

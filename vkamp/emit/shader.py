@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from vkamp.artifacts import Binding, ContainerAccess, Pieces, PushWord, Shader, Target
 from vkamp.emit.expressions import memory_name
-from vkamp.emit.globals import Globals
+from vkamp.emit.globals import Globals, word_type
 from vkamp.emit.helpers import GLSL_TYPES, HELPER_NAMES
 from vkamp.emit.layout import Block, piece_views, storage_blocks, struct_members, structs_of
 from vkamp.emit.names import Namer
@@ -23,7 +23,7 @@ from vkamp.ir.builtins import ATOMICS
 from vkamp.ir.dataflow import changed_parameters
 from vkamp.ir.requirements import access, memory_unit, subgroup_uses, typed_access, types_in_use, wide_operations
 from vkamp.ir.subgroups import OPERATIONS, SUBGROUPS, Operation
-from vkamp.ir.types import FLOAT16, FLOAT64, INT64, UINT32, UINT64, Scalar, Struct, Type, Vector, scalars_in
+from vkamp.ir.types import FLOAT64, INT64, UINT32, UINT64, Scalar, Struct, Type, Vector, scalars_in
 
 
 def emit(kernel: ir.Kernel, target: Target, pieces: Pieces | None = None) -> Shader:
@@ -308,8 +308,7 @@ def _candidate_words(kernel: ir.Kernel) -> list[PushWord]:
             words.append(PushWord("offset", buffer.name, 0, "int32"))
             words += [PushWord("stride", buffer.name, d, "int32") for d in dims]
     for scalar in kernel.scalars:
-        kind = {"bool": "uint32", "float16": "float32"}.get(scalar.type.name, scalar.type.name)
-        words.append(PushWord("scalar", scalar.name, 0, kind))  # type: ignore[arg-type]
+        words.append(PushWord("scalar", scalar.name, 0, word_type(scalar.type)))  # type: ignore[arg-type]
     words += [grid_word("domain", d) for d in range(kernel.rank if kernel.tile is None else 0)]
     words += [grid_word("tiles", d) for d in range(kernel.rank)]
     return words
@@ -387,7 +386,7 @@ def _type_extensions(types: Iterable[Scalar], forms: Forms) -> list[str]:
             if not forms.packs(kind):
                 names.add(f"{kind.bits}bit_storage")
             if forms.computes(kind):
-                names.add(f"explicit_arithmetic_types_{'float16' if kind == FLOAT16 else f'int{kind.bits}'}")
+                names.add(f"explicit_arithmetic_types_{forms.feature(kind)}")
     return [f"GL_EXT_shader_{name}" for name in sorted(names)]
 
 

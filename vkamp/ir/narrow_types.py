@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vkamp.ir.types import FLOAT16, Array, Scalar, Struct, Type, scalars_in
+from vkamp.ir.types import Array, Scalar, Struct, Type, scalars_in
 
 
 @dataclass(frozen=True)
@@ -13,10 +13,14 @@ class DeviceTypes:
 
     types: frozenset[str] = frozenset()
 
+    @staticmethod
+    def feature(kind: Scalar) -> str:
+        """The name of the feature that a device with variables of a type of 8 or 16 bits has."""
+        return kind.name if kind.is_narrow_float else f"int{kind.bits}"
+
     def computes(self, kind: Scalar) -> bool:
         """Whether the device has variables of a scalar type."""
-        name = "float16" if kind == FLOAT16 else f"int{kind.bits}"
-        return kind.bits >= 32 or name in self.types
+        return kind.bits >= 32 or self.feature(kind) in self.types
 
     def packs(self, kind: Type) -> bool:
         """Whether elements of a type are parts of words in buffers."""

@@ -33,6 +33,11 @@ class Scalar:
         return self.kind in ("int", "uint")
 
     @property
+    def is_narrow_float(self) -> bool:
+        """Whether it is a float of 16 bits."""
+        return self.kind == "float" and self.bits < 32
+
+    @property
     def dtype(self) -> np.dtype[np.generic]:
         """The numpy dtype of the same layout."""
         return np.dtype(self.name)

@@ -23,8 +23,17 @@ from vkamp.ir.build import Builder
 from vkamp.ir.dataflow import exposed
 from vkamp.ir.lowered import LaunchWord, WithWordPart, WordPart
 from vkamp.ir.rewrite import changed, declaring, nowhere
-from vkamp.ir.types import FLOAT16, INT32, UINT32, VECTOR_LETTERS, Scalar, Vector
-from vkamp.legalize.plain_bodies import WORD, ElementBlock, PieceChoice, PlainBody, chosen, names_index, peeled
+from vkamp.ir.types import INT32, UINT32, VECTOR_LETTERS, Scalar, Type, Vector
+from vkamp.legalize.plain_bodies import (
+    WORD,
+    ElementBlock,
+    PieceChoice,
+    PlainBody,
+    chosen,
+    is_narrow,
+    names_index,
+    peeled,
+)
 
 #: Up to so many elements the calls for a piece are in a row, beyond that in a loop.
 _MAX_IN_A_ROW = 4
@@ -49,7 +58,7 @@ def in_pieces(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
     return (kernel, None) if choice is None else _PieceKernel(kernel, body, choice, target).kernel()
 
 
-#: What a parameter of the function of an element is: an index, a launch value as float16, the element of a container.
+#: What a parameter of the function of an element is: an index, a launch value as a narrow float, a container's element.
 _Given = ir.ThreadIndex | ir.Variable | str
 
 
@@ -70,7 +79,7 @@ class _PieceKernel:
         self.span = nowhere(kernel.span)
         self.make = Builder(self.span)
         self.first = ir.Variable("first", INT32, "local", self.span, temporary=True)
-        #: Launch values as float16, each a conversion that is done once for all elements of a piece.
+        #: Launch values as narrow floats, each a conversion that is done once for all elements of a piece.
         self.halves: dict[str, ir.Variable] = {}
         names = {f.name for f in kernel.functions}
         self.name = "element"
@@ -102,8 +111,8 @@ class _PieceKernel:
     # -- one element ---------------------------------------------------------------------------------------------
 
     def element(self) -> tuple[ir.Function, list[_Given], list[str]] | None:
-        """The body as a function of the thread's index, as far as it is used, of launch values that become float16, and
-        of elements; what each parameter is; the containers whose elements it needs.
+        """The body as a function of the thread's index, as far as it is used, of launch values as narrow floats, and of
+        elements; what each parameter is; the containers whose elements it needs.
         """
         elements = ElementBlock(self.body, self.own, self.original.rank)
         block = elements.block()
@@ -126,10 +135,10 @@ class _PieceKernel:
                     index = elements.new(f"{self.original.index_name}_{node.dim}", INT32, node.span)
                     indices[node.dim] = dataclasses.replace(index, storage="parameter")
                 return make.load(indices[node.dim])
-            if isinstance(node, ir.Cast) and node.type == FLOAT16 and isinstance(node.operand, ir.ScalarValue):
+            if isinstance(node, ir.Cast) and is_narrow(node.type) and isinstance(node.operand, ir.ScalarValue):
                 name = node.operand.name
                 if name not in self.halves:
-                    self.halves[name] = elements.new(f"{name}_half", FLOAT16, node.span)
+                    self.halves[name] = elements.new(f"{name}_half", node.type, node.span)
                 return make.load(dataclasses.replace(self.halves[name], storage="parameter"))
             if isinstance(node, ir.Local) and node.variable.name in given:
                 return dataclasses.replace(node, variable=given[node.variable.name])
@@ -227,13 +236,13 @@ class _PieceKernel:
             ir.Remark(self.span, self.remark()),
             make.set(self.first, start),
             make.when(make.compare("ge", first, domain), [ir.Return(self.span)]),
-            *(make.set(half, self.as_half(name)) for name, half in self.halves.items()),
+            *(make.set(half, self.as_half(name, half.type)) for name, half in self.halves.items()),
             make.when(self.fits(first, domain), whole, self.one_by_one(function, params, first, domain)),
         )
 
-    def as_half(self, name: str) -> ir.Expr:
+    def as_half(self, name: str, narrow: Type) -> ir.Expr:
         (kind,) = (scalar.type for scalar in self.original.scalars if scalar.name == name)
-        return ir.Cast(self.span, FLOAT16, ir.ScalarValue(self.span, kind, name))
+        return ir.Cast(self.span, narrow, ir.ScalarValue(self.span, kind, name))
 
     def remark(self) -> str:
         where = f", as they lie in {self.first_written}" if self.is_shifted else ""

@@ -14,7 +14,7 @@ from vkamp.ir.dataflow import named, own_nodes, targets
 from vkamp.ir.narrow_types import DeviceTypes
 from vkamp.ir.requirements import access, typed_access
 from vkamp.ir.rewrite import substituted, without_unused
-from vkamp.ir.types import FLOAT16, FLOAT64, INT32, Scalar, Type
+from vkamp.ir.types import FLOAT64, INT32, Scalar, Type
 
 #: Bytes of the largest access, and of a word.
 _BYTES, WORD = 16, 4
@@ -221,13 +221,20 @@ def _is_own(place: ir.BufferElement, rank: int, body: PlainBody) -> bool:
     return len(indices) == rank and all(isinstance(i, ir.ThreadIndex) and i.dim == d for d, i in enumerate(indices))
 
 
+def is_narrow(kind: Type) -> bool:
+    """Whether a type is a float of 16 bits."""
+    return isinstance(kind, Scalar) and kind.is_narrow_float
+
+
 def _fits(buffer: ir.BufferParam, target: Target) -> bool:
     """Whether there are pieces of a container's elements."""
     kind = buffer.element
-    if kind == FLOAT16 and "counted_paths" in target.quirks and not DeviceTypes(target.types).computes(kind):
+    if not isinstance(kind, Scalar):
+        return False
+    if kind.is_narrow_float and "counted_paths" in target.quirks and not DeviceTypes(target.types).computes(kind):
         # SwiftShader takes longer to compile so many conversions in integers than pieces save.
         return False
-    return isinstance(kind, Scalar) and (kind.size <= WORD or kind == FLOAT64)
+    return kind.size <= WORD or kind == FLOAT64
 
 
 def _is_flat(kernel: ir.Kernel, body: PlainBody, own: set[str]) -> bool:

@@ -17,6 +17,7 @@ from vkamp.legalize.copy_propagation import direct_results, without_claims
 from vkamp.legalize.early_exits import plain_exits
 from vkamp.legalize.kept_barriers import kept_barriers
 from vkamp.legalize.lower_addresses import lower_places, memory_elements
+from vkamp.legalize.narrow_floats import widened
 from vkamp.legalize.pieces import in_pieces
 from vkamp.legalize.quick_loops import quick_loops
 from vkamp.legalize.structs import split_structs
@@ -61,6 +62,8 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
         kernel = _must("places", kernel, kept_barriers)
     if "loops_in_a_row" in target.quirks:
         kernel = _must("places", kernel, quick_loops)
+    # A device may lack arithmetic of 16-bit floats.  Behind what counts operations, of which this makes more.
+    kernel = _must("places", kernel, lambda k: widened(k, types))
     # GLSL sees a buffer as an array of one dimension.  Last, for the passes before know containers by their indices.
     return _must("places", kernel, memory_elements), pieces
 
