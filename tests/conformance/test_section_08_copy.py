@@ -172,8 +172,15 @@ def test_overlap(accelerator_view, step):
 @row("8", "an uninitialised source is legal")
 def test_uninitialised(accelerator_view):
     a = amp.array(amp.extent(5), amp.int32, accelerator_view=accelerator_view)
-    amp.copy(a, np.zeros(5, I32))
-    amp.copy(amp.array_view(amp.extent(5), amp.int32), a)
+    host = numbers(6)
+    amp.copy(a, host[:5])
+    assert host[5] == 5
+    source = amp.array_view(amp.extent(5), amp.int32)
+    amp.copy(source, a)
+    # Any values are legal, but the copy has the source's, and is an ordinary array afterwards.
+    assert np.asarray(a).tolist() == np.asarray(source).tolist()
+    on(accelerator_view, add_one, a.extent, a)
+    assert np.asarray(a).tolist() == (np.asarray(source) + np.int32(1)).tolist()
 
 
 @row("8", "copying into a view makes its home stale until synchronised")

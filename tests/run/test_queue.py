@@ -202,11 +202,15 @@ def test_memory_in_use_is_not_given_away(runner):
 
 
 def test_buffers_dropped_with_work_pending(runner):
-    for _ in range(30):
-        a, b = runner.buffer(np.arange(N)), runner.queue.allocate(4 * N)
+    kept = []
+    for k in range(30):
+        a, b, c = runner.buffer(np.arange(N)), runner.queue.allocate(4 * N), runner.queue.allocate(4 * N)
         runner.launch("scale", [a, b], [5])
-        del a, b
-    runner.queue.wait()
+        runner.launch("scale", [b, c], [k])
+        kept.append(c)
+        del a, b, c
+    for k, each in enumerate(kept):
+        np.testing.assert_array_equal(runner.read(each), 5 * k * np.arange(N))
 
 
 @pytest.mark.parametrize(
