@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.corpus.registry import PAIRS, Pair
+from kernels.corpus.registry import PAIRS, Pair
 from vkamp.dispatch import checking, launch
 from vkamp.dispatch.domain import domain_of
 from vkamp.dispatch.launch import Prepared
 
-CATEGORIES = {
-    "double_buffering": "double buffering",
-    "products": "matrix product",
-    "reductions": "reduction",
-    "scans": "scan",
-    "sorting": "sorting",
-    "races_of_readers": "stencil",
-    "counting": "histogram",
-}
-for module in CATEGORIES:
-    importlib.import_module(f"tests.corpus.kernels_{module}")
+CATEGORIES = ("double buffering", "matrix product", "reduction", "scan", "sorting", "stencil", "histogram")
 
 #: Of each category.
 COUNT = 2
-CHOSEN = [p for c in CATEGORIES.values() for p in [q for q in PAIRS if q.category == c][:COUNT]]
+CHOSEN = [p for c in CATEGORIES for p in [q for q in PAIRS if q.category == c][:COUNT]]
 
 
 def prepared(view: amp.accelerator_view, pair: Pair) -> tuple[Prepared, list[tuple[Any, Any]]]:
@@ -51,5 +40,5 @@ def test_nothing_is_found_without_the_proofs(accelerator_view: amp.accelerator_v
 
 def test_some_are_proved(accelerator_view: amp.accelerator_view) -> None:
     proved = [prepared(accelerator_view, pair)[0].compiled.races.proved for pair in CHOSEN]
-    assert {pair.category for pair in CHOSEN} == set(CATEGORIES.values())
+    assert {pair.category for pair in CHOSEN} == set(CATEGORIES)
     assert sum(map(bool, proved)) > len(CHOSEN) // 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from collections import Counter
 from dataclasses import replace
@@ -11,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 import vkamp as amp
-from tests.corpus.registry import CATEGORIES, PAIRS, Launch, Pair
+from kernels.corpus import registry
+from kernels.corpus.registry import CATEGORIES, PAIRS, Launch, Pair
 from vkamp.errors import Span
 
 #: Whether the compiler finds races on tile_static memory; until then, the reference accelerator answers for it.
@@ -23,9 +24,8 @@ CHECK_MODE = True
 #: Schedules of the reference accelerator beside its own.
 SCHEDULES = (("reversed", 0), ("adversarial", 0), ("random", 1), ("random", 2))
 
-KERNELS = sorted(Path(__file__).parent.glob("kernels_*.py"))
-for path in KERNELS:
-    importlib.import_module(f"tests.corpus.{path.stem}")
+FOLDER = Path(registry.__file__).parent
+KERNELS = [path for path in sorted(FOLDER.glob("*.py")) if path.stem not in ("__init__", "registry")]
 
 #: What the compiler says with these codes is found without the analysis of races on tile_static memory.
 STATIC_CODES = "VKA63"

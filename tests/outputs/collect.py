@@ -17,11 +17,11 @@ from unittest import mock
 import numpy as np
 
 import vkamp as amp
+from kernels.corpus.registry import PAIRS
+from kernels.lowered.programs import PROGRAMS as LOWERED
 from tests.check_mode.cases import CASES
-from tests.corpus.registry import PAIRS
 from tests.emit.programs import PROGRAMS as PRINTED
 from tests.emit.test_random_expressions import random_kernel as random_expressions
-from tests.lower.programs import PROGRAMS as LOWERED
 from tests.static_analysis import test_uniform_control, test_uniform_values
 from tests.static_analysis.programs import Programs, arguments, domain
 from tests.static_analysis.random_control import lowered, source_of
@@ -55,9 +55,7 @@ ROOT = Path(__file__).resolve().parents[2]
 GROUP = 25
 
 # These register their kernels.
-for _path in sorted((ROOT / "tests" / "corpus").glob("kernels_*.py")):
-    importlib.import_module(f"tests.corpus.{_path.stem}")
-for _name in ("check_mode.races", "check_mode.values", "lower.copies", "lower.together"):
+for _name in ("check_mode.races", "check_mode.values"):
     importlib.import_module(f"tests.{_name}")
 
 
@@ -205,7 +203,7 @@ def _control(seed: int) -> Kernel:
 
 def _sources() -> Iterator[tuple[str, Callable[[], Iterator[tuple[str, Outputs]]]]]:
     for path in sorted({Path(pair.file) for pair in PAIRS}):
-        yield f"corpus-{path.stem.removeprefix('kernels_')}", lambda path=path: _corpus(path)
+        yield f"corpus-{path.stem}", lambda path=path: _corpus(path)
     yield "lowered", _lowered
     yield "printed", _printed_programs
     yield "faults", _faults

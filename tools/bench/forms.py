@@ -1,8 +1,8 @@
 """Kernels of the test suite on CPU devices, with their threads as threads and as loops: is any slower as loops?
 
-The kernels are those of `tests/lower` and the mended ones of `tests/corpus` that would be lowered by themselves. They
-are small, so each time is that of many launches in a row. The ratios are medians, of the processor's times; the last
-row of a device names the kernel that gains least.
+The kernels are those of `kernels/lowered` and the mended ones of `kernels/corpus` that would be lowered by themselves.
+They are small, so each time is that of many launches in a row. The ratios are medians, of the processor's times; the
+last row of a device names the kernel that gains least.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import vkamp as amp
-from tools.bench.measure import ROOT, Measurement, Options, alternately
+from tools.bench.measure import Measurement, Options, alternately
 from vkamp.lang.kernel import KernelFunction
 
 GROUP = "forms"
@@ -30,17 +30,12 @@ _Made = tuple[str, Any, bool, Callable[[Any], tuple[Any, tuple[Any, ...], dict[s
 
 
 def _kernels() -> Iterator[_Made]:
-    programs = importlib.import_module("tests.lower.programs")
-    for path in sorted((ROOT / "tests" / "lower").glob("*.py")):
-        if not path.stem.startswith(("test_", "_")):
-            importlib.import_module(f"tests.lower.{path.stem}")
+    # Imported here for mypy, which does not know vkamp's language.
+    programs = importlib.import_module("kernels.lowered").programs
     for name, make in programs.PROGRAMS.items():
         kernel = make().kernel
         yield name, kernel.function, kernel.precise, functools.partial(_of_program, make)
-    registry = importlib.import_module("tests.corpus.registry")
-    for path in sorted((ROOT / "tests" / "corpus").glob("kernels_*.py")):
-        importlib.import_module(f"tests.corpus.{path.stem}")
-    for pair in registry.PAIRS:
+    for pair in importlib.import_module("kernels.corpus.registry").PAIRS:
         kernel = pair.mended
         if isinstance(kernel, KernelFunction):
             yield pair.name, kernel.function, kernel.precise, functools.partial(_of_pair, pair)

@@ -74,7 +74,7 @@ FAULTS: tuple[Fault, ...] = (
           "reference,swiftshader"),
     Fault("claim", "nobody knows that amp.uniform defines a variable: check mode omits checks", "vkamp/ir/nodes.py",
           ".variables) if v is not None)", '.variables) if v and type(statement).__name__ != "Claim")',
-          module=("tests.check_mode.claimed", "swiftshader")),
+          module=("kernels.claimed", "swiftshader")),
 )  # fmt: skip
 
 
@@ -82,7 +82,7 @@ def kernels_until_caught(fault: Fault, most: int, seed: int = 0) -> tuple[int, s
     """How many kernels it took, and the first line of what failed; 0 kernels: none of them showed it."""
     with tempfile.TemporaryDirectory(prefix="vkamp-planted-") as folder:
         place = Path(folder)
-        for name in ("vkamp", "tools", "tests/fuzz", "tests/check_mode"):
+        for name in ("vkamp", "tools", "kernels"):
             shutil.copytree(
                 ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__", "real_kernels.json")
             )

@@ -1,0 +1,1 @@
+"""Kernels that both the tests and the tools run."""
