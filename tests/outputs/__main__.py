@@ -17,7 +17,7 @@ def main(folder: Path) -> None:
         for name, outputs in make():
             place = folder / source / name
             place.mkdir(parents=True, exist_ok=True)
-            for step, output in outputs.items():
+            for step, output in outputs().items():
                 (place / f"{step}.txt").write_text(output, encoding="utf-8")
 
 

@@ -10,6 +10,7 @@ import re
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -17,7 +18,7 @@ from unittest import mock
 import numpy as np
 
 import vkamp as amp
-from kernels.corpus.registry import PAIRS
+from kernels.corpus.registry import PAIRS, Pair
 from kernels.lowered.programs import PROGRAMS as LOWERED
 from tests.check_mode.cases import CASES
 from tests.emit.programs import PROGRAMS as PRINTED
@@ -133,67 +134,76 @@ def _launched(kernel: Any, domain: Any, args: tuple[Any, ...], constants: Mappin
 
 # -- the kernels ---------------------------------------------------------------------------------------------------
 
+#: Kernels by name, each with what makes its outputs.
+Kernels = Iterator[tuple[str, Callable[[], Outputs]]]
 
-def _corpus(file: Path) -> Iterator[tuple[str, Outputs]]:
+
+def _corpus(file: Path) -> Kernels:
     for pair in PAIRS:
         if Path(pair.file).name == file.name:
             for kernel in (pair.faulty, pair.mended):
-                made = pair.launch()
-                yield kernel.__name__, _launched(kernel, made.domain, made.args, made.constants)
+                yield kernel.__name__, partial(_of_pair, pair, kernel)
 
 
-def _lowered() -> Iterator[tuple[str, Outputs]]:
+def _of_pair(pair: Pair, kernel: Any) -> Outputs:
+    made = pair.launch()
+    return _launched(kernel, made.domain, made.args, made.constants)
+
+
+def _lowered() -> Kernels:
     for name, make in LOWERED.items():
-        program = make()
-        views = [amp.array_view(a) for a in program.arrays]
-        domain = amp.extent(program.domain).tile(*program.tile)
-        yield name, _launched(program.kernel, domain, (*views, *program.args), {})
+        yield name, partial(_of_program, make)
 
 
-def _faults() -> Iterator[tuple[str, Outputs]]:
+def _of_program(make: Callable[[], Any]) -> Outputs:
+    program = make()
+    views = [amp.array_view(a) for a in program.arrays]
+    domain = amp.extent(program.domain).tile(*program.tile)
+    return _launched(program.kernel, domain, (*views, *program.args), {})
+
+
+def _faults() -> Kernels:
     for case in CASES:
-        yield case.name, _launched(case.kernel, case.domain, case.arguments(), {})
+        yield case.name, lambda case=case: _launched(case.kernel, case.domain, case.arguments(), {})  # type: ignore[misc]
 
 
-def _uniform(programs: Programs) -> Iterator[tuple[str, Outputs]]:
+def _uniform(programs: Programs) -> Kernels:
     kernels = {**programs.accepted, **{name: kernel for name, (_, kernel) in programs.refused.items()}}
     for name, kernel in kernels.items():
-        yield name, _launched(kernel, domain(), arguments(), {})
+        yield name, lambda kernel=kernel: _launched(kernel, domain(), arguments(), {})  # type: ignore[misc]
 
 
-def _in_ir(kernel: Kernel) -> Outputs:
+def _in_ir(make: Callable[[], Kernel]) -> Outputs:
     """Of a kernel that is built as IR."""
-    uniformity = check_uniformity(kernel)
-    found = check_certain_races(kernel, uniformity)
-    races = judge_races(kernel, uniformity)
-    made = _of_kernel(kernel, races, {})
-    return {**made, "found": "\n".join(each.text for each in (*found, *races.advice))}
+
+    def found() -> Outputs:
+        kernel = make()
+        uniformity = check_uniformity(kernel)
+        races = judge_races(kernel, uniformity)
+        texts = (each.text for each in (*check_certain_races(kernel, uniformity), *races.advice))
+        return {**_of_kernel(kernel, races, {}), "found": "\n".join(texts)}
+
+    return _outputs(found)
 
 
-def _printed_programs() -> Iterator[tuple[str, Outputs]]:
+def _printed_programs() -> Kernels:
     for name, program in PRINTED.items():
-        yield name, _outputs(lambda program=program: _in_ir(program.kernel()))  # type: ignore[misc]
+        yield name, partial(_in_ir, program.kernel)
 
 
-def _random_programs(seeds: range) -> Iterator[tuple[str, Outputs]]:
-    for seed in seeds:
-        made = load(random_program(seed))
-        args = (*made.containers(None), *made.scalars())  # type: ignore[arg-type]
-        yield f"{seed}", _launched(made.kernel, made.domain(), args, made.program.constants)
-        forget(made)
+def _random_program(seed: int) -> Outputs:
+    made = load(random_program(seed))
+    args = (*made.containers(None), *made.scalars())  # type: ignore[arg-type]
+    outputs = _launched(made.kernel, made.domain(), args, made.program.constants)
+    forget(made)
+    return outputs
 
 
-def _random_types(seeds: range) -> Iterator[tuple[str, Outputs]]:
-    for seed in seeds:
-        kernel, results = random_types(seed, WIDE)
-        kinds = [*(kind for _ in "abc" for kind in WIDE), *results]
-        args = tuple(amp.array_view(np.zeros(SIZE, kind)) for kind in kinds)
-        yield f"{seed}", _launched(kernel, amp.extent(SIZE), args, {})
-
-
-def _random_kernels(make: Callable[[int], Kernel], seeds: range) -> Iterator[tuple[str, Outputs]]:
-    for seed in seeds:
-        yield f"{seed}", _outputs(lambda seed=seed: _in_ir(make(seed)))  # type: ignore[misc]
+def _random_types(seed: int) -> Outputs:
+    kernel, results = random_types(seed, WIDE)
+    kinds = [*(kind for _ in "abc" for kind in WIDE), *results]
+    args = tuple(amp.array_view(np.zeros(SIZE, kind)) for kind in kinds)
+    return _launched(kernel, amp.extent(SIZE), args, {})
 
 
 def _control(seed: int) -> Kernel:
@@ -201,23 +211,28 @@ def _control(seed: int) -> Kernel:
     return lowered(source, f"<control {seed}>")
 
 
-def _sources() -> Iterator[tuple[str, Callable[[], Iterator[tuple[str, Outputs]]]]]:
+def _of_seeds(make: Callable[[int], Outputs], seeds: range) -> Kernels:
+    for seed in seeds:
+        yield f"{seed}", partial(make, seed)
+
+
+def _sources() -> Iterator[tuple[str, Callable[[], Kernels]]]:
     for path in sorted({Path(pair.file) for pair in PAIRS}):
-        yield f"corpus-{path.stem}", lambda path=path: _corpus(path)
+        yield f"corpus-{path.stem}", partial(_corpus, path)
     yield "lowered", _lowered
     yield "printed", _printed_programs
     yield "faults", _faults
-    yield "uniform-control", lambda: _uniform(test_uniform_control.PROGRAMS)
-    yield "uniform-values", lambda: _uniform(test_uniform_values.PROGRAMS)
+    yield "uniform-control", partial(_uniform, test_uniform_control.PROGRAMS)
+    yield "uniform-values", partial(_uniform, test_uniform_values.PROGRAMS)
     for kind, count, make in (
-        ("programs", 200, _random_programs),
+        ("programs", 200, _random_program),
         ("types", 50, _random_types),
-        ("accesses", 400, lambda seeds: _random_kernels(random_kernel, seeds)),
-        ("control", 200, lambda seeds: _random_kernels(_control, seeds)),
-        ("expressions", 50, lambda seeds: _random_kernels(random_expressions, seeds)),
+        ("accesses", 400, lambda seed: _in_ir(partial(random_kernel, seed))),
+        ("control", 200, lambda seed: _in_ir(partial(_control, seed))),
+        ("expressions", 50, lambda seed: _in_ir(partial(random_expressions, seed))),
     ):
         for start in range(0, count, GROUP):
-            yield f"random-{kind}-{start}", lambda make=make, start=start: make(range(start, start + GROUP))
+            yield f"random-{kind}-{start}", partial(_of_seeds, make, range(start, start + GROUP))
 
 
 #: The groups of kernels, by name.
