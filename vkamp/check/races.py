@@ -1,6 +1,6 @@
 """Certain races: all threads store to one element, and nothing orders them.
 
-Only what is certain is told: a store that the uniformity analysis proved to be executed by all
+Only what is certain is reported: a store that the uniformity analysis proved to be executed by all
 threads together, at an index that is the same for all of them.
 
 C++ AMP's model: docs/conformance.md, section 12.
@@ -17,20 +17,11 @@ from vkamp.check.state import SharedStore
 from vkamp.check.uniformity import Uniformity
 from vkamp.errors import Span, diagnostic, render
 from vkamp.ir import nodes as ir
-from vkamp.ir.builtins import ATOMICS
+from vkamp.ir.arithmetic import BINARY
+from vkamp.ir.builtins import ATOMICS, BUILTINS
 from vkamp.ir.text import place_text
 from vkamp.ir.types import Scalar
 from vkamp.messages import MESSAGES
-
-_ATOMICS = {
-    "add": "atomic_fetch_add",
-    "sub": "atomic_fetch_sub",
-    "bitand": "atomic_fetch_and",
-    "bitor": "atomic_fetch_or",
-    "bitxor": "atomic_fetch_xor",
-    "min": "atomic_fetch_min",
-    "max": "atomic_fetch_max",
-}
 
 
 @dataclass(frozen=True)
@@ -127,14 +118,15 @@ def _atomic_for(statement: ir.Assign) -> str | None:
     if isinstance(value, ir.Cast):
         value = value.operand
     if isinstance(value, ir.Binary):
-        name = _ATOMICS.get(value.op)
+        name = BINARY[value.op].atomic
         operands: tuple[ir.Expr, ...] = (value.left, value.right)
     elif isinstance(value, ir.Builtin):
-        name = _ATOMICS.get(value.name)
+        form = BUILTINS[value.name].integers
+        name = form.atomic if form is not None else ""
         operands = value.args
     else:
         return None
-    if name is None:
+    if not name:
         return None
     kind = statement.place.type
     shared = isinstance(ir.root_of(statement.place), ir.BufferElement)

@@ -32,34 +32,39 @@ class SharedStore:
 
 
 @dataclass
-class State:
+class FlowState:
     """What holds at a program point.
 
     ``divergent``: variables of this function that may differ. ``dirty``: tile_static variables that
     changed since the last barrier, with the store if there is one. ``gone``, ``left``, ``skipped``:
     threads have left the function, the innermost loop, or its iteration, and others have not.
-    ``apart``: variables assigned while not all threads of the tile were there, in the branch or loop
+    ``assigned_divergently``: variables assigned while not all threads of the tile were there, in the branch or loop
     around, each with the place (``None``: no variable of the author's); where the threads meet again
     they differ. A state that is not ``live`` is behind a jump: no thread goes on from it.
     """
 
     divergent: dict[str, Reason] = field(default_factory=dict)
     dirty: dict[str, Span | None] = field(default_factory=dict)
-    apart: dict[str, Span | None] = field(default_factory=dict)
+    assigned_divergently: dict[str, Span | None] = field(default_factory=dict)
     gone: Diversion | None = None
     left: Diversion | None = None
     skipped: Diversion | None = None
     live: bool = True
 
-    def copy(self) -> State:
-        return replace(self, divergent=dict(self.divergent), dirty=dict(self.dirty), apart=dict(self.apart))
+    def copy(self) -> FlowState:
+        return replace(
+            self,
+            divergent=dict(self.divergent),
+            dirty=dict(self.dirty),
+            assigned_divergently=dict(self.assigned_divergently),
+        )
 
-    def covers(self, other: State) -> bool:
+    def covers(self, other: FlowState) -> bool:
         """Whether ``other`` adds nothing."""
         return (
             other.divergent.keys() <= self.divergent.keys()
             and other.dirty.keys() <= self.dirty.keys()
-            and other.apart.keys() <= self.apart.keys()
+            and other.assigned_divergently.keys() <= self.assigned_divergently.keys()
             and (self.gone is not None or other.gone is None)
             and (self.left is not None or other.left is None)
             and (self.skipped is not None or other.skipped is None)
@@ -67,7 +72,7 @@ class State:
         )
 
 
-def join(first: State, *others: State) -> State:
+def join(first: FlowState, *others: FlowState) -> FlowState:
     """The state where paths meet; the earliest reason of a variable stays, so that loops settle."""
     result = first.copy()
     for other in others:
@@ -75,7 +80,7 @@ def join(first: State, *others: State) -> State:
             if result.live:
                 result.divergent = {**other.divergent, **result.divergent}
                 result.dirty = {**other.dirty, **result.dirty}
-                result.apart = {**other.apart, **result.apart}
+                result.assigned_divergently = {**other.assigned_divergently, **result.assigned_divergently}
             else:
                 result = replace(other.copy(), gone=result.gone, left=result.left, skipped=result.skipped)
         result.gone = result.gone or other.gone
@@ -86,7 +91,7 @@ def join(first: State, *others: State) -> State:
 
 @dataclass
 class Loop:
-    """A loop being analysed: the depth of divergent control and of ``aparts`` in it, and the states at its jumps.
+    """A loop being analysed: the depths of ``control`` and ``outer_divergent_stores`` in it, and the states at its jumps.
 
     ``skip`` is a ``continue`` in it that only some of the threads take, once one is found.
     """
@@ -94,45 +99,45 @@ class Loop:
     depth: int
     layer: int
     skip: Diversion | None = None
-    breaks: list[State] = field(default_factory=list)
-    continues: list[State] = field(default_factory=list)
+    breaks: list[FlowState] = field(default_factory=list)
+    continues: list[FlowState] = field(default_factory=list)
 
 
 @dataclass
-class Frame:
+class FunctionFlow:
     """A function being analysed for one kind of call.
 
     ``arguments`` continues the reasons that end in a parameter. ``shared`` maps array parameters to
     the tile_static variable behind them, ``twins`` array parameters to the first one with the same
-    private array. ``aparts``: what was assigned apart before each branch and loop around began.
+    private array. ``outer_divergent_stores``: what was assigned divergently before each branch and loop around began.
     """
 
     function: ir.Function
     call: Span | None = None
-    outer: Frame | None = None
+    outer: FunctionFlow | None = None
     arguments: Mapping[tuple[int, str], Reason] = field(default_factory=dict)
     shared: Mapping[str, str] = field(default_factory=dict)
     twins: Mapping[str, str] = field(default_factory=dict)
     control: list[Diversion] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
-    exits: list[State] = field(default_factory=list)
+    exits: list[FlowState] = field(default_factory=list)
     results: list[Parts] = field(default_factory=list)
     stores: list[SharedStore] = field(default_factory=list)
-    aparts: list[Mapping[str, Span | None]] = field(default_factory=list)
+    outer_divergent_stores: list[Mapping[str, Span | None]] = field(default_factory=list)
     path: tuple[int, ...] = ()
-    heads: dict[tuple[int, ...], State] = field(default_factory=dict)
+    heads: dict[tuple[int, ...], FlowState] = field(default_factory=dict)
     skips: dict[tuple[int, ...], Diversion] = field(default_factory=dict)
 
     def calls(self) -> Iterator[Span]:
         """The calls that led here, innermost first."""
-        frame: Frame | None = self
+        frame: FunctionFlow | None = self
         while frame is not None and frame.call is not None:
             yield frame.call
             frame = frame.outer
 
     def resolve(self, reason: Reason) -> Reason:
         """The reason with every parameter at its end followed to the argument."""
-        frame: Frame | None = self
+        frame: FunctionFlow | None = self
         while frame is not None:
             reason = graft(reason, frame.arguments)
             frame = frame.outer
@@ -144,11 +149,11 @@ class Frame:
             return variable.name
         return self.shared.get(variable.name) if variable.storage == "parameter" else None
 
-    def leave(self, state: State, layer: int) -> State:
+    def leave(self, state: FlowState, layer: int) -> FlowState:
         """The state at a jump out of the branches and loops from ``layer`` on; none goes on behind it."""
         leaving = state.copy()
-        for apart in self.aparts[layer:]:
-            leaving.apart = {**apart, **leaving.apart}
+        for outer in self.outer_divergent_stores[layer:]:
+            leaving.assigned_divergently = {**outer, **leaving.assigned_divergently}
         state.live = False
         return leaving
 

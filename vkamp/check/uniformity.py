@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 from vkamp.check.reasons import Diversion, Reason, because, fix_of, graft, notes_of, shortest
-from vkamp.check.state import Frame, Group, Loop, Parts, SharedStore, State, Summary, join
+from vkamp.check.state import FlowState, FunctionFlow, Group, Loop, Parts, SharedStore, Summary, join
 from vkamp.check.values import Values, part_key, parts_of, place_parts
-from vkamp.errors import CompileError, Note, Span, UnsupportedFeatureError, diagnostic
+from vkamp.errors import CompileError, Span, UnsupportedFeatureError, diagnostic
 from vkamp.ir import nodes as ir
 from vkamp.ir.dataflow import changed_parameters
 from vkamp.ir.requirements import uses_subgroups
@@ -79,10 +79,7 @@ _PLACES = {
     "break": "in a loop that some of them may leave by `break`",
     "continue": "in a loop whose rest some of them may skip by `continue`",
 }
-_CONDITION = "this condition may differ between the threads of the tile"
-_BOUND = "the number of iterations depends on this, which may differ between the threads of the tile"
 
-_ALIKE = "is assigned here, in a loop whose iterations may differ between the threads of the tile"
 
 _ContextKey = tuple[object, ...]
 
@@ -102,44 +99,39 @@ class _Analysis:
         self.summaries: dict[_ContextKey, Summary] = {}
         self.conditions: dict[int, Reason] = {}
         self.variables: dict[tuple[str, str], Reason] = {}
-        self.handlers: dict[type[ir.Stmt], Callable[[Any, State, Frame], State]] = {
-            ir.Declare: self._declare,
-            ir.Assign: self._assign,
-            ir.If: self._if,
-            ir.For: self._for,
-            ir.While: self._while,
-            ir.Break: self._break,
-            ir.Continue: self._continue,
-            ir.Return: self._return,
-            ir.Barrier: self._barrier,
-            ir.Atomic: self._atomic,
-            ir.Call: self._call,
-            ir.Claim: self._claim,
-            ir.Subgroup: self._subgroup,
-            ir.Assert: lambda _statement, state, _frame: state,
-            ir.Print: lambda _statement, state, _frame: state,
-            ir.Breakpoint: lambda _statement, state, _frame: state,
-        }
+        self.threads = f"threads of the {group}"
 
     def run(self) -> Uniformity:
-        frame = Frame(self.kernel.body)
-        start = State(dirty={v.name: None for v in self.kernel.tile_statics})
+        frame = FunctionFlow(self.kernel.body)
+        start = FlowState(dirty={v.name: None for v in self.kernel.tile_statics})
         self._block(self.kernel.body.body, start, frame)
         return Uniformity(self.kernel, self.variables, tuple(_unique(frame.stores)), self.conditions)
 
+    @property
+    def _text_condition(self) -> str:
+        return f"this condition may differ between the {self.threads}"
+
+    @property
+    def _text_bound(self) -> str:
+        return f"the number of iterations depends on this, which may differ between the {self.threads}"
+
+    @property
+    def _text_alike(self) -> str:
+        return f"is assigned here, in a loop whose iterations may differ between the {self.threads}"
+
     # -- statements --------------------------------------------------------------------------------
 
-    def _block(self, block: ir.Block, state: State, frame: Frame) -> State:
+    def _block(self, block: ir.Block, state: FlowState, frame: FunctionFlow) -> FlowState:
         outer = frame.path
         for position, statement in enumerate(block):
             if not state.live:
                 break
             frame.path = (*outer, position)
-            state = self.handlers[type(statement)](statement, state, frame)
+            state = _HANDLERS[type(statement)](self, statement, state, frame)
         frame.path = outer
         return state
 
-    def _declare(self, statement: ir.Declare, state: State, frame: Frame) -> State:
+    def _declare(self, statement: ir.Declare, state: FlowState, frame: FunctionFlow) -> FlowState:
         name = frame.tile_static(statement.variable)
         if name is not None:
             state.dirty[name] = None
@@ -147,7 +139,7 @@ class _Analysis:
             state.divergent.pop(frame.key(statement.variable), None)
         return state
 
-    def _assign(self, statement: ir.Assign, state: State, frame: Frame) -> State:
+    def _assign(self, statement: ir.Assign, state: FlowState, frame: FunctionFlow) -> FlowState:
         where = self.values.indices(statement.place, state, frame)
         root = ir.root_of(statement.place)
         if isinstance(root, ir.BufferElement):
@@ -170,28 +162,35 @@ class _Analysis:
             self._weaken(root.variable, parts, value or where, value is not None, statement.span, state, frame)
         return state
 
+    def _assert(
+        self, statement: ir.Assert | ir.Print | ir.Breakpoint, state: FlowState, frame: FunctionFlow
+    ) -> FlowState:
+        return state
+
+    _print = _breakpoint = _assert
+
     def _store(
         self,
         statement: ir.Assign,
         space: Literal["tile_static", "container"],
         root: str,
         where: Reason | None,
-        state: State,
-        frame: Frame,
+        state: FlowState,
+        frame: FunctionFlow,
     ) -> None:
         """Note a store of all threads to one element."""
         if where is None and self._diversion(state, frame) is None:
             frame.stores.append(SharedStore(statement, space, root))
 
-    def _set(self, variable: ir.Variable, values: Parts, span: Span, state: State, frame: Frame) -> None:
+    def _set(self, variable: ir.Variable, values: Parts, span: Span, state: FlowState, frame: FunctionFlow) -> None:
         """Parts of the variable get values."""
         for part, reason in values.items():
             key = part_key(frame.key(variable), part)
-            self._apart(variable, key, span, state, frame)
+            self._note_divergent(variable, key, span, state, frame)
             if reason is None:
                 state.divergent.pop(key, None)
                 continue
-            text = f"`{key}` is assigned a value here that may differ between the threads of the tile"
+            text = f"`{key}` is assigned a value here that may differ between the {self.threads}"
             state.divergent[key] = reason if variable.temporary else because(span, text, reason)
             self._record(key, state, frame)
 
@@ -202,53 +201,57 @@ class _Analysis:
         reason: Reason | None,
         is_value: bool,
         span: Span,
-        state: State,
-        frame: Frame,
+        state: FlowState,
+        frame: FunctionFlow,
     ) -> None:
         """Something in these parts of the variable gets a value: the rest of them stays what it was."""
         for part in parts:
             key = part_key(frame.key(variable), part)
-            self._apart(variable, key, span, state, frame)
+            self._note_divergent(variable, key, span, state, frame)
             if reason is not None and key not in state.divergent:
                 what = "is assigned a value here" if is_value else "is changed here at a position"
-                text = f"`{key}` {what} that may differ between the threads of the tile"
+                text = f"`{key}` {what} that may differ between the {self.threads}"
                 state.divergent[key] = because(span, text, reason)
                 self._record(key, state, frame)
 
-    def _apart(self, variable: ir.Variable, key: str, span: Span, state: State, frame: Frame) -> None:
+    def _note_divergent(
+        self, variable: ir.Variable, key: str, span: Span, state: FlowState, frame: FunctionFlow
+    ) -> None:
         """Note an assignment that not all threads of the tile make together."""
         if self._diversion(state, frame) is not None:
-            state.apart.setdefault(key, None if variable.temporary else span)
+            state.assigned_divergently.setdefault(key, None if variable.temporary else span)
 
-    def _record(self, key: str, state: State, frame: Frame) -> None:
+    def _record(self, key: str, state: FlowState, frame: FunctionFlow) -> None:
         """Keep the first reason of a variable for the table."""
         place = (frame.function.name, key.partition(".")[0])
         if place not in self.variables:
             self.variables[place] = frame.resolve(state.divergent[key])
 
-    def _meet(self, state: State, text: str, cause: Reason, frame: Frame) -> None:
-        """The threads meet again: what some of them assigned apart from the others differs from here on."""
-        for key, span in state.apart.items():
+    def _meet(self, state: FlowState, text: str, cause: Reason, frame: FunctionFlow) -> None:
+        """The threads meet again: what only some of them assigned differs from here on."""
+        for key, span in state.assigned_divergently.items():
             if key not in state.divergent:
                 state.divergent[key] = cause if span is None else because(span, f"`{key}` {text}", cause)
                 self._record(key, state, frame)
 
-    def _outside(self, result: State, before: State, frame: Frame) -> State:
-        """The state behind a branch or loop, where something may still keep the threads apart."""
+    def _outside(self, result: FlowState, before: FlowState, frame: FunctionFlow) -> FlowState:
+        """The state behind a branch or loop, where something may still keep the threads from meeting."""
         around = self._diversion(result, frame)
-        result.apart = {**before.apart, **result.apart} if around is not None else {}
+        result.assigned_divergently = (
+            {**before.assigned_divergently, **result.assigned_divergently} if around is not None else {}
+        )
         return result
 
-    def _if(self, statement: ir.If, state: State, frame: Frame) -> State:
+    def _if(self, statement: ir.If, state: FlowState, frame: FunctionFlow) -> FlowState:
         if isinstance(statement.condition, ir.Const):
             taken = statement.then if statement.condition.value else statement.orelse
             return self._block(taken, state, frame)
         reason = self._condition(statement, (statement.condition,), state, frame)
         entry = state
         if reason is not None:
-            frame.control.append(Diversion("if", statement.condition.span, _CONDITION, reason))
-            frame.aparts.append(state.apart)
-            entry = replace(state, apart={})
+            frame.control.append(Diversion("if", statement.condition.span, self._text_condition, reason))
+            frame.outer_divergent_stores.append(state.assigned_divergently)
+            entry = replace(state, assigned_divergently={})
         outer = frame.path
         ends = []
         for side, block in enumerate((statement.then, statement.orelse)):
@@ -258,10 +261,10 @@ class _Analysis:
         result = join(*ends)
         if reason is not None:
             frame.control.pop()
-            frame.aparts.pop()
+            frame.outer_divergent_stores.pop()
             if ends[0].live and ends[1].live:
-                cause = because(statement.condition.span, _CONDITION, reason)
-                self._meet(result, "is assigned here by only some threads of the tile", cause, frame)
+                cause = because(statement.condition.span, self._text_condition, reason)
+                self._meet(result, f"is assigned here by only some {self.threads}", cause, frame)
             self._outside(result, state, frame)
         return result
 
@@ -269,8 +272,8 @@ class _Analysis:
         self,
         statement: ir.Stmt,
         operands: Iterable[ir.Expr],
-        state: State,
-        frame: Frame,
+        state: FlowState,
+        frame: FunctionFlow,
     ) -> Reason | None:
         """Why a condition or a bound may differ; kept for the table."""
         reason = shortest(self.values.of(operand, state, frame) for operand in operands)
@@ -278,32 +281,34 @@ class _Analysis:
             self.conditions[id(statement)] = frame.resolve(reason)
         return reason
 
-    def _for(self, statement: ir.For, state: State, frame: Frame) -> State:
+    def _for(self, statement: ir.For, state: FlowState, frame: FunctionFlow) -> FlowState:
         bounds = (statement.start, statement.stop, statement.step)
         reason = self._condition(statement, bounds, state, frame)
         diversion = None
         if reason is not None:
             culprit = next(b for b in bounds if self.values.of(b, state, frame) == reason)
-            diversion = Diversion("loop", culprit.span, _BOUND, reason)
+            diversion = Diversion("loop", culprit.span, self._text_bound, reason)
 
-        def enter(head: State) -> Diversion | None:
+        def enter(head: FlowState) -> Diversion | None:
             variable = statement.variable
             self._set(variable, {"": reason}, statement.span, head, frame)
             if diversion is not None:
-                head.apart.setdefault(frame.key(variable), None if variable.temporary else statement.span)
+                head.assigned_divergently.setdefault(
+                    frame.key(variable), None if variable.temporary else statement.span
+                )
             return diversion
 
         at_least_once = _runs(statement)
         return self._loop(statement, enter, state, frame, at_least_once=at_least_once)
 
-    def _while(self, statement: ir.While, state: State, frame: Frame) -> State:
+    def _while(self, statement: ir.While, state: FlowState, frame: FunctionFlow) -> FlowState:
         condition = statement.condition
 
-        def enter(head: State) -> Diversion | None:
+        def enter(head: FlowState) -> Diversion | None:
             reason = self._condition(statement, (condition,), head, frame)
             if reason is None:
                 return None
-            return Diversion("loop", condition.span, _CONDITION, reason)
+            return Diversion("loop", condition.span, self._text_condition, reason)
 
         if isinstance(condition, ir.Const) and not condition.value:
             return state
@@ -313,20 +318,20 @@ class _Analysis:
     def _loop(
         self,
         statement: ir.For | ir.While,
-        enter: Callable[[State], Diversion | None],
-        state: State,
-        frame: Frame,
+        enter: Callable[[FlowState], Diversion | None],
+        state: FlowState,
+        frame: FunctionFlow,
         *,
         at_least_once: bool = False,
         endless: bool = False,
-    ) -> State:
+    ) -> FlowState:
         """Repeat the body until nothing changes; ``enter`` says why threads may not go in alike."""
         around = state.left or state.skipped
         if around is not None:
             frame.control.append(around)
-        frame.aparts.append(state.apart)
+        frame.outer_divergent_stores.append(state.assigned_divergently)
         path, before = frame.path, frame.stores
-        entry = replace(state.copy(), left=None, skipped=None, apart={})
+        entry = replace(state.copy(), left=None, skipped=None, assigned_divergently={})
         # What an earlier round of an outer loop found still holds: so deep nests settle fast.
         head = join(entry, frame.heads[path]) if path in frame.heads else entry
         while True:
@@ -344,23 +349,25 @@ class _Analysis:
         frame.stores = before + frame.stores
         frame.path = path
         result = self._after(head, back, loop, at_least_once=at_least_once, endless=endless)
-        frame.aparts.pop()
+        frame.outer_divergent_stores.pop()
         if around is not None:
             frame.control.pop()
         uneven = diversion or result.left
         result.left, result.skipped = state.left, state.skipped
         if uneven is not None:
-            self._meet(result, _ALIKE, _culprit(uneven), frame)
+            self._meet(result, self._text_alike, _culprit(uneven), frame)
         return self._outside(result, state, frame)
 
-    def _back(self, back: State, diversion: Diversion | None, path: tuple[int, ...], frame: Frame) -> State:
+    def _back(
+        self, back: FlowState, diversion: Diversion | None, path: tuple[int, ...], frame: FunctionFlow
+    ) -> FlowState:
         """The state at the end of an iteration, where those that skipped a part of it join the others."""
         if back.skipped is not None:
             frame.skips.setdefault(path, back.skipped)
-            self._meet(back, _ALIKE, _culprit(back.skipped), frame)
+            self._meet(back, self._text_alike, _culprit(back.skipped), frame)
             back.skipped = None
         if diversion is None and self._diversion(back, frame) is None:
-            back.apart = {}
+            back.assigned_divergently = {}
         return back
 
     def _body(
@@ -368,13 +375,13 @@ class _Analysis:
         statement: ir.For | ir.While,
         diversion: Diversion | None,
         skip: Diversion | None,
-        state: State,
-        frame: Frame,
-    ) -> tuple[Loop, State]:
+        state: FlowState,
+        frame: FunctionFlow,
+    ) -> tuple[Loop, FlowState]:
         """One round of a loop's body."""
         if diversion is not None:
             frame.control.append(diversion)
-        loop = Loop(len(frame.control), len(frame.aparts), skip)
+        loop = Loop(len(frame.control), len(frame.outer_divergent_stores), skip)
         frame.loops.append(loop)
         end = self._block(statement.body, state, frame)
         frame.loops.pop()
@@ -383,7 +390,7 @@ class _Analysis:
         return loop, end
 
     @staticmethod
-    def _after(head: State, back: State, loop: Loop, *, at_least_once: bool, endless: bool) -> State:
+    def _after(head: FlowState, back: FlowState, loop: Loop, *, at_least_once: bool, endless: bool) -> FlowState:
         """The state behind a loop: its condition failed, or a ``break``."""
         if endless:
             normal = replace(head.copy(), live=False)
@@ -393,33 +400,33 @@ class _Analysis:
             normal = head
         return join(normal, *loop.breaks, replace(back.copy(), live=False))
 
-    def _break(self, statement: ir.Break, state: State, frame: Frame) -> State:
+    def _break(self, statement: ir.Break, state: FlowState, frame: FunctionFlow) -> FlowState:
         via = self._way(state, frame)
         if via is not None and state.left is None:
-            text = "some threads of the tile may `break` here while others go on"
+            text = f"some {self.threads} may `break` here while others go on"
             state.left = Diversion("break", statement.span, text, via=via)
         frame.loops[-1].breaks.append(frame.leave(state, frame.loops[-1].layer))
         return state
 
-    def _continue(self, statement: ir.Continue, state: State, frame: Frame) -> State:
+    def _continue(self, statement: ir.Continue, state: FlowState, frame: FunctionFlow) -> FlowState:
         via = self._way(state, frame)
         if via is not None and state.skipped is None:
-            text = "some threads of the tile may `continue` here while others go on"
+            text = f"some {self.threads} may `continue` here while others go on"
             state.skipped = Diversion("continue", statement.span, text, via=via)
         frame.loops[-1].continues.append(frame.leave(state, frame.loops[-1].layer))
         return state
 
     @staticmethod
-    def _way(state: State, frame: Frame) -> Diversion | None:
+    def _way(state: FlowState, frame: FunctionFlow) -> Diversion | None:
         """Why only some of the threads that began this iteration may be here."""
         inner = frame.control[frame.loops[-1].depth :]
         return inner[-1] if inner else state.skipped
 
-    def _return(self, statement: ir.Return, state: State, frame: Frame) -> State:
+    def _return(self, statement: ir.Return, state: FlowState, frame: FunctionFlow) -> FlowState:
         here = self._diversion(state, frame)
         values = [self.values.parts(v, state, frame) for v in statement.values]
         if here is not None:
-            text = "some threads of the tile may return here while others go on"
+            text = f"some {self.threads} may return here while others go on"
             if state.gone is None:
                 state.gone = Diversion("return", statement.span, text, via=here)
             mixed = because(statement.span, text, _culprit(here))
@@ -429,7 +436,7 @@ class _Analysis:
         frame.exits.append(frame.leave(state, 0))
         return state
 
-    def _barrier(self, statement: ir.Barrier, state: State, frame: Frame) -> State:
+    def _barrier(self, statement: ir.Barrier, state: FlowState, frame: FunctionFlow) -> FlowState:
         if not statement.fence.waits:
             return state
         if self.kernel.tile is None:
@@ -441,7 +448,7 @@ class _Analysis:
             state.dirty.clear()
         return state
 
-    def _atomic(self, statement: ir.Atomic, state: State, frame: Frame) -> State:
+    def _atomic(self, statement: ir.Atomic, state: FlowState, frame: FunctionFlow) -> FlowState:
         root = ir.root_of(statement.place)
         if isinstance(root, ir.Local):
             name = frame.tile_static(root.variable)
@@ -456,14 +463,14 @@ class _Analysis:
                 self._set(variable, {"": reason}, statement.span, state, frame)
         return state
 
-    def _claim(self, statement: ir.Claim, state: State, frame: Frame) -> State:
+    def _claim(self, statement: ir.Claim, state: FlowState, frame: FunctionFlow) -> FlowState:
         diversion = self._missing(state, frame)
         if diversion is not None and self.group == "tile":
             raise self._refusal("VKA606", statement.span, diversion, frame, {"what": "it is"})
         self._set(statement.variable, {"": None}, statement.span, state, frame)
         return state
 
-    def _subgroup(self, statement: ir.Subgroup, state: State, frame: Frame) -> State:
+    def _subgroup(self, statement: ir.Subgroup, state: FlowState, frame: FunctionFlow) -> FlowState:
         row = SUBGROUPS[statement.name]
         diversion = self._missing(state, frame)
         if diversion is not None and self.group == "subgroup":
@@ -487,12 +494,12 @@ class _Analysis:
         return next(s.name for s in statements if isinstance(s, ir.Subgroup) and s.span is span)
 
     def _uneven(
-        self, name: str, operand: ir.Expr, reason: Reason, frame: Frame
+        self, name: str, operand: ir.Expr, reason: Reason, frame: FunctionFlow
     ) -> CompileError | UnsupportedFeatureError:
         """The error for a distance that differs between the threads of a subgroup."""
         # A condition's notes begin with the condition: here that is the operand itself.
         diversion = Diversion("if", operand.span, "", reason)
-        notes = tuple(self._in_words(note) for note in notes_of(diversion, frame.resolve) if note.text)
+        notes = tuple(note for note in notes_of(diversion, frame.resolve) if note.text)
         fix = fix_of(diversion, frame.resolve)
         where = self._called(operand.span, frame)
         return diagnostic("VKA651", where, notes=notes, name=name, fix=f"{fix}; otherwise " if fix else "")
@@ -500,13 +507,13 @@ class _Analysis:
     # -- control flow ------------------------------------------------------------------------------
 
     @staticmethod
-    def _diversion(state: State, frame: Frame) -> Diversion | None:
+    def _diversion(state: FlowState, frame: FunctionFlow) -> Diversion | None:
         """Why some threads of the tile may not be here, as far as this function goes."""
         if frame.control:
             return frame.control[-1]
         return state.left or state.skipped or state.gone
 
-    def _missing(self, state: State, frame: Frame) -> Diversion | None:
+    def _missing(self, state: FlowState, frame: FunctionFlow) -> Diversion | None:
         """The same for what all threads must come to together, in each iteration of the loops around.
 
         In a loop that some threads go on with from another place than the others (`continue`) they meet again, but
@@ -516,7 +523,7 @@ class _Analysis:
         return self._diversion(state, frame) or next((skip for skip in skips if skip is not None), None)
 
     @staticmethod
-    def _called(span: Span, frame: Frame, *calls: Span) -> Span:
+    def _called(span: Span, frame: FunctionFlow, *calls: Span) -> Span:
         """The span, reached through the calls of this analysis and, inside those, ``calls``."""
         outer: Span | None = None
         for call in reversed([*calls, *frame.calls()]):
@@ -528,28 +535,21 @@ class _Analysis:
         code: str,
         span: Span,
         diversion: Diversion,
-        frame: Frame,
+        frame: FunctionFlow,
         fields: Mapping[str, object],
         calls: tuple[Span, ...] = (),
     ) -> CompileError | UnsupportedFeatureError:
         """The error for a barrier at ``span``."""
-        notes: tuple[Note, ...] = tuple(map(self._in_words, notes_of(diversion, frame.resolve)))
+        notes = notes_of(diversion, frame.resolve)
         where = self._called(span, frame, *calls)
         place = _PLACES[diversion.kind]
         fix = fix_of(diversion, frame.resolve)
         advice = f"{fix}; otherwise " if fix else ""
         return diagnostic(code, where, notes=notes, jump=diversion.kind, place=place, fix=advice, **fields)
 
-    def _in_words(self, note: Note) -> Note:
-        """A note in words of the group of threads that it is about."""
-        if self.group == "tile":
-            return note
-        # "in each thread of the tile" holds for a subgroup, too.
-        return replace(note, text=note.text.replace("threads of the tile", "threads of the subgroup"))
-
     # -- calls -------------------------------------------------------------------------------------
 
-    def _call(self, statement: ir.Call, state: State, frame: Frame) -> State:
+    def _call(self, statement: ir.Call, state: FlowState, frame: FunctionFlow) -> FlowState:
         function = self.functions[statement.function]
         diversion = self._missing(state, frame)
         inside = self.barriers.get(function.name)
@@ -585,7 +585,7 @@ class _Analysis:
         return state
 
     def _arguments(
-        self, function: ir.Function, call: ir.Call, state: State, frame: Frame
+        self, function: ir.Function, call: ir.Call, state: FlowState, frame: FunctionFlow
     ) -> dict[tuple[int, str], Reason]:
         """Why the parts of the arguments of a call may differ, by position."""
         found: dict[tuple[int, str], Reason] = {}
@@ -597,15 +597,15 @@ class _Analysis:
                     found[position, part] = because(argument.span, text, reason)
         return found
 
-    def _argument(self, argument: ir.Expr | ir.Place, state: State, frame: Frame) -> Parts:
+    def _argument(self, argument: ir.Expr | ir.Place, state: FlowState, frame: FunctionFlow) -> Parts:
         if isinstance(argument, ir.Expr):
             return self.values.parts(argument, state, frame)
         variable = _variable_of(argument)
         if frame.tile_static(variable) is not None:
-            return {}  # the state of tile_static memory is kept apart
+            return {}  # the state of tile_static memory is kept by itself
         return {"": state.divergent.get(frame.key(variable))}
 
-    def _summary(self, function: ir.Function, call: ir.Call, state: State, frame: Frame) -> Summary:
+    def _summary(self, function: ir.Function, call: ir.Call, state: FlowState, frame: FunctionFlow) -> Summary:
         """What the call does; one analysis for all calls whose arguments are of the same kinds."""
         arguments = self._arguments(function, call, state, frame)
         shared: dict[str, str] = {}
@@ -628,13 +628,13 @@ class _Analysis:
             frozenset(state.dirty.items()),
         )
         if key not in self.summaries:
-            inner = Frame(function, call.span, frame, arguments, shared, twins)
+            inner = FunctionFlow(function, call.span, frame, arguments, shared, twins)
             self.summaries[key] = self._analyse(inner, state)
         return self.summaries[key]
 
-    def _analyse(self, frame: Frame, state: State) -> Summary:
+    def _analyse(self, frame: FunctionFlow, state: FlowState) -> Summary:
         """Go through a device function."""
-        start = State(dirty=dict(state.dirty))
+        start = FlowState(dirty=dict(state.dirty))
         for position, part in frame.arguments:
             parameter = frame.function.params[position]
             key = part_key(frame.key(parameter), part)
@@ -646,14 +646,14 @@ class _Analysis:
             frame.exits.append(end)
         return self._summarise(frame)
 
-    def _summarise(self, frame: Frame) -> Summary:
+    def _summarise(self, frame: FunctionFlow) -> Summary:
         """The exits of a device function, joined."""
         function = frame.function
         # Without an exit (an endless loop) nothing after the call runs.
-        exit_state = join(*frame.exits) if frame.exits else State()
+        exit_state = join(*frame.exits) if frame.exits else FlowState()
         if exit_state.gone is not None:
             cause = because(exit_state.gone.span, exit_state.gone.text, _culprit(exit_state.gone))
-            text = "is assigned here, and some threads of the tile may have returned before"
+            text = f"is assigned here, and some {self.threads} may have returned before"
             self._meet(exit_state, text, cause, frame)
         arrays = {}
         for position, parameter in enumerate(function.params):
@@ -663,6 +663,9 @@ class _Analysis:
                     arrays[position] = reason_now
         results = tuple(frame.results or (dict.fromkeys(parts_of(kind)) for kind in function.results))
         return Summary(results, arrays, exit_state.dirty, tuple(_unique(frame.stores)))
+
+
+_HANDLERS = ir.handlers(_Analysis, ir.Stmt)
 
 
 # -- what the syntax says --------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from vkamp.check.reasons import Reason, because, shortest
-from vkamp.check.state import Frame, Group, Parts, State
+from vkamp.check.state import FlowState, FunctionFlow, Group, Parts
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.subgroups import INDICES, IndexRow, SubgroupRow
@@ -64,7 +64,7 @@ class Values:
         self._group = group
         self._changed = _changed_memory(kernel)
 
-    def of(self, expr: ir.Expr, state: State, frame: Frame) -> Reason | None:
+    def of(self, expr: ir.Expr, state: FlowState, frame: FunctionFlow) -> Reason | None:
         """Why the value may differ between the threads; ``None``: it is uniform."""
         if isinstance(expr, ir.ThreadIndex):
             return self._thread_index(expr)
@@ -77,7 +77,7 @@ class Values:
             return shortest(parts[letter] for letter in expr.letters)
         return shortest(self.of(child, state, frame) for child in ir.children(expr) if isinstance(child, ir.Expr))
 
-    def parts(self, expr: ir.Expr, state: State, frame: Frame) -> Parts:
+    def parts(self, expr: ir.Expr, state: FlowState, frame: FunctionFlow) -> Parts:
         """The same for each part of the value."""
         kind = expr.type
         whole = parts_of(kind)
@@ -121,7 +121,7 @@ class Values:
             return because(span, text, fix="" if isinstance(row, IndexRow) else fix)
         return because(span, f"`amp.subgroup.{row.name}` returns a different value in each thread of the subgroup")
 
-    def _load(self, expr: ir.Load, state: State, frame: Frame) -> Reason | None:
+    def _load(self, expr: ir.Load, state: FlowState, frame: FunctionFlow) -> Reason | None:
         root = ir.root_of(expr.place)
         where = self.indices(expr.place, state, frame)
         if isinstance(root, ir.BufferElement):
@@ -132,7 +132,7 @@ class Values:
             parts, _ = place_parts(expr.place)
             return shortest(state.divergent.get(part_key(key, part)) for part in parts) or where
         if where is not None:
-            return _elsewhere(expr.span, f"which element of `{name}` is read", where)
+            return self._elsewhere(expr.span, f"which element of `{name}` is read", where)
         if name not in state.dirty:
             return None
         store = state.dirty[name]
@@ -150,18 +150,26 @@ class Values:
         Not even a barrier helps where something does: it orders nothing for the threads of other tiles.
         """
         if where is not None:
-            return _elsewhere(span, f"which element of `{buffer}` is loaded", where)
+            return self._elsewhere(span, f"which element of `{buffer}` is loaded", where)
         store = self._changed.get(self._kernel.buffer(buffer).storage)
         if store is None:
             return None
-        text = f"a value loaded from `{buffer}` may differ between the threads of the tile: the kernel changes "
+        text = (
+            f"a value loaded from `{buffer}` may differ between the threads of the {self._group}: the kernel changes "
+        )
         text += f"`{buffer}`" if store.buffer == buffer else f"`{store.buffer}`, which shares its memory"
         fix = "if the value is the same for all threads of the tile, say so: `amp.uniform(...)`"
         if self._group == "subgroup":
             fix = "take one thread's value for all of the subgroup: `amp.subgroup.broadcast_first(...)`"
         return because(span, text, because(store.span, f"`{store.buffer}` is changed here", fix=fix))
 
-    def indices(self, place: ir.Place, state: State, frame: Frame) -> Reason | None:
+    def _elsewhere(self, span: Span, what: str, where: Reason) -> Reason:
+        """An element is read at an index that may differ."""
+        if where.cause is None and where.parameter is None and where.span.line == span.line:
+            return because(span, f"{what} may differ: {where.text}")
+        return because(span, f"{what} may differ between the threads of the {self._group}", where)
+
+    def indices(self, place: ir.Place, state: FlowState, frame: FunctionFlow) -> Reason | None:
         """Why the place may be another one for each thread."""
         found: list[Reason | None] = []
         step = place
@@ -174,13 +182,6 @@ class Values:
             if not isinstance(step, inner):
                 return shortest(found)
             step = step.base
-
-
-def _elsewhere(span: Span, what: str, where: Reason) -> Reason:
-    """An element is read at an index that may differ."""
-    if where.cause is None and where.parameter is None and where.span.line == span.line:
-        return because(span, f"{what} may differ: {where.text}")
-    return because(span, f"{what} may differ between the threads of the tile", where)
 
 
 def _changed_memory(kernel: ir.Kernel) -> dict[int, _Store]:
