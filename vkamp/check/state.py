@@ -91,7 +91,7 @@ def join(first: FlowState, *others: FlowState) -> FlowState:
 
 @dataclass
 class Loop:
-    """A loop being analysed: the depths of ``control`` and ``outer_divergent_stores`` in it, and the states at its jumps.
+    """A loop being analysed: the depths of ``control`` and ``outer_divergent_stores``, and the states at its jumps.
 
     ``skip`` is a ``continue`` in it that only some of the threads take, once one is found.
     """

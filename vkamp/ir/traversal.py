@@ -251,4 +251,5 @@ def handlers(cls: type, base: type[Node]) -> dict[type[Any], Callable[..., Any]]
         method = getattr(cls, "_" + re.sub(r"(?<!^)(?=[A-Z])", "_", each.__name__).lower(), None)
         if method is not None:
             found[each] = method
+        found |= handlers(cls, each)
     return found

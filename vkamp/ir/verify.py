@@ -6,8 +6,8 @@ It checks types, names, places, and the structure of control flow; it knows noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn
+from collections.abc import Iterable, Mapping
+from typing import NoReturn
 
 from vkamp.errors import Span
 from vkamp.ir import lowered
@@ -174,47 +174,6 @@ class _FunctionVerifier:
         self.own = {v.name: v for v in (*function.params, *function.variables)}
         self.shared = {v.name: v for v in (*kernel.tile_statics, *kernel.thread_variables)}
         self.loops = 0
-        self.statements: dict[type[ir.Stmt], Callable[[Any], None]] = {
-            ir.Declare: self._declare,
-            ir.Assign: self._assign,
-            ir.If: self._if,
-            ir.For: self._for,
-            ir.While: self._while,
-            ir.Break: self._jump,
-            ir.Continue: self._jump,
-            ir.Return: self._return,
-            ir.Barrier: self._barrier,
-            ir.Atomic: self._atomic,
-            ir.Call: self._call,
-            ir.Assert: self._assert,
-            ir.Claim: self._claim,
-            ir.Subgroup: self._subgroup,
-            ir.Print: self._print,
-            ir.Breakpoint: lambda _: None,
-            ir.Remark: lambda _statement: None,
-        }
-        self.expressions: dict[type[ir.Expr], Callable[[Any], None]] = {
-            ir.Const: self._const,
-            ir.ScalarValue: self._scalar_value,
-            ir.ThreadIndex: self._thread_index,
-            ir.SubgroupIndex: self._subgroup_index,
-            ir.BufferExtent: self._buffer_extent,
-            ir.Unary: self._unary,
-            ir.Binary: self._binary,
-            ir.Compare: self._compare,
-            ir.Logical: self._logical,
-            ir.Select: self._select,
-            ir.Cast: self._cast,
-            ir.Builtin: self._builtin,
-            ir.Construct: self._construct,
-            ir.Swizzle: self._swizzle,
-            ir.Load: self._load,
-            lowered.LaunchWord: self._launch_word,
-            lowered.BitCast: self._bit_cast,
-            lowered.PureCall: self._pure_call,
-            lowered.WordPart: self._word_part,
-            lowered.WithWordPart: self._with_word_part,
-        }
 
     def run(self) -> None:
         function = self.function
@@ -251,10 +210,9 @@ class _FunctionVerifier:
         if not isinstance(block, tuple):
             _fail(self.function.span, f"a block is a {type(block).__name__}, not a tuple")
         for statement in block:
-            check = self.statements.get(type(statement))
-            if check is None:
+            if type(statement) not in STATEMENTS:
                 _fail(self.function.span, f"{statement!r} is no statement")
-            check(statement)
+            STATEMENTS[type(statement)](self, statement)
 
     def _declare(self, statement: ir.Declare) -> None:
         self.variable(statement.variable, statement)
@@ -300,8 +258,10 @@ class _FunctionVerifier:
         self.block(body)
         self.loops -= 1
 
-    def _jump(self, statement: ir.Break | ir.Continue) -> None:
+    def _break(self, statement: ir.Break | ir.Continue) -> None:
         self.expect(self.loops > 0, statement, "outside a loop")
+
+    _continue = _break
 
     def _return(self, statement: ir.Return) -> None:
         wanted = self.function.results
@@ -384,6 +344,11 @@ class _FunctionVerifier:
     def _assert(self, statement: ir.Assert) -> None:
         self.condition(statement.condition)
 
+    def _breakpoint(self, statement: ir.Stmt) -> None:
+        """No operands."""
+
+    _remark = _breakpoint
+
     def _print(self, statement: ir.Print) -> None:
         counts = len(statement.texts) - 1, len(statement.formats)
         self.expect(counts == (len(statement.values),) * 2, statement, "texts and formats do not fit the values")
@@ -436,33 +401,27 @@ class _FunctionVerifier:
         self.expect(declared == variable, node, f"{variable} is not declared")
 
     def place(self, place: ir.Place) -> None:
-        if isinstance(place, ir.Local):
-            self.variable(place.variable, place)
-            self.same(place, place.type, place.variable.type)
-        elif isinstance(place, lowered.MemoryElement):
-            self.of_level(place)
-            self.expect(place.buffer in self.buffers, place, f"no container is called {place.buffer}")
-            self.indices(place, place.indices, 1)
-        elif isinstance(place, ir.BufferElement):
-            buffer = self.buffers.get(place.buffer)
-            if buffer is None:
-                _fail(place.span, f"no container is called {place.buffer}")
-            self.indices(place, place.indices, buffer.rank)
-            self.same(place, place.type, buffer.element)
-        elif isinstance(place, ir.ArrayElement):
-            self.element(place)
-        elif isinstance(place, ir.FieldOf):
-            self.member(place)
-        elif isinstance(place, ir.ComponentsOf):
-            self.components(place)
-        elif isinstance(place, ir.Reinterpreted):
-            self.reinterpreted(place)
-        elif isinstance(place, ir.ViewElement):
-            self.view_element(place)
-        else:
+        if type(place) not in PLACES:
             _fail(self.function.span, f"{place!r} is no place")
+        PLACES[type(place)](self, place)
 
-    def element(self, place: ir.ArrayElement) -> None:
+    def _local(self, place: ir.Local) -> None:
+        self.variable(place.variable, place)
+        self.same(place, place.type, place.variable.type)
+
+    def _memory_element(self, place: lowered.MemoryElement) -> None:
+        self.of_level(place)
+        self.expect(place.buffer in self.buffers, place, f"no container is called {place.buffer}")
+        self.indices(place, place.indices, 1)
+
+    def _buffer_element(self, place: ir.BufferElement) -> None:
+        buffer = self.buffers.get(place.buffer)
+        if buffer is None:
+            _fail(place.span, f"no container is called {place.buffer}")
+        self.indices(place, place.indices, buffer.rank)
+        self.same(place, place.type, buffer.element)
+
+    def _array_element(self, place: ir.ArrayElement) -> None:
         self.place(place.base)
         kind = place.base.type
         if self.is_lowered and isinstance(kind, Vector):
@@ -475,7 +434,7 @@ class _FunctionVerifier:
         self.indices(place, place.indices, len(kind.shape))
         self.same(place, place.type, kind.element)
 
-    def member(self, place: ir.FieldOf) -> None:
+    def _field_of(self, place: ir.FieldOf) -> None:
         self.place(place.base)
         kind = place.base.type
         found = kind.field(place.name) if isinstance(kind, Struct) else None
@@ -483,7 +442,7 @@ class _FunctionVerifier:
             _fail(place.span, f"{kind} has no member {place.name}")
         self.same(place, place.type, found.type)
 
-    def components(self, place: ir.ComponentsOf) -> None:
+    def _components_of(self, place: ir.ComponentsOf) -> None:
         self.place(place.base)
         self.expect(not isinstance(place.base, ir.ComponentsOf), place, "components of components")
         self.same(place, place.type, self.part(place, place.base.type, place.letters))
@@ -496,7 +455,7 @@ class _FunctionVerifier:
         self.expect(distinct and set(letters) <= set(kind.letters), node, f"{kind} has no components {letters}")
         return kind.part(letters)
 
-    def reinterpreted(self, place: ir.Reinterpreted) -> None:
+    def _reinterpreted(self, place: ir.Reinterpreted) -> None:
         self.place(place.base)
         self.indices(place, (place.index,), 1)
         old, new = place.base.type, place.type
@@ -507,7 +466,7 @@ class _FunctionVerifier:
             scalars = isinstance(old, Scalar) and isinstance(new, Scalar)
             self.expect(scalars and old.size == new.size, place, f"{old} in an array as {new}")
 
-    def view_element(self, place: ir.ViewElement) -> None:
+    def _view_element(self, place: ir.ViewElement) -> None:
         self.place(place.base)
         self.same(place, place.type, place.base.type)
         self.indices(place, place.indices, len(place.extent))
@@ -522,12 +481,11 @@ class _FunctionVerifier:
     # -- expressions -------------------------------------------------------------------------------
 
     def expr(self, expr: ir.Expr) -> None:
-        check = self.expressions.get(type(expr))
-        if check is None:
+        if type(expr) not in EXPRESSIONS:
             _fail(self.function.span, f"{expr!r} is no expression")
         self.of_level(expr)
         self.expect(not isinstance(expr.type, Array), expr, "the value of a whole array")
-        check(expr)
+        EXPRESSIONS[type(expr)](self, expr)
 
     def scalar(self, expr: ir.Expr) -> Scalar:
         """The scalar type of a checked operand."""
@@ -690,3 +648,8 @@ class _FunctionVerifier:
     def _with_word_part(self, expr: lowered.WithWordPart) -> None:
         self._word_part(expr, self.scalar(expr.value))
         self.same(expr, expr.type, UINT32)
+
+
+STATEMENTS = ir.handlers(_FunctionVerifier, ir.Stmt)
+EXPRESSIONS = ir.handlers(_FunctionVerifier, ir.Expr)
+PLACES = ir.handlers(_FunctionVerifier, ir.Place)

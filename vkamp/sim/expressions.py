@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any
 
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
@@ -46,13 +45,13 @@ class Expressions(Places):
 
     def expr(self, node: ir.Expr) -> ast.expr:
         """The Python expression of an IR expression, at its source position."""
-        tree = _EXPRESSIONS[type(node)](self, node)
+        tree: ast.expr = _HANDLERS[type(node)](self, node)
         if node.span.line != self.function.span.line:
             # What a parameter stands for has the place of the definition: a debugger would jump there and back.
             place_at(tree, node.span)
         return tree
 
-    def const(self, node: ir.Const) -> ast.expr:
+    def _const(self, node: ir.Const) -> ast.expr:
         kind = scalar_of(node.type)
         if kind.kind == "float":
             return self.constant("c", kind.dtype.type(node.value))
@@ -60,27 +59,27 @@ class Expressions(Places):
             return ast.Constant(bool(node.value))
         return ast.Constant(int(node.value))
 
-    def scalar_value(self, node: ir.ScalarValue) -> ast.expr:
+    def _scalar_value(self, node: ir.ScalarValue) -> ast.expr:
         return name_of(f"_s_{node.name.replace(' ', '_')}")
 
-    def thread_index(self, node: ir.ThreadIndex) -> ast.expr:
+    def _thread_index(self, node: ir.ThreadIndex) -> ast.expr:
         return name_of(f"{INDEX_NAMES[node.kind]}{node.dim}")
 
-    def subgroup_index(self, node: ir.SubgroupIndex) -> ast.expr:
+    def _subgroup_index(self, node: ir.SubgroupIndex) -> ast.expr:
         names = {"size": "_subgroup_size", "count": "_subgroup_count", "id": "_t.subgroup", "lane": "_t.lane"}
         return quote(names[node.kind])
 
-    def buffer_extent(self, node: ir.BufferExtent) -> ast.expr:
+    def _buffer_extent(self, node: ir.BufferExtent) -> ast.expr:
         return name_of(f"_n{node.dim}_{node.buffer}")
 
-    def unary(self, node: ir.Unary) -> ast.expr:
+    def _unary(self, node: ir.Unary) -> ast.expr:
         operand = self.expr(node.operand)
         if isinstance(node.type, Vector):
             element = node.type.element
-            return self._each(node.type.count, [operand], lambda part: self._unary(node.op, element, part))
-        return self._unary(node.op, scalar_of(node.type), operand)
+            return self._each(node.type.count, [operand], lambda part: self._unary_scalar(node.op, element, part))
+        return self._unary_scalar(node.op, scalar_of(node.type), operand)
 
-    def _unary(self, op: str, kind: Scalar, operand: ast.expr) -> ast.expr:
+    def _unary_scalar(self, op: str, kind: Scalar, operand: ast.expr) -> ast.expr:
         if op == "not" or kind == BOOL:
             return quote("not X", X=operand)
         if op == "neg":
@@ -96,14 +95,14 @@ class Expressions(Places):
         all_of_it = ast.Tuple([*kept, ast.List(parts, ast.Load())], ast.Load())
         return quote("X[N]", X=all_of_it, N=len(kept))
 
-    def binary(self, node: ir.Binary) -> ast.expr:
+    def _binary(self, node: ir.Binary) -> ast.expr:
         left, right = self.expr(node.left), self.expr(node.right)
         if isinstance(node.type, Vector):
             element = node.type.element
-            return self._each(node.type.count, [left, right], lambda x, y: self._binary(node, element, x, y))
-        return self._binary(node, scalar_of(node.type), left, right)
+            return self._each(node.type.count, [left, right], lambda x, y: self._binary_scalar(node, element, x, y))
+        return self._binary_scalar(node, scalar_of(node.type), left, right)
 
-    def _binary(self, node: ir.Binary, kind: Scalar, left: ast.expr, right: ast.expr) -> ast.expr:
+    def _binary_scalar(self, node: ir.Binary, kind: Scalar, left: ast.expr, right: ast.expr) -> ast.expr:
         """The operation on scalars of type ``kind``."""
         if kind.kind == "float":
             return quote(_FLOAT_OPS[node.op], L=left, R=right)
@@ -142,28 +141,28 @@ class Expressions(Places):
         half, mask = 1 << (scalar.bits - 1), (1 << scalar.bits) - 1
         return quote("(X + H & M) - H" if scalar.kind == "int" else "X & M", X=value, H=half, M=mask)
 
-    def compare(self, node: ir.Compare) -> ast.expr:
+    def _compare(self, node: ir.Compare) -> ast.expr:
         if isinstance(node.left.type, Vector):
             template = "_same(L, R)" if node.op == "eq" else "not _same(L, R)"
             return quote(template, L=self.expr(node.left), R=self.expr(node.right))
         return quote(_COMPARES[node.op], L=self.expr(node.left), R=self.expr(node.right))
 
-    def logical(self, node: ir.Logical) -> ast.expr:
+    def _logical(self, node: ir.Logical) -> ast.expr:
         op = "L and R" if node.op == "and" else "L or R"
         return quote(op, L=self.expr(node.left), R=self.expr(node.right))
 
-    def select(self, node: ir.Select) -> ast.expr:
+    def _select(self, node: ir.Select) -> ast.expr:
         condition, then, orelse = map(self.expr, (node.condition, node.then, node.orelse))
         return quote("T if C else E", T=then, C=condition, E=orelse)
 
-    def cast(self, node: ir.Cast) -> ast.expr:
+    def _cast(self, node: ir.Cast) -> ast.expr:
         value = self.expr(node.operand)
         if isinstance(node.type, Vector) and isinstance(node.operand.type, Vector):
             source, target = node.operand.type.element, node.type.element
-            return self._each(node.type.count, [value], lambda part: self._cast(source, target, part, node.span))
-        return self._cast(scalar_of(node.operand.type), scalar_of(node.type), value, node.span)
+            return self._each(node.type.count, [value], lambda part: self._cast_scalar(source, target, part, node.span))
+        return self._cast_scalar(scalar_of(node.operand.type), scalar_of(node.type), value, node.span)
 
-    def _cast(self, source: Scalar, target: Scalar, value: ast.expr, span: Span) -> ast.expr:
+    def _cast_scalar(self, source: Scalar, target: Scalar, value: ast.expr, span: Span) -> ast.expr:
         if source == target:
             return value
         if target == BOOL:
@@ -181,14 +180,14 @@ class Expressions(Places):
             return quote("F(_t, S, X)", F=f"_to_{target.name}", S=self.site(span), X=value)
         return self.wrap(target, value)
 
-    def construct(self, node: ir.Construct) -> ast.expr:
+    def _construct(self, node: ir.Construct) -> ast.expr:
         parts = [self.expr(part) for part in node.parts]
         assert isinstance(node.type, Vector)
         if len(parts) == 1:
             return quote("[X] * N", X=parts[0], N=node.type.count)
         return ast.List(parts, ast.Load())
 
-    def swizzle(self, node: ir.Swizzle) -> ast.expr:
+    def _swizzle(self, node: ir.Swizzle) -> ast.expr:
         operand = self.expr(node.operand)
         numbers = [VECTOR_LETTERS.index(letter) for letter in node.letters]
         if len(numbers) == 1:
@@ -196,7 +195,7 @@ class Expressions(Places):
         layout = self.constant("y", tuple((n, "") for n in numbers))
         return quote("_pick(X, 0, Y)", X=operand, Y=layout)
 
-    def builtin(self, node: ir.Builtin) -> ast.expr:
+    def _builtin(self, node: ir.Builtin) -> ast.expr:
         kind = scalar_of(node.args[0].type)
         row = BUILTINS[node.name]
         name = f"_b_{node.name}" if kind.bits == 32 and not row.typed else f"_b_{node.name}_{kind.name}"
@@ -209,7 +208,7 @@ class Expressions(Places):
             return quote("_bool(X)", X=call)
         return self.wrap(node.type, quote("_int(X)", X=call))
 
-    def load(self, node: ir.Load) -> ast.expr:
+    def _load(self, node: ir.Load) -> ast.expr:
         return self.load_place(node.place, node.span)
 
 
@@ -219,22 +218,4 @@ def scalar_of(kind: Type) -> Scalar:
     return kind
 
 
-_T = Expressions
-
-_EXPRESSIONS: dict[type[ir.Expr], Callable[[_T, Any], ast.expr]] = {
-    ir.Const: _T.const,
-    ir.ScalarValue: _T.scalar_value,
-    ir.ThreadIndex: _T.thread_index,
-    ir.SubgroupIndex: _T.subgroup_index,
-    ir.BufferExtent: _T.buffer_extent,
-    ir.Unary: _T.unary,
-    ir.Binary: _T.binary,
-    ir.Compare: _T.compare,
-    ir.Logical: _T.logical,
-    ir.Select: _T.select,
-    ir.Cast: _T.cast,
-    ir.Builtin: _T.builtin,
-    ir.Construct: _T.construct,
-    ir.Swizzle: _T.swizzle,
-    ir.Load: _T.load,
-}
+_HANDLERS = ir.handlers(Expressions, ir.Expr)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
-from typing import Any
 
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
@@ -109,7 +107,7 @@ class FunctionTranslator(Expressions):
 
     def statement(self, node: ir.Stmt) -> list[ast.stmt]:
         """The Python statements of one, at its source position."""
-        made = _STATEMENTS[type(node)](self, node)
+        made: list[ast.stmt] = _HANDLERS[type(node)](self, node)
         if self.trace:
             made = self._traced(node, made)
         if self._switches(node):
@@ -119,7 +117,7 @@ class FunctionTranslator(Expressions):
             place_at(statement, node.span)
         return made
 
-    def declare(self, node: ir.Declare) -> list[ast.stmt]:
+    def _declare(self, node: ir.Declare) -> list[ast.stmt]:
         if node.variable.storage == "tile_static":
             return []
         return [
@@ -128,7 +126,7 @@ class FunctionTranslator(Expressions):
             )
         ]
 
-    def assign(self, node: ir.Assign) -> list[ast.stmt]:
+    def _assign(self, node: ir.Assign) -> list[ast.stmt]:
         value = self.expr(node.value)
         if self.trace and not isinstance(node.place, ir.Local):
             return [
@@ -137,11 +135,11 @@ class FunctionTranslator(Expressions):
             ]
         return [self.store(node.place, value, node.span)]
 
-    def if_(self, node: ir.If) -> list[ast.stmt]:
+    def _if(self, node: ir.If) -> list[ast.stmt]:
         then = self.block(node.then) or [ast.Pass()]
         return [ast.If(self._condition(node), then, self.block(node.orelse))]
 
-    def for_(self, node: ir.For) -> list[ast.stmt]:
+    def _for(self, node: ir.For) -> list[ast.stmt]:
         bounds = [self.expr(e) for e in (node.start, node.stop, node.step)]
         fixed = isinstance(node.step, ir.Const) and node.step.value
         counter = ast.Name(self.local(node.variable.name), ast.Store())
@@ -151,16 +149,16 @@ class FunctionTranslator(Expressions):
             body[:0] = [self._begins(node), *self._shows(node.variable)]
         return [ast.For(counter, steps, body, [])]
 
-    def while_(self, node: ir.While) -> list[ast.stmt]:
+    def _while(self, node: ir.While) -> list[ast.stmt]:
         return [ast.While(self._condition(node), self.block(node.body) or [ast.Pass()], [])]
 
-    def break_(self, node: ir.Break) -> list[ast.stmt]:
+    def _break(self, node: ir.Break) -> list[ast.stmt]:
         return [ast.Break()]
 
-    def continue_(self, node: ir.Continue) -> list[ast.stmt]:
+    def _continue(self, node: ir.Continue) -> list[ast.stmt]:
         return [ast.Continue()]
 
-    def return_(self, node: ir.Return) -> list[ast.stmt]:
+    def _return(self, node: ir.Return) -> list[ast.stmt]:
         values = [self.expr(v) for v in node.values]
         if self.trace:
             values = [
@@ -170,7 +168,7 @@ class FunctionTranslator(Expressions):
             return [ast.Return()]
         return [ast.Return(values[0] if len(values) == 1 else ast.Tuple(values, ast.Load()))]
 
-    def barrier(self, node: ir.Barrier) -> list[ast.stmt]:
+    def _barrier(self, node: ir.Barrier) -> list[ast.stmt]:
         if node.fence.waits:
             site = self.site(node.span)
             self.program.fences[site] = node.fence
@@ -180,7 +178,7 @@ class FunctionTranslator(Expressions):
         flags = (node.fence.orders_global, node.fence.orders_tile_static)
         return [ast.Expr(quote("_fence(_t, G, T)", G=flags[0], T=flags[1]))]
 
-    def atomic(self, node: ir.Atomic) -> list[ast.stmt]:
+    def _atomic(self, node: ir.Atomic) -> list[ast.stmt]:
         row = ATOMICS[node.name]
         kind = scalar_of(node.place.type)
         address = self.address(node.place)
@@ -215,7 +213,7 @@ class FunctionTranslator(Expressions):
             out.append(self.store(node.expected, name_of(old), node.span))
         return out
 
-    def call(self, node: ir.Call) -> list[ast.stmt]:
+    def _call(self, node: ir.Call) -> list[ast.stmt]:
         args = [self.holder(ir.root_of(a)) if isinstance(a, ir.Place) else self.expr(a) for a in node.args]
         value: ast.expr = ast.Call(name_of(f"_fn_{node.function}"), [name_of("_t"), *args], [])
         if node.function in self.waiting:
@@ -227,16 +225,16 @@ class FunctionTranslator(Expressions):
         ]
         return [ast.Assign(targets if len(targets) == 1 else [ast.Tuple(targets, ast.Store())], value)]
 
-    def assertion(self, node: ir.Assert) -> list[ast.stmt]:
+    def _assert(self, node: ir.Assert) -> list[ast.stmt]:
         site = self.site(node.span, text=node.message)
         failed = ast.Expr(quote("_claim(_t, S)", S=site))
         return [ast.If(quote("not X", X=self.expr(node.condition)), [failed], [])]
 
-    def claim(self, node: ir.Claim) -> list[ast.stmt]:
+    def _claim(self, node: ir.Claim) -> list[ast.stmt]:
         value = quote("_uniform(_t, S, X)", S=self.site(node.span), X=self.expr(node.value))
         return [self.assign_name(self.local(node.variable.name), value)]
 
-    def subgroup(self, node: ir.Subgroup) -> list[ast.stmt]:
+    def _subgroup(self, node: ir.Subgroup) -> list[ast.stmt]:
         site = self.site(node.span, text=node.name, value=node.result.type)
         self.program.meetings[site] = node
         self.program.switched = True
@@ -251,13 +249,13 @@ class FunctionTranslator(Expressions):
         place = ir.Local(node.span, kind, node.result)
         return [given, ast.Expr(ast.Yield(ast.Constant(site))), self.store(place, got, node.span)]
 
-    def print_(self, node: ir.Print) -> list[ast.stmt]:
+    def _print(self, node: ir.Print) -> list[ast.stmt]:
         values = ast.Tuple([self.expr(v) for v in node.values], ast.Load())
         self.program.speaks = True
         text = self.constant("k", PrintedText(node, self.program.unit))
         return [ast.Expr(quote("_print(_t, P, X)", P=text, X=values))]
 
-    def breakpoint_(self, node: ir.Breakpoint) -> list[ast.stmt]:
+    def _breakpoint(self, node: ir.Breakpoint) -> list[ast.stmt]:
         self.program.speaks = True
         return [ast.Expr(quote("_stop() if _acts(_t) else None"))]
 
@@ -294,23 +292,4 @@ class FunctionTranslator(Expressions):
         return quote("_at(_t, S) or X", S=self.site(node.span), X=shown)
 
 
-_T = FunctionTranslator
-
-_STATEMENTS: dict[type[ir.Stmt], Callable[[_T, Any], list[ast.stmt]]] = {
-    ir.Declare: _T.declare,
-    ir.Assign: _T.assign,
-    ir.If: _T.if_,
-    ir.For: _T.for_,
-    ir.While: _T.while_,
-    ir.Break: _T.break_,
-    ir.Continue: _T.continue_,
-    ir.Return: _T.return_,
-    ir.Barrier: _T.barrier,
-    ir.Atomic: _T.atomic,
-    ir.Call: _T.call,
-    ir.Assert: _T.assertion,
-    ir.Claim: _T.claim,
-    ir.Subgroup: _T.subgroup,
-    ir.Print: _T.print_,
-    ir.Breakpoint: _T.breakpoint_,
-}
+_HANDLERS = ir.handlers(FunctionTranslator, ir.Stmt)
