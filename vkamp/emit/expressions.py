@@ -28,6 +28,7 @@ from vkamp.emit.text import (
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.addresses import as_int
+from vkamp.ir.arithmetic import NEGATED
 from vkamp.ir.builtins import BUILTINS
 from vkamp.ir.lowered import BitCast, LaunchWord, MemoryElement, PureCall, WithWordPart, WordPart
 from vkamp.ir.ranges import Ranges
@@ -46,7 +47,6 @@ from vkamp.ir.types import (
     int_range,
 )
 
-_OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 _EXACT = ("add", "sub", "mul", "div")
 _DIVISION_HELPERS = {"floordiv": "floor_div", "floormod": "floor_mod", "tdiv": "trunc_div", "trem": "trunc_mod"}
 
@@ -344,7 +344,7 @@ class Expressions:
             inner = expr.operand
             if isinstance(inner, ir.Compare) and _has_opposite(inner):
                 return self._text(
-                    ir.Compare(inner.span, inner.type, _OPPOSITE[inner.op], inner.left, inner.right)  # type: ignore[arg-type]
+                    ir.Compare(inner.span, inner.type, NEGATED[inner.op], inner.left, inner.right)  # type: ignore[arg-type]
                 )
             return Text(f"!{in_parentheses(self._text(inner), UNARY)}", UNARY)
         operand = self._text(expr.operand)

@@ -33,6 +33,7 @@ from vkamp.front.values import (
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.algebra import operation
+from vkamp.ir.arithmetic import COMPARISONS
 from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Scalar, Struct, Vector, int_range
 from vkamp.lang.power import integer_power
 
@@ -643,10 +644,6 @@ def _select_tuple(
 _COMPARE: dict[type[ast.cmpop], Any] = {
     ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge",
 }  # fmt: skip
-_COMPARE_FOLD: dict[str, Callable[[Any, Any], bool]] = {
-    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le,
-    "gt": operator.gt, "ge": operator.ge,
-}  # fmt: skip
 
 
 @expression(ast.Compare)
@@ -708,9 +705,6 @@ def _chain(ctx: Context, node: ast.Compare) -> Value:
     return _bool(result)
 
 
-_COMPARE_SYMBOL = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-
-
 def compare_two(
     ctx: Context,
     op: ast.cmpop,
@@ -731,13 +725,13 @@ def compare_two(
         for side, part in ((left, left_node), (right, right_node)):
             if advice.is_host_object(side.value) and not isinstance(side.value, np.dtype):
                 ctx.host_object(side.value, part)
-        return Constant(bool(_COMPARE_FOLD[name](left.value, right.value)))
-    found = vectors.compare(ctx, name, _COMPARE_SYMBOL[name], left, right, node, (left_node, right_node))
+        return Constant(bool(COMPARISONS[name].apply(left.value, right.value)))
+    found = vectors.compare(ctx, name, COMPARISONS[name].symbol, left, right, node, (left_node, right_node))
     if found is not None:
         return found
     a, b = convert.number(ctx, left, left_node), convert.number(ctx, right, right_node)
     if isinstance(a, Constant) and isinstance(b, Constant):
-        return Constant(_COMPARE_FOLD[name](a.value, b.value))
+        return Constant(COMPARISONS[name].apply(a.value, b.value))
     span = ctx.span(node)
     mixed = signs.compare(ctx, name, (a, left_node), (b, right_node), span)
     if mixed is not None:
@@ -762,7 +756,7 @@ def _refuse_known(ctx: Context, name: str, a: Constant | Number, b: Constant | N
     if not low <= constant.value <= high:
         # Any value of the type is on the same side of the constant.
         values = (constant.value, low) if constant is a else (low, constant.value)
-        result = bool(_COMPARE_FOLD[name](*values))
+        result = bool(COMPARISONS[name].apply(*values))
         help_text = f"`{ctx.text(node)}` is always {result}: leave it out, or convert the other operand first"
         convert.misfit(ctx, ctx.span(node), constant.value, kind, help_text)
 
@@ -805,7 +799,7 @@ def _compare_tuples(ctx: Context, name: str, left: Value, right: Value, node: as
 def _order_tuples(ctx: Context, name: str, left: tuple[Value, ...], right: tuple[Value, ...], node: ast.expr) -> Value:
     """As Python compares tuples: the first items that differ decide."""
     if not left or not right:
-        return Constant(_COMPARE_FOLD[name](len(left), len(right)))
+        return Constant(COMPARISONS[name].apply(len(left), len(right)))
     span = ctx.span(node)
     strict: ast.cmpop = ast.Lt() if name in ("lt", "le") else ast.Gt()
     decided = convert.condition(ctx, compare_two(ctx, strict, left[0], right[0], node, node, node), node)

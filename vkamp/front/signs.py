@@ -13,11 +13,10 @@ from vkamp.front import convert
 from vkamp.front.context import Context
 from vkamp.front.values import Constant, Number
 from vkamp.ir import nodes as ir
+from vkamp.ir.arithmetic import MIRRORED
 from vkamp.ir.types import BOOL, INT32, INT64, UINT32, UINT64, Scalar
 
 _Operand = tuple[Constant | Number, ast.expr]
-
-_MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 def _pair(left: _Operand, right: _Operand) -> tuple[ir.Expr, ir.Expr, bool] | None:
@@ -58,7 +57,7 @@ def compare(ctx: Context, name: Any, left: _Operand, right: _Operand, span: Span
     if found is None:
         return None
     signed, unsigned, swapped = found
-    op: Any = _MIRRORED[name] if swapped else name
+    op: Any = MIRRORED[name] if swapped else name
     kind = UINT64 if 64 in (signed.type.bits, unsigned.type.bits) else UINT32  # type: ignore[union-attr]
     negative_decides = op in ("ne", "lt", "le")
     if isinstance(signed, ir.Const) and signed.value < 0:

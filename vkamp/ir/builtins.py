@@ -18,12 +18,8 @@ import numpy as np
 from vkamp.ir.bits import BIT_ROWS
 from vkamp.ir.direct3d import DIRECT3D_ROWS
 from vkamp.ir.doubles import with_double
-from vkamp.ir.precise import PRECISE_ROWS, PRECISE_TUPLES, ldexp, power
+from vkamp.ir.precise import PRECISE_ROWS, PRECISE_TUPLES, ldexp, power, round_away, rsqrt
 from vkamp.ir.rows import AtomicRow, BuiltinRow, IntegerForm, TupleRow, float_reference
-
-
-def _round_half_away(x: Any) -> Any:
-    return np.copysign(np.floor(np.abs(x) + 0.5), x) if np.isfinite(x) else x
 
 
 def _abs_interval(a: tuple[int, int]) -> tuple[int, int]:
@@ -171,7 +167,7 @@ _ROWS = (
     _row("fmax", "FF", "F", "(isnan({1}) || {0} > {1} ? {0} : {1})", np.fmax,
          "The larger number; a number wins over NaN.", _NAN_PAIRS),
     _float("sqrt", np.sqrt, "Square root.", ((0.0,), *_POSITIVE), ulp=4),
-    _row("rsqrt", "F", "F", "inversesqrt({0})", float_reference(lambda x: 1.0 / np.sqrt(x)),
+    _row("rsqrt", "F", "F", "inversesqrt({0})", float_reference(rsqrt),
          "One over the square root.", _POSITIVE, ulp=16),
     _float("exp", np.exp, "e to the power of x.", _REAL, ulp=64),
     _float("exp2", np.exp2, "2 to the power of x.", _REAL, ulp=64),
@@ -196,7 +192,7 @@ _ROWS = (
     _float("floor", np.floor, "The largest whole number not above x.", _ROUND),
     _float("ceil", np.ceil, "The smallest whole number not below x.", _ROUND),
     _float("trunc", np.trunc, "x without its fraction.", _ROUND),
-    _row("round", "F", "F", "round_half_away({0})", float_reference(_round_half_away),
+    _row("round", "F", "F", "round_half_away({0})", float_reference(round_away),
          "The nearest whole number, halves away from zero.", _ROUND,
          python=("fast_math.round", "fast_math.roundf", "round"), helper=_ROUND_HELPER, numpy_differs=True),
     _row("fmod", "FF", "F", "fmod_c({0}, {1})", float_reference(np.fmod), "Remainder with the sign of x.",

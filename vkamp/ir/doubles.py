@@ -14,32 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from vkamp.ir.precise import ldexp, round_away, rsqrt, scalb
 from vkamp.ir.rows import BuiltinRow, DoubleForm
 
 # -- references, where those of the rows are for float32 values only -----------------------------------------------
-
-
-def _round_half_away(x: Any) -> Any:
-    if not np.isfinite(x):
-        return x
-    whole = np.trunc(abs(x))
-    return np.copysign(whole + 1 if abs(x) - whole >= 0.5 else whole, x)
-
-
-def _rsqrt(x: Any) -> Any:
-    return 1.0 / np.sqrt(x)
-
-
-def _ldexp(x: Any, n: Any) -> Any:
-    return np.ldexp(x, int(np.clip(n, -5000, 5000)))
-
-
-def _scalb(x: Any, y: Any) -> Any:
-    if np.isnan(x) or np.isnan(y):
-        return np.nan
-    if np.isinf(y):
-        return x * (np.inf if y > 0 else 0.0)
-    return _ldexp(x, y) if y == np.floor(y) else np.nan
 
 
 def _fma(x: Any, y: Any, z: Any) -> Any:
@@ -100,7 +78,7 @@ _NATIVE: dict[str, DoubleForm] = {
     "fmin": DoubleForm(_SMALLER, np.fmin),
     "fmax": DoubleForm(_LARGER, np.fmax),
     "sqrt": DoubleForm("sqrt({0})", np.sqrt, ulp=1.0),
-    "rsqrt": DoubleForm("(1.0lf / sqrt({0}))", _rsqrt, ulp=2.0),
+    "rsqrt": DoubleForm("(1.0lf / sqrt({0}))", rsqrt, ulp=2.0),
     "floor": DoubleForm("floor({0})", np.floor),
     "ceil": DoubleForm("ceil({0})", np.ceil),
     "trunc": DoubleForm("trunc({0})", np.trunc),
@@ -122,16 +100,16 @@ _FUNCTIONS: dict[str, _Function] = {
     "floor": _Function(),
     "ceil": _Function(),
     "trunc": _Function(),
-    "round": _Function(reference=_round_half_away),
+    "round": _Function(reference=round_away),
     "nearbyint": _Function(),
     "fmod": _Function(),
     "remainder": _Function(),
     "remquo_bits": _Function("remquo_bits({0}, {1})"),
     "fma": _Function(reference=_fma),
     "fdim": _Function(),
-    "ldexp": _Function("scale_by_power({0}, {1})", _ldexp),
-    "scalbn": _Function("scale_by_power({0}, {1})", _ldexp),
-    "scalb": _Function(reference=_scalb),
+    "ldexp": _Function("scale_by_power({0}, {1})", ldexp),
+    "scalbn": _Function("scale_by_power({0}, {1})", ldexp),
+    "scalb": _Function(reference=scalb),
     "logb": _Function(),
     "ilogb": _Function(),
     "modf_fraction": _Function("modf_fraction({0})"),

@@ -174,12 +174,17 @@ def _exp10(x: Any) -> Any:
     return np.power(10.0, x)
 
 
-def _rsqrt(x: Any) -> Any:
+def rsqrt(x: Any) -> Any:
+    """One over the square root."""
     return 1.0 / np.sqrt(x)
 
 
-def _round_away(x: Any) -> Any:
-    return np.copysign(np.floor(np.abs(x) + 0.5), x) if np.isfinite(x) else x
+def round_away(x: Any) -> Any:
+    """The nearest whole number, halves away from zero."""
+    if not np.isfinite(x):
+        return x
+    whole = np.trunc(abs(x))
+    return np.copysign(whole + 1 if abs(x) - whole >= 0.5 else whole, x)
 
 
 def _fma(x: Any, y: Any, z: Any) -> Any:
@@ -196,11 +201,12 @@ def _fma(x: Any, y: Any, z: Any) -> Any:
 
 
 def ldexp(x: Any, n: Any) -> Any:
-    """x * 2^n, exact in double precision unless float32 is far exceeded."""
-    return np.ldexp(x, int(np.clip(n, -400, 400)))
+    """x * 2^n."""
+    return np.ldexp(x, int(np.clip(n, -5000, 5000)))
 
 
-def _scalb(x: Any, y: Any) -> Any:
+def scalb(x: Any, y: Any) -> Any:
+    """x * 2^y; NaN where y is no whole number."""
     if np.isnan(x) or np.isnan(y):
         return np.nan
     if np.isinf(y):
@@ -381,8 +387,8 @@ PRECISE_ROWS: tuple[BuiltinRow, ...] = (
     _row("log10", "Logarithm to base 10.", np.log10, _POSITIVE, ulp=3),
     _row("log2", "Logarithm to base 2.", np.log2, _POSITIVE, ulp=3),
     _row("pow", "x to the power of y.", power, _POWERS, ulp=8, params="FF"),
-    _row("round", "The nearest whole number, halves away from zero.", _round_away, _ROUND),
-    _row("rsqrt", "One over the square root.", _rsqrt, _POSITIVE, ulp=2),
+    _row("round", "The nearest whole number, halves away from zero.", round_away, _ROUND),
+    _row("rsqrt", "One over the square root.", rsqrt, _POSITIVE, ulp=2),
     _row("signbit", "Whether the sign is negative; true for -0.0.", np.signbit, _ANY, result="bool",
          glsl="((floatBitsToUint({0}) & 0x80000000u) != 0u)"),
     _row("sinh", "Hyperbolic sine.", np.sinh, _ANY, ulp=3),
@@ -431,7 +437,7 @@ PRECISE_ROWS: tuple[BuiltinRow, ...] = (
     _row("rcbrt", "One over the cube root.", lambda x: 1.0 / np.cbrt(x), _ANY, ulp=2),
     _row("remainder", "x less the nearest multiple of y, of two the even one; exactly.", _remainder, _QUOTIENTS,
          params="FF"),
-    _row("scalb", "x times 2 to the power of a whole y.", _scalb,
+    _row("scalb", "x times 2 to the power of a whole y.", scalb,
          ((1.5, 3.0), (-0.7, -20.0), (1e-30, -20.0), (3.0, 127.0), (0.0, math.inf), (1.0, 0.5), (2.0, -math.inf)),
          params="FF"),
     _row("scalbn", "x times 2 to the power of n, rounded once.", ldexp, _SCALES, params="FI",

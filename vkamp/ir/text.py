@@ -9,14 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vkamp.ir import nodes as ir
+from vkamp.ir.arithmetic import BINARY, COMPARISONS
 from vkamp.ir.types import UINT32, Array, Struct
 
 _INDENT = "    "
-_BINARY = {
-    "add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "floormod": "%",
-    "shl": "<<", "shr": ">>", "bitand": "&", "bitor": "|", "bitxor": "^",
-}  # fmt: skip
-_COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _UNARY = {"neg": "-", "invert": "~", "not": "not "}
 
 
@@ -74,11 +70,12 @@ class _Printer:
         if isinstance(expr, ir.Unary):
             return _UNARY[expr.op] + self._operand(expr.operand)
         if isinstance(expr, ir.Binary):
-            if expr.op not in _BINARY:
+            symbol = BINARY[expr.op].symbol
+            if not symbol:
                 return f"{expr.op}({self.expr(expr.left)}, {self.expr(expr.right)})"
-            return f"{self._operand(expr.left)} {_BINARY[expr.op]} {self._operand(expr.right)}"
+            return f"{self._operand(expr.left)} {symbol} {self._operand(expr.right)}"
         if isinstance(expr, ir.Compare):
-            return f"{self._operand(expr.left)} {_COMPARE[expr.op]} {self._operand(expr.right)}"
+            return f"{self._operand(expr.left)} {COMPARISONS[expr.op].symbol} {self._operand(expr.right)}"
         if isinstance(expr, ir.Logical):
             return f"{self._operand(expr.left)} {expr.op} {self._operand(expr.right)}"
         if isinstance(expr, ir.Select):
@@ -192,11 +189,11 @@ class _Printer:
             return f"{self.place(place)} = {self.expr(value)}"
         if (
             isinstance(value, ir.Binary)
-            and value.op in _BINARY
+            and BINARY[value.op].symbol
             and isinstance(value.left, ir.Load)
             and value.left.place == place
         ):
-            return f"{self.place(place)} {_BINARY[value.op]}= {self.expr(value.right)}"
+            return f"{self.place(place)} {BINARY[value.op].symbol}= {self.expr(value.right)}"
         return f"{self.place(place)} = {self.expr(value)}  # update"
 
     def _atomic(self, statement: ir.Atomic) -> str:

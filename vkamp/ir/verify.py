@@ -12,6 +12,7 @@ from typing import NoReturn
 from vkamp.errors import Span
 from vkamp.ir import lowered
 from vkamp.ir import nodes as ir
+from vkamp.ir.arithmetic import SHIFTS
 from vkamp.ir.builtins import ATOMICS, BUILTINS
 from vkamp.ir.fences import FENCES, LANE_FENCES
 from vkamp.ir.subgroups import INDICES, SUBGROUPS
@@ -149,10 +150,9 @@ def _breaks(block: ir.Block) -> bool:
     return False
 
 
-_SHIFTS = ("shl", "shr")
 _BITS = ("bitand", "bitor", "bitxor")
 _FLOAT_VECTOR = ("add", "sub", "mul", "div")
-_INTEGER_VECTOR = ("add", "sub", "mul", "tdiv", "trem", *_SHIFTS, *_BITS)
+_INTEGER_VECTOR = ("add", "sub", "mul", "tdiv", "trem", *SHIFTS, *_BITS)
 
 
 class _FunctionVerifier:
@@ -560,7 +560,7 @@ class _FunctionVerifier:
     @staticmethod
     def _on_scalars(op: str, left: Scalar, right: Scalar) -> bool:
         """Whether two scalars have this operation."""
-        if op in _SHIFTS:
+        if op in SHIFTS:
             return left.is_integer and right in (INT32, UINT32)
         if op in _BITS:
             return left == right and left.kind != "float"

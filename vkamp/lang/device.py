@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from vkamp.errors import AmpError
+from vkamp.ir.arithmetic import truncated_quotient, truncated_remainder
 from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES
 from vkamp.ir.fences import FENCES
 from vkamp.ir.precise import FP_CLASSES
@@ -160,14 +161,13 @@ atomic_compare_exchange = _atomic("atomic_compare_exchange")
 @_marked
 def tdiv(a: int, b: int) -> int:
     """The quotient rounded towards zero, as C's ``/`` on integers: ``tdiv(-7, 2)`` is -3.  ``b == 0`` is an error."""
-    quotient = abs(int(a)) // abs(int(b))
-    return quotient if (a < 0) == (b < 0) else -quotient
+    return int(truncated_quotient(int(a), int(b)))
 
 
 @_marked
 def trem(a: int, b: int) -> int:
     """The remainder with the dividend's sign, as C's ``%``: ``trem(-7, 2)`` is -1.  ``b == 0`` is an error."""
-    return int(a) - tdiv(a, b) * int(b)
+    return int(truncated_remainder(int(a), int(b)))
 
 
 @_marked

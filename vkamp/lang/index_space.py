@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, SupportsIndex, TypeVar, cast
 
+from vkamp.ir.arithmetic import truncated_quotient, truncated_remainder
 from vkamp.tracebacks import entry_point
 
 if TYPE_CHECKING:
@@ -20,17 +21,6 @@ if TYPE_CHECKING:
 _LOWEST, _HIGHEST = -(2**31), 2**31 - 1
 _T = TypeVar("_T", bound="_Components")
 _IntOperator = Callable[[int, int], int]
-
-
-def _truncated_quotient(a: int, b: int) -> int:
-    """C's ``a / b``."""
-    quotient = abs(a) // abs(b)
-    return quotient if (a < 0) == (b < 0) else -quotient
-
-
-def _truncated_remainder(a: int, b: int) -> int:
-    """C's ``a % b``: signed as the dividend."""
-    return a - b * _truncated_quotient(a, b)
 
 
 def _component(value: object, what: str) -> int:
@@ -204,10 +194,10 @@ class _Components:
         return self._in_place(operator.mul, other, "*")
 
     def __itruediv__(self, other: SupportsIndex) -> Self:
-        return self._in_place(_truncated_quotient, other, "/")
+        return self._in_place(truncated_quotient, other, "/")
 
     def __imod__(self, other: SupportsIndex) -> Self:
-        return self._in_place(_truncated_remainder, other, "%")
+        return self._in_place(truncated_remainder, other, "%")
 
     def __floordiv__(self, other: object) -> NoReturn:
         raise TypeError(f"{self._name} has no //: write /, which truncates as in C++ AMP")
@@ -248,10 +238,10 @@ class index(_Components):
         return cast(index, self._forward(operator.mul, other, "*"))
 
     def __truediv__(self, other: SupportsIndex) -> index:
-        return cast(index, self._forward(_truncated_quotient, other, "/"))
+        return cast(index, self._forward(truncated_quotient, other, "/"))
 
     def __mod__(self, other: SupportsIndex) -> index:
-        return cast(index, self._forward(_truncated_remainder, other, "%"))
+        return cast(index, self._forward(truncated_remainder, other, "%"))
 
     def __radd__(self, other: SupportsIndex) -> index:
         return cast(index, self._reflected(operator.add, other, "+"))
@@ -263,10 +253,10 @@ class index(_Components):
         return cast(index, self._reflected(operator.mul, other, "*"))
 
     def __rtruediv__(self, other: SupportsIndex) -> index:
-        return cast(index, self._reflected(_truncated_quotient, other, "/"))
+        return cast(index, self._reflected(truncated_quotient, other, "/"))
 
     def __rmod__(self, other: SupportsIndex) -> index:
-        return cast(index, self._reflected(_truncated_remainder, other, "%"))
+        return cast(index, self._reflected(truncated_remainder, other, "%"))
 
 
 @entry_point
@@ -305,10 +295,10 @@ class extent(_Components):
         return cast(extent, self._forward(operator.mul, other, "*"))
 
     def __truediv__(self, other: SupportsIndex) -> extent:
-        return cast(extent, self._forward(_truncated_quotient, other, "/"))
+        return cast(extent, self._forward(truncated_quotient, other, "/"))
 
     def __mod__(self, other: SupportsIndex) -> extent:
-        return cast(extent, self._forward(_truncated_remainder, other, "%"))
+        return cast(extent, self._forward(truncated_remainder, other, "%"))
 
     def __radd__(self, other: SupportsIndex) -> extent:
         return cast(extent, self._reflected(operator.add, other, "+"))
@@ -320,10 +310,10 @@ class extent(_Components):
         return cast(extent, self._reflected(operator.mul, other, "*"))
 
     def __rtruediv__(self, other: SupportsIndex) -> extent:
-        return cast(extent, self._reflected(_truncated_quotient, other, "/"))
+        return cast(extent, self._reflected(truncated_quotient, other, "/"))
 
     def __rmod__(self, other: SupportsIndex) -> extent:
-        return cast(extent, self._reflected(_truncated_remainder, other, "%"))
+        return cast(extent, self._reflected(truncated_remainder, other, "%"))
 
     def size(self) -> int:
         """The product of the components as an unsigned 32-bit number (AMP: ``extent::size``); never
@@ -462,7 +452,7 @@ class tiled_extent(extent, _TileDims):
     def truncate(self) -> tiled_extent:
         """Each dimension rounded down to a multiple of the tile (AMP: ``truncate``); below one tile
         it is 0."""
-        return self._with([n - _truncated_remainder(n, s) for n, s in zip(self._values, self._tile, strict=True)])
+        return self._with([n - truncated_remainder(n, s) for n, s in zip(self._values, self._tile, strict=True)])
 
 
 @entry_point

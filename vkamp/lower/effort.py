@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 
 from vkamp.ir import nodes as ir
+from vkamp.ir.arithmetic import DIVISIONS
 from vkamp.ir.dataflow import own_nodes
 
-_DIVISIONS = ("floordiv", "floormod", "tdiv", "trem")
 #: Seconds for an expression, a division, a branch or choice, and a loop.
 _EXPRESSION, _DIVISION, _BRANCH, _LOOP = 5e-5, 3e-3, 1e-3, 3e-3
 #: Seconds for each pair of loops, and of accesses to memory: both drivers compare them with one another.
@@ -54,7 +54,7 @@ def _of(block: ir.Block, known: dict[str, Effort]) -> Effort:
         nodes = list(own_nodes(statement))
         total += Effort(
             expressions=len(nodes),
-            divisions=sum(isinstance(n, ir.Binary) and n.op in _DIVISIONS for n in nodes),
+            divisions=sum(isinstance(n, ir.Binary) and n.op in DIVISIONS for n in nodes),
             branches=isinstance(statement, ir.If) + sum(isinstance(n, (ir.Logical, ir.Select)) for n in nodes),
             loops=int(isinstance(statement, (ir.For, ir.While))),
             accesses=sum(isinstance(n, (ir.BufferElement, ir.ArrayElement)) for n in nodes),

@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 
 from vkamp.ir import nodes as ir
+from vkamp.ir.arithmetic import DIVISIONS
 from vkamp.ir.dataflow import assigned, exposed, named, read, read_value, targets
 from vkamp.ir.requirements import access
 from vkamp.ir.rewrite import Names, value_of
@@ -19,7 +20,6 @@ from vkamp.lower.phases import Branch, Item, Phase, Repeat, Single, walk_items
 #: What a value may cost to be computed again rather than kept; a kept one costs a store and a load in each phase.
 _CHEAP = 24
 _LOAD_COST, _CALL_COST, _DIVISION_COST = 8, 4, 12
-_DIVISIONS = ("tdiv", "trem", "floordiv", "floormod")
 _PURE = (ir.Unary, ir.Compare, ir.Logical, ir.Select, ir.Cast, ir.Construct, ir.Swizzle)
 
 
@@ -283,7 +283,7 @@ class _Again:
         if isinstance(expr, ir.Builtin):
             return self.sum(_CALL_COST, expr.args)
         if isinstance(expr, ir.Binary):
-            slow = expr.op in _DIVISIONS and not isinstance(expr.right, ir.Const)
+            slow = expr.op in DIVISIONS and not isinstance(expr.right, ir.Const)
             return self.sum(_DIVISION_COST if slow else 1, (expr.left, expr.right))
         if isinstance(expr, _PURE):
             return self.sum(1, _operands(expr))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from vkamp.sim.faults import Judge, Thread
+from vkamp.sim.faults import FaultReporter, Thread
 
 
 class Claims:
@@ -16,7 +16,7 @@ class Claims:
     order: the nth of one thread is the nth of the others.
     """
 
-    def __init__(self, judge: Judge) -> None:
+    def __init__(self, judge: FaultReporter) -> None:
         self._judge = judge
         self._first: dict[tuple[int, int], tuple[int, Any]] = {}
         self._passed: dict[tuple[int, int], int] = {}

@@ -5,7 +5,6 @@ An access that is out of bounds has the address :data:`NOWHERE`: a load there gi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import Any, SupportsIndex
 
 from numpy.typing import NDArray
@@ -13,8 +12,8 @@ from numpy.typing import NDArray
 from vkamp.errors import Span
 from vkamp.findings import Finding, in_order
 from vkamp.ir.types import Array
-from vkamp.sim.faults import NOWHERE, BufferLayout, Judge, Thread
-from vkamp.sim.memory import ZEROS, Buffer, KernelArray, Layout, Region, nothing
+from vkamp.sim.faults import NOWHERE, BufferLayout, FaultReporter, Thread
+from vkamp.sim.memory import ZEROS, Buffer, KernelArray, Region
 from vkamp.sim.shadow import Clock, Shadow
 
 
@@ -87,17 +86,12 @@ class CollectingArray(KernelArray):
     def forget(self) -> None:
         self.mem = _GuardedList([None] * len(self.mem))
 
-    def load_struct(self, thread: Thread, site: int, word: int, layout: Layout, words: int) -> list[Any]:
-        if word is NOWHERE:
-            return nothing(layout, words)
-        return super().load_struct(thread, site, word, layout, words)
-
 
 class CollectingBuffer(Buffer):
     """A captured container that stands wrong accesses."""
 
     def __init__(
-        self, region: Region, layout: BufferLayout, judge: Judge, shadow: Shadow | None, array: NDArray[Any]
+        self, region: Region, layout: BufferLayout, judge: FaultReporter, shadow: Shadow | None, array: NDArray[Any]
     ) -> None:
         super().__init__(region, layout, judge, shadow, array)
         guarded: dict[str, _GuardedWords] = {}
@@ -115,14 +109,6 @@ class CollectingBuffer(Buffer):
             return self.judge.outside(thread, site)
         return word
 
-    def store_struct(self, thread: Thread, site: int, word: int, layout: Layout, value: list[Any]) -> None:
-        for offset, letter in layout:
-            part = value[offset]
-            if part is None:
-                self.judge.unset(thread, site, word + offset)
-                part = ZEROS[letter]
-            self.typed(letter)[self._each(self.write, thread, site, word + offset, letter)] = part
-
 
 # -- shadows -------------------------------------------------------------------------------------------------------
 
@@ -135,7 +121,7 @@ class CollectingShadow(Shadow):
     of their latest access.
     """
 
-    def __init__(self, judge: Judge, *, whole_launch: bool, clock: Clock | None = None, space: int = 0) -> None:
+    def __init__(self, judge: FaultReporter, *, whole_launch: bool, clock: Clock | None = None, space: int = 0) -> None:
         self.judge = judge
         self.sites = judge.sites
         self.tiled = judge.grid.tiled
@@ -216,42 +202,3 @@ class CollectingShadow(Shadow):
             self.sites[site].access == "write" and any(number != thread for number in threads)
             for site, threads in known.items()
         )
-
-
-# -- helpers of the generated code that stand wrong accesses -------------------------------------------------------
-
-
-def guarded_helpers(judge: Judge) -> dict[str, Callable[..., Any]]:
-    """In place of the launch's own: for words of structs and vectors in variables."""
-
-    def store(value: Any, words: list[Any], word: int) -> None:
-        if word is not NOWHERE:
-            words[word] = value
-
-    def part(words: list[Any], word: int, count: int, layout: Layout) -> list[Any]:
-        return nothing(layout, count) if word is NOWHERE else words[word : word + count]
-
-    def put(words: list[Any], word: int, value: list[Any]) -> None:
-        if word is not NOWHERE:
-            words[word : word + len(value)] = value
-
-    def pick(words: list[Any], word: int, layout: Layout) -> list[Any]:
-        if word is NOWHERE:
-            return [ZEROS[letter] for _, letter in layout]
-        return [words[word + offset] for offset, _ in layout]
-
-    def place(words: list[Any], word: int, layout: Layout, value: Iterable[Any]) -> None:
-        if word is not NOWHERE:
-            for (offset, _), one in zip(layout, value, strict=True):
-                words[word + offset] = one
-
-    def all_set(
-        thread: Thread, site: int, word: int, layout: Layout, value: list[Any], array: KernelArray | None = None
-    ) -> list[Any]:
-        for k, (offset, letter) in enumerate(layout):
-            if value[k] is None:
-                judge.unset(thread, site, word + offset, array)
-                value[k] = ZEROS[letter]
-        return value
-
-    return {"_store": store, "_part": part, "_put": put, "_pick": pick, "_place": place, "_set": all_set}

@@ -142,7 +142,7 @@ class BufferLayout:
         return locate(word - self.offset, self.strides, self.shape, size)
 
 
-class Judge:
+class FaultReporter:
     """Words every finding of one launch, and raises it; or hands it to ``collect``.
 
     Where ``collect`` goes on, what the generated code gets from a method is the value it goes on with.
@@ -233,7 +233,7 @@ class Judge:
                 self._unset(thread.number, site, word)
         return _zero(site.value)
 
-    def end_of_stretch(self) -> None:
+    def end_of_interval(self) -> None:
         """The threads of the tile have come to a barrier, or ended."""
         for (number, word), (thread, array) in self.unset_reads.items():
             if not array.shadow.written_by_others(word, thread) and self._is_new("unset", number):
@@ -266,7 +266,7 @@ class Judge:
             self._found(findings.conversion(value, target, self._at(thread), self.sites[number].span))
         return 0
 
-    def claim(self, thread: Thread, number: int) -> None:
+    def assertion_failed(self, thread: Thread, number: int) -> None:
         """An assertion that does not hold."""
         site = self.sites[number]
         if self._is_new("assert", number):
@@ -293,7 +293,7 @@ class Judge:
 
     # -- called by the scheduler and the shadow memory
 
-    def apart(self, waiting: tuple[int, int], other: int) -> None:
+    def missed_meeting(self, waiting: tuple[int, int], other: int) -> None:
         """A thread (number, site) is at a function of subgroups, and another of its subgroup is not."""
         site = self.sites[waiting[1]]
         if self._is_new("apart", waiting[1]):

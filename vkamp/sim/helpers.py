@@ -10,8 +10,8 @@ import numpy as np
 
 from vkamp.ir.types import BOOL, SCALARS, SMALL, Scalar, int_range
 from vkamp.sim.claims import Claims
-from vkamp.sim.faults import NOWHERE, Judge, Thread
-from vkamp.sim.memory import LETTERS, KernelArray, Layout, nothing
+from vkamp.sim.faults import NOWHERE, FaultReporter, Thread
+from vkamp.sim.memory import LETTERS, ZEROS, KernelArray, Layout, nothing
 from vkamp.sim.output import Output, debugger
 from vkamp.sim.shadow import Clock
 
@@ -33,29 +33,37 @@ def _steps(start: int, stop: int, step: int) -> Iterable[int]:
     return range(start, stop, step) if step else ()
 
 
+# An address that is out of bounds is NOWHERE: a load there gives zeros, and a store is left out.
+
+
 def _store(value: Any, words: list[Any], word: int) -> None:
-    words[word] = value
+    if word is not NOWHERE:
+        words[word] = value
 
 
 def _part(words: list[Any], word: int, count: int, layout: Layout) -> list[Any]:
-    return words[word : word + count]
+    return nothing(layout, count) if word is NOWHERE else words[word : word + count]
 
 
 def _put(words: list[Any], word: int, value: list[Any]) -> None:
-    words[word : word + len(value)] = value
+    if word is not NOWHERE:
+        words[word : word + len(value)] = value
 
 
 def _pick(words: list[Any], word: int, layout: Layout) -> list[Any]:
+    if word is NOWHERE:
+        return [ZEROS[letter] for _, letter in layout]
     return [words[word + offset] for offset, _ in layout]
 
 
 def _place_parts(words: list[Any], word: int, layout: Layout, value: list[Any]) -> None:
-    for (offset, _), part in zip(layout, value, strict=True):
-        words[word + offset] = part
+    if word is not NOWHERE:
+        for (offset, _), part in zip(layout, value, strict=True):
+            words[word + offset] = part
 
 
 def _all_set(
-    judge: Judge,
+    judge: FaultReporter,
     thread: Thread,
     site: int,
     word: int,
@@ -63,10 +71,11 @@ def _all_set(
     value: list[Any],
     array: KernelArray | None = None,
 ) -> list[Any]:
-    """The components of a vector, all of which something wrote."""
-    for (offset, _), part in zip(layout, value, strict=True):
-        if part is None:
+    """The components of a vector; what nothing wrote is reported, and zero."""
+    for k, (offset, letter) in enumerate(layout):
+        if value[k] is None:
             judge.unset(thread, site, word + offset, array)
+            value[k] = ZEROS[letter]
     return value
 
 
@@ -82,7 +91,7 @@ def _each(judge: Callable[[Thread, int, int], int], thread: Thread, site: int, w
     return judge(thread, site, word)
 
 
-def _truncated(judge: Judge, target: Scalar, thread: Thread, site: int, value: Any) -> int:
+def _truncated(judge: FaultReporter, target: Scalar, thread: Thread, site: int, value: Any) -> int:
     """A float as an integer; one that has no value there is undefined in C, and an error here."""
     low, high = int_range(target)
     # Python compares floats with integers exactly.
@@ -107,7 +116,7 @@ def _rounded(source: Scalar, target: Scalar, value: int) -> Any:
     return source.dtype.type(value).astype(target.dtype)
 
 
-def _conversions(judge: Judge) -> dict[str, Any]:
+def _conversions(judge: FaultReporter) -> dict[str, Any]:
     """Conversions between scalar types, and the bits of one as another."""
     numbers = [kind for kind in (*SCALARS.values(), *SMALL.values()) if kind != BOOL]
     out: dict[str, Any] = {f"_bits_{LETTERS[kind.name]}": partial(_bits, kind) for kind in numbers}
@@ -119,7 +128,7 @@ def _conversions(judge: Judge) -> dict[str, Any]:
     return out
 
 
-def helpers(judge: Judge, clock: Clock, claims: Claims, output: Output) -> dict[str, Any]:
+def helpers(judge: FaultReporter, clock: Clock, claims: Claims, output: Output) -> dict[str, Any]:
     """The helpers by the names that the generated code has for them."""
     return {
         **_conversions(judge),
@@ -127,7 +136,7 @@ def helpers(judge: Judge, clock: Clock, claims: Claims, output: Output) -> dict[
         "_unset": judge.unset,
         "_div0": judge.division,
         "_shift": judge.shift,
-        "_claim": judge.claim,
+        "_failed": judge.assertion_failed,
         "_uniform": claims.judge,
         "_fell": judge.fell,
         "_fence": clock.fence,

@@ -22,8 +22,8 @@ from vkamp.ir.passes import required
 from vkamp.ir.types import Array, int_range
 from vkamp.progress import NOTHING, Activity, activity
 from vkamp.sim.claims import Claims
-from vkamp.sim.collect import Collected, CollectingArray, CollectingBuffer, CollectingShadow, guarded_helpers
-from vkamp.sim.faults import Grid, Judge, Site, Thread
+from vkamp.sim.collect import Collected, CollectingArray, CollectingBuffer, CollectingShadow
+from vkamp.sim.faults import FaultReporter, Grid, Site, Thread
 from vkamp.sim.helpers import helpers
 from vkamp.sim.memory import Buffer, KernelArray, Region, bind
 from vkamp.sim.output import Follow, Output
@@ -208,7 +208,7 @@ class _Launch:
         self.program = _program(kernel, Mode(races, schedule.switches, trace))
         self.collected = collected
         collect = collected.add if collected is not None else None
-        self.judge = Judge(kernel, self.grid, self.program.sites, collect, self.program.unit)
+        self.judge = FaultReporter(kernel, self.grid, self.program.sites, collect, self.program.unit)
         self.output = Output(self.judge, kernel.name, follow)
         self.clock = Clock()
         self.claims = Claims(self.judge)
@@ -233,7 +233,7 @@ class _Launch:
         names.update(_named(scalars))
         names.update(helpers(self.judge, self.clock, self.claims, self.output))
         if self.collected is not None:
-            names.update(guarded_helpers(self.judge), _private=partial(CollectingArray, unit=self.program.unit))
+            names["_private"] = partial(CollectingArray, unit=self.program.unit)
         names.update(_scalars(kernel, scalars))
         names.update(_subgroup_size=self.meetings.size, _subgroup_count=self.meetings.count)
         self._bind_buffers(names, buffers)
@@ -272,11 +272,11 @@ class _Launch:
                 names[f"_n{dim}_{name}"] = extent
                 names[f"_p{dim}_{name}"] = buffer.layout.strides[dim]
 
-    def _shadow_of_region(self, region: Region) -> Shadow:
+    def _shadow_of_region(self, _: Region) -> Shadow:
         clock = self.clock if self.program.split[0] else None
         if self.collected is not None:
             return CollectingShadow(self.judge, whole_launch=True, clock=clock, space=0)
-        launch = LaunchShadow(self.judge, region.words)
+        launch = LaunchShadow(self.judge)
         if not self.grid.tiled:
             return launch
         return TileShadow(self.judge, launch) if clock is None else FencedShadow(self.judge, launch, clock, 0)
@@ -403,7 +403,7 @@ class _Launch:
                 waiting[i] = site
         if unset is not None:
             raise unset
-        self.judge.end_of_stretch()
+        self.judge.end_of_interval()
         waiting.update(self.meetings.stuck())
         return waiting
 
@@ -435,7 +435,7 @@ class _Launch:
         first = min(stuck)
         if not self.aborted:
             other = threads[self.meetings.missing(first, stuck)]
-            self.judge.apart((threads[first].number, stuck[first]), other.number)
+            self.judge.missed_meeting((threads[first].number, stuck[first]), other.number)
         assert self.collected is not None
         self.collected.ended_tiles.append(threads[0].tile)
 

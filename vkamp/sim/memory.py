@@ -20,7 +20,7 @@ from vkamp.errors import AmpError, UnsupportedFeatureError
 from vkamp.ir.nodes import Kernel
 from vkamp.ir.requirements import typed_access
 from vkamp.ir.types import Array, Scalar, Struct, Type
-from vkamp.sim.faults import BufferLayout, Judge, Thread
+from vkamp.sim.faults import NOWHERE, BufferLayout, FaultReporter, Thread
 from vkamp.sim.shadow import Shadow
 from vkamp.sim.text import text_at
 
@@ -111,6 +111,8 @@ class KernelArray:
 
     def load_struct(self, thread: Thread, site: int, word: int, layout: Layout, words: int) -> list[Any]:
         """A copy of a struct; members that were never written stay so."""
+        if word is NOWHERE:
+            return nothing(layout, words)
         for offset, _ in layout:
             self.read(thread, site, word + offset)
         return self.mem[word : word + words]
@@ -197,7 +199,7 @@ class Buffer:
         self,
         region: Region,
         layout: BufferLayout,
-        judge: Judge,
+        judge: FaultReporter,
         shadow: Shadow | None,
         array: NDArray[Any],
     ) -> None:
@@ -238,9 +240,11 @@ class Buffer:
     def store_struct(self, thread: Thread, site: int, word: int, layout: Layout, value: list[Any]) -> None:
         """Stores every member; padding keeps what it holds."""
         for offset, letter in layout:
-            if value[offset] is None:
+            part = value[offset]
+            if part is None:
                 self.judge.unset(thread, site, word + offset)
-            self.typed(letter)[self._each(self.write, thread, site, word + offset, letter)] = value[offset]
+                part = ZEROS[letter]
+            self.typed(letter)[self._each(self.write, thread, site, word + offset, letter)] = part
 
     def load_vector(self, thread: Thread, site: int, word: int, layout: Layout) -> list[Any]:
         """Components of a short vector."""
@@ -310,7 +314,7 @@ def bind(
     kernel: Kernel,
     buffers: Mapping[str, NDArray[Any]],
     written: frozenset[str],
-    judge: Judge,
+    judge: FaultReporter,
     kind: type[Buffer],
     shadow: Callable[[Region], Shadow] | None,
 ) -> tuple[dict[str, Buffer], list[Shadow]]:

@@ -13,7 +13,7 @@ from typing import Any
 from vkamp.findings import ThreadAt
 from vkamp.ir.nodes import Print
 from vkamp.ir.types import Scalar
-from vkamp.sim.faults import NOWHERE, Grid, Judge, Thread
+from vkamp.sim.faults import NOWHERE, FaultReporter, Grid, Thread
 from vkamp.sim.text import value_text
 
 
@@ -91,7 +91,7 @@ class Output:
     Each line of a print begins with its thread, unless one thread is followed.
     """
 
-    def __init__(self, judge: Judge, name: str, follow: Follow | None) -> None:
+    def __init__(self, judge: FaultReporter, name: str, follow: Follow | None) -> None:
         self.judge = judge
         self.name = name
         self.follow = follow

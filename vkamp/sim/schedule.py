@@ -71,7 +71,7 @@ class Orders:
         return self._plain(count)
 
     def threads(self, count: int) -> Sequence[int]:
-        """The threads of a tile in the order in which they begin the next stretch between barriers."""
+        """The threads of a tile in the order in which they begin the next barrier interval."""
         if self.name != "adversarial":
             return self._plain(count)
         self.turn += 1

@@ -13,9 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from vkamp.sim.faults import Judge, Thread
+from vkamp.sim.faults import FaultReporter, Thread
 
 
 class Shadow(ABC):
@@ -83,125 +81,88 @@ class Clock:
 # -- shadows ---------------------------------------------------------------------------------------
 
 
-class LaunchShadow(Shadow):
-    """Who touched each word in the whole launch: judges accesses of different tiles.
+class OwnerShadow(Shadow):
+    """Who touched each word: judges accesses of different owners, the threads of a tile or the tiles of a launch.
 
-    Records are kept plus one; 0 is none.  Two records for reads and for atomics suffice: a writer
-    conflicts with any other tile's, and of two different tiles one is not its own.
+    ``per_owner``: how many codes one owner has.  Two records for reads and for atomics suffice: a writer conflicts with
+    any other owner's, and of two different owners one is not its own.  With ``outer`` the first access of each kind is
+    also judged there.
     """
 
-    def __init__(self, judge: Judge, words: int) -> None:
+    def __init__(self, judge: FaultReporter, per_owner: int, outer: Shadow | None = None) -> None:
         self.judge = judge
-        self.per_tile = len(judge.sites) * judge.grid.threads
-
-        def table() -> memoryview:
-            return np.zeros(words, np.int64).data
-
-        self.written = table()
-        self.reads, self.reads_too = table(), table()
-        self.atomics, self.atomics_too = table(), table()
-
-    def read(self, thread: Thread, site: int, word: int) -> int:
-        """Notes a plain read and returns the word."""
-        writer = self.written[word]
-        if writer and (writer - 1) // self.per_tile != thread.tile_number:
-            self.judge.race(word, writer - 1, thread, site)
-        self._note(self.reads, self.reads_too, thread, site, word)
-        return word
-
-    def write(self, thread: Thread, site: int, word: int) -> int:
-        """Notes a plain write and returns the word."""
-        tile, per_tile = thread.tile_number, self.per_tile
-        for table in (self.written, self.reads, self.reads_too, self.atomics, self.atomics_too):
-            other = table[word]
-            if other and (other - 1) // per_tile != tile:
-                self.judge.race(word, other - 1, thread, site)
-        self.written[word] = thread.base + site + 1
-        return word
-
-    def atomic(self, thread: Thread, site: int, word: int) -> int:
-        """Notes an atomic update and returns the word."""
-        writer = self.written[word]
-        if writer and (writer - 1) // self.per_tile != thread.tile_number:
-            self.judge.race(word, writer - 1, thread, site)
-        self._note(self.atomics, self.atomics_too, thread, site, word)
-        return word
-
-    def clear(self) -> None:
-        """Nothing orders tiles."""
-
-    def _note(self, first: memoryview, second: memoryview, thread: Thread, site: int, word: int) -> None:
-        other = first[word]
-        if not other:
-            first[word] = thread.base + site + 1
-        elif (other - 1) // self.per_tile != thread.tile_number:
-            second[word] = thread.base + site + 1
-
-
-class TileShadow(Shadow):
-    """Who touched each word since the last barrier that orders this memory, in one tile.
-
-    With ``launch`` the first access of an interval is also judged against the other tiles.
-    """
-
-    def __init__(self, judge: Judge, launch: LaunchShadow | None) -> None:
-        self.judge = judge
-        self.sites = len(judge.sites)
-        self.launch = launch
+        self.per_owner = per_owner
+        self.outer = outer
         self.written: dict[int, int] = {}
         self.reads: dict[int, int] = {}
         self.reads_too: dict[int, int] = {}
         self.atomics: dict[int, int] = {}
         self.atomics_too: dict[int, int] = {}
-
-    def clear(self) -> None:
-        """A barrier orders everything so far before everything that follows."""
-        for table in (self.written, self.reads, self.reads_too, self.atomics, self.atomics_too):
-            table.clear()
+        self.tables = (self.written, self.reads, self.reads_too, self.atomics, self.atomics_too)
 
     def read(self, thread: Thread, site: int, word: int) -> int:
         """Notes a plain read and returns the word."""
-        writer = self.written.get(word)
-        if writer is not None and writer // self.sites != thread.number:
-            self.conflict(word, writer, thread, site)
-        reader = self.reads.get(word)
-        if reader is None:
-            self.reads[word] = thread.base + site
-            if self.launch is not None:
-                self.launch.read(thread, site, word)
-        elif reader // self.sites != thread.number:
-            self.reads_too[word] = thread.base + site
+        if self._is_first(self.reads, self.reads_too, thread, site, word) and self.outer is not None:
+            self.outer.read(thread, site, word)
         return word
 
     def write(self, thread: Thread, site: int, word: int) -> int:
         """Notes a plain write and returns the word."""
-        tables = (self.written, self.reads, self.reads_too, self.atomics, self.atomics_too)
-        for table in tables:
+        code, per_owner = thread.base + site, self.per_owner
+        for table in self.tables:
             other = table.get(word)
-            if other is not None and other // self.sites != thread.number:
+            if other is not None and other // per_owner != code // per_owner:
                 self.conflict(word, other, thread, site)
-        if self.launch is not None and word not in self.written:
-            self.launch.write(thread, site, word)
-        self.written[word] = thread.base + site
+        if self.outer is not None and word not in self.written:
+            self.outer.write(thread, site, word)
+        self.written[word] = code
         return word
 
     def atomic(self, thread: Thread, site: int, word: int) -> int:
         """Notes an atomic update and returns the word."""
-        writer = self.written.get(word)
-        if writer is not None and writer // self.sites != thread.number:
-            self.conflict(word, writer, thread, site)
-        other = self.atomics.get(word)
-        if other is None:
-            self.atomics[word] = thread.base + site
-            if self.launch is not None:
-                self.launch.atomic(thread, site, word)
-        elif other // self.sites != thread.number:
-            self.atomics_too[word] = thread.base + site
+        if self._is_first(self.atomics, self.atomics_too, thread, site, word) and self.outer is not None:
+            self.outer.atomic(thread, site, word)
         return word
 
+    def _is_first(self, first: dict[int, int], second: dict[int, int], thread: Thread, site: int, word: int) -> bool:
+        """Judges an access against the plain writes, and notes it; whether it is the first of its kind."""
+        code, per_owner = thread.base + site, self.per_owner
+        writer = self.written.get(word)
+        if writer is not None and writer // per_owner != code // per_owner:
+            self.conflict(word, writer, thread, site)
+        other = first.get(word)
+        if other is None:
+            first[word] = code
+        elif other // per_owner != code // per_owner:
+            second[word] = code
+        return other is None
+
     def conflict(self, word: int, earlier: int, thread: Thread, site: int) -> None:
-        """Two accesses of different threads in one interval, one of them a plain write."""
+        """Two accesses of different owners, one of them a plain write."""
         self.judge.race(word, earlier, thread, site)
+
+
+class LaunchShadow(OwnerShadow):
+    """Judges accesses of different tiles in the whole launch."""
+
+    def __init__(self, judge: FaultReporter) -> None:
+        super().__init__(judge, len(judge.sites) * judge.grid.threads)
+
+    def clear(self) -> None:
+        """Nothing orders tiles."""
+
+
+class TileShadow(OwnerShadow):
+    """Judges accesses of the threads of one tile since the last barrier that orders this memory."""
+
+    def __init__(self, judge: FaultReporter, launch: LaunchShadow | None) -> None:
+        self.sites = len(judge.sites)
+        super().__init__(judge, self.sites, launch)
+
+    def clear(self) -> None:
+        """A barrier orders everything so far before everything that follows."""
+        for table in self.tables:
+            table.clear()
 
 
 class FencedShadow(TileShadow):
@@ -210,7 +171,7 @@ class FencedShadow(TileShadow):
     ``space``: 0 global, 1 tile_static memory.
     """
 
-    def __init__(self, judge: Judge, launch: LaunchShadow | None, clock: Clock, space: int) -> None:
+    def __init__(self, judge: FaultReporter, launch: LaunchShadow | None, clock: Clock, space: int) -> None:
         super().__init__(judge, launch)
         self.clock = clock
         self.space = space

@@ -227,7 +227,7 @@ class FunctionTranslator(Expressions):
 
     def _assert(self, node: ir.Assert) -> list[ast.stmt]:
         site = self.site(node.span, text=node.message)
-        failed = ast.Expr(quote("_claim(_t, S)", S=site))
+        failed = ast.Expr(quote("_failed(_t, S)", S=site))
         return [ast.If(quote("not X", X=self.expr(node.condition)), [failed], [])]
 
     def _claim(self, node: ir.Claim) -> list[ast.stmt]:

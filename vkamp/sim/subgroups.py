@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vkamp.ir.subgroups import SUBGROUPS
-from vkamp.sim.faults import Judge, Thread
+from vkamp.sim.faults import FaultReporter, Thread
 from vkamp.sim.program import Program
 
 
@@ -16,7 +16,7 @@ class Meetings:
     may have fewer threads.
     """
 
-    def __init__(self, program: Program, judge: Judge, threads: Sequence[Thread], size: int) -> None:
+    def __init__(self, program: Program, judge: FaultReporter, threads: Sequence[Thread], size: int) -> None:
         self._program = program
         self._judge = judge
         self._threads = threads

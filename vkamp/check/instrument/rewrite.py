@@ -20,6 +20,7 @@ from vkamp.errors import Span
 from vkamp.findings import AccessKind
 from vkamp.ir import nodes as ir
 from vkamp.ir.addresses import scalar_place
+from vkamp.ir.arithmetic import DIVISIONS, SHIFTS
 from vkamp.ir.fences import FENCES
 from vkamp.ir.ranges import Ranges
 from vkamp.ir.rewrite import Names
@@ -38,8 +39,6 @@ from vkamp.ir.types import (
     scalar_fields,
 )
 
-_DIVISIONS = ("floordiv", "floormod", "tdiv", "trem")
-_SHIFTS = ("shl", "shr")
 #: Longer arrays of marks are cleared in a loop.
 _UNROLLED = 32
 
@@ -444,9 +443,9 @@ class Rewriter:
         left, right = self.expr(expr.left), self.expr(expr.right)
         kind = expr.type.element if isinstance(expr.type, Vector) else expr.type
         if isinstance(kind, Scalar) and kind.is_integer:
-            if expr.op in _DIVISIONS and not self._never_zero(expr.right):
+            if expr.op in DIVISIONS and not self._never_zero(expr.right):
                 right = self._divisor(right, expr)
-            elif expr.op in _SHIFTS and not self._in_shift_range(expr.right, kind.bits):
+            elif expr.op in SHIFTS and not self._in_shift_range(expr.right, kind.bits):
                 right = self._count(right, expr, kind.bits)
         return dataclasses.replace(expr, left=left, right=right)
 
