@@ -29,21 +29,9 @@ class Span:
     end_column: int
     function: str = ""
     caller: Span | None = None
-    #: The copies of unrolled loops' bodies that this statement belongs to, outermost first.
-    copies: tuple[Copy, ...] = field(default=(), repr=False, compare=False)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
-
-
-@dataclass(frozen=True)
-class Copy:
-    """A copy of an unrolled loop's body: the loop, its variable's name and its values, and which of them this is."""
-
-    loop: Span
-    name: str
-    values: range
-    number: int
 
 
 @dataclass(frozen=True)

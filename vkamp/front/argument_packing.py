@@ -73,7 +73,7 @@ def is_weak_float(value: Value) -> bool:
         return any(map(is_weak_float, value.items))
     if isinstance(value, Number):
         return value.weak and value.expr.type == FLOAT32
-    return isinstance(value, Constant) and isinstance(value.value, float)
+    return isinstance(value, Constant) and convert.scalar_type(value) == FLOAT32
 
 
 def specialise(packing: ArgumentPacking, name: str, value: Value) -> None:

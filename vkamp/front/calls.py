@@ -14,6 +14,7 @@ import numpy as np
 from vkamp.errors import Span
 from vkamp.front import advice, convert, dtypes, printing, references, scalars, vectors, views
 from vkamp.front.context import Context, NeedsElementsError, contains_load, expression
+from vkamp.front.counters import Counter
 from vkamp.front.expressions import binary, thread_index
 from vkamp.front.functions import call_closure, call_function
 from vkamp.front.objects import call_object, construct
@@ -45,7 +46,7 @@ from vkamp.ir.algebra import operation
 from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES
 from vkamp.ir.fences import FENCES
 from vkamp.ir.rows import BuiltinRow, TupleRow
-from vkamp.ir.types import BOOL, FLOAT32, FLOAT64, INT32, UINT32, Array, Scalar, promoted
+from vkamp.ir.types import BOOL, FLOAT32, FLOAT64, INT32, UINT32, Array, Scalar, promoted, int_range
 from vkamp.lang.device import MARK, MathFunction, MathTuple
 from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
@@ -294,6 +295,8 @@ def _cast(ctx: Context, target: Any, kind: Scalar, value: Value, node: ast.Call,
     found = convert.number(ctx, value, part)
     span = ctx.span(node)
     weak = target in (int, float)
+    if isinstance(found, Counter) and weak:
+        return Counter(found.terms, found.offset, weak_float=True) if target is float else found.within(*int_range(INT32))
     if isinstance(found, Constant):
         if weak:
             try:
@@ -302,12 +305,9 @@ def _cast(ctx: Context, target: Any, kind: Scalar, value: Value, node: ast.Call,
                 convert.misfit(ctx, ctx.span(node), found.value, kind, "use a finite number in that range")
         if kind == BOOL:
             return Constant(bool(found.value))
-        raw = (
-            int(found.value)
-            if kind.is_integer and isinstance(found.value, float) and math.isfinite(found.value)
-            else found.value
-        )
-        return Number(convert.cast(convert.literal(ctx, Constant(raw), kind, node), promoted(kind), span))
+        if kind.is_integer and convert.scalar_type(found) == FLOAT32 and math.isfinite(found.value):
+            found = Constant(int(found.value))
+        return Number(convert.cast(convert.literal(ctx, found, kind, node), promoted(kind), span))
     if kind == BOOL:
         return Number(convert.truth(found.expr, span))
     # A small integer is one in memory only: as a value it is an int32 in its range.
@@ -353,10 +353,10 @@ def _python_builtin(ctx: Context, target: Any, row: BuiltinRow, node: ast.Call) 
     values = ctx.operands(*node.args)
     if target not in (min, max):
         _row_arity(ctx, row, node)
-    constants = [v.value for v in values if isinstance(v, Constant)]
+    constants = [v for v in values if isinstance(v, Constant)]
     if constants and len(constants) == len(values):
         try:
-            result = _folded(target, row, constants)
+            result = _folded(target, row, [v.value for v in constants])
         except (ValueError, OverflowError, ZeroDivisionError, TypeError):
             ctx.fail("VKA327", node, text=ctx.text(node))
         if isinstance(result, (bool, int, float, np.bool_, np.floating)):

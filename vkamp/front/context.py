@@ -11,8 +11,9 @@ from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
-from vkamp.errors import Copy, Note, Span, diagnostic
+from vkamp.errors import Note, Span, diagnostic
 from vkamp.front import advice
+from vkamp.front.counters import Loop
 from vkamp.front.guards import Guard
 from vkamp.front.signature import ArgType
 from vkamp.front.source import Source
@@ -127,6 +128,9 @@ class Module:
     #: Captured numbers whose value the kernel needs at compile time.
     constants_needed: set[str] = field(default_factory=set)
     constant_values: dict[str, Any] = field(default_factory=dict)
+    #: The ``static_range`` loops of which the body is copied, and those of which it is not.
+    copied_loops: frozenset[Span] = frozenset()
+    kept_loops: set[Span] = field(default_factory=set)
 
     def state(self) -> ModuleState:
         """The functions and arrays so far."""
@@ -278,6 +282,9 @@ class Context:
         self.with_one_binding: frozenset[str] = frozenset()
         #: Names that only loops bind and only their bodies read: each loop has a variable of its own.
         self.counters: frozenset[str] = frozenset()
+        #: The variables of ``static_range`` loops that are lowered once, and the loops around the current statement.
+        self.loop_variables: dict[str, ir.Variable] = {}
+        self.kept_loops: list[Loop] = []
         self.depth = 0
         #: How many expressions stand around the one that is lowered.
         self.nesting = 0
@@ -303,13 +310,6 @@ class Context:
     def emit(self, statement: ir.Stmt) -> None:
         """Appends a statement to the block under construction."""
         self.block.append(statement)
-
-    def mark_copy(self, first: int, copy: Copy) -> None:
-        """Notes on the block's statements from ``first`` on what they are a copy of: a printer can make it a loop."""
-        for at in range(first, len(self.block)):
-            statement = self.block[at]
-            span = replace(statement.span, copies=(copy, *statement.span.copies))
-            self.block[at] = replace(statement, span=span)
 
     @contextmanager
     def nested(self) -> Iterator[list[ir.Stmt]]:

@@ -15,6 +15,7 @@ import numpy as np
 from vkamp.errors import Note, Span
 from vkamp.front import advice
 from vkamp.front.context import Context
+from vkamp.front.counters import Counter
 from vkamp.front.values import ArrayRef, Constant, Element, NoValue, Number, Object, Value, loaded
 from vkamp.ir import nodes as ir
 from vkamp.ir.arithmetic import wrapped
@@ -77,14 +78,18 @@ def scalar_type(value: Constant | Number) -> Scalar:
     if isinstance(value, Number):
         assert isinstance(value.expr.type, Scalar)
         return value.expr.type
+    if isinstance(value, Counter):
+        return value.kind
     if isinstance(value.value, bool):
         return BOOL
     return INT32 if isinstance(value.value, int) else FLOAT32
 
 
-def literal(ctx: Context, value: Constant, kind: Scalar, node: ast.AST | Span) -> ir.Const:
+def literal(ctx: Context, value: Constant, kind: Scalar, node: ast.AST | Span) -> ir.Expr:
     """A Python number as a constant of ``kind``; refused if the type can't hold it."""
     span = node if isinstance(node, Span) else ctx.span(node)
+    if isinstance(value, Counter):
+        return value.in_type(kind, span)
     raw = value.value
     if kind == BOOL:
         return ir.Const(span, BOOL, bool(raw))
@@ -108,6 +113,8 @@ def literal(ctx: Context, value: Constant, kind: Scalar, node: ast.AST | Span) -
 def fits_alone(value: Constant) -> bool:
     """Whether the type that a number has alone can hold it."""
     kind = scalar_type(value)
+    if isinstance(value, Counter):
+        return True
     if kind == INT32:
         low, high = int_range(INT32)
         return low <= value.value <= high
@@ -179,7 +186,7 @@ def _cast_constant(value: bool | int | float, kind: Scalar) -> bool | int | floa
 def convert(ctx: Context, value: Constant | Number, kind: Scalar, node: ast.expr) -> ir.Expr:
     """The number in an operand of type ``kind``: a literal takes the type, anything else is cast."""
     if isinstance(value, Constant):
-        if isinstance(value.value, bool) and kind != BOOL:
+        if scalar_type(value) == BOOL != kind:
             return literal(ctx, Constant(int(value.value)), kind, node)
         return literal(ctx, value, kind, node)
     if kind == FLOAT64 and value.double is not None:
@@ -197,6 +204,8 @@ def _in_double(ctx: Context, expr: ir.Expr) -> ir.Expr:
 
 def double_of(value: Constant | Number, span: Span) -> ir.Expr | None:
     """A constant, a float of the launch or an integer in double precision, to compute with it so as well."""
+    if isinstance(value, Counter):
+        return value.in_type(FLOAT64, span)
     if isinstance(value, Constant):
         known = isinstance(value.value, float) or abs(value.value) < 1 << 53
         return ir.Const(span, FLOAT64, float(value.value)) if known else None
@@ -221,7 +230,7 @@ def is_weak(value: Constant | Number) -> bool:
     """Whether a number takes the type of what it meets."""
     if isinstance(value, Number):
         return value.weak
-    return not isinstance(value.value, bool)
+    return scalar_type(value) != BOOL
 
 
 def arithmetic(

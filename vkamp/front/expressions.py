@@ -13,8 +13,9 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from vkamp.errors import Note, Span
-from vkamp.front import advice, convert, habits, objects, references, signs, vectors
+from vkamp.front import advice, convert, counters, habits, objects, references, signs, vectors
 from vkamp.front.context import Context, Slot, expression
+from vkamp.front.counters import Counter
 from vkamp.front.functions import call_function
 from vkamp.front.names import constant_value
 from vkamp.front.signature import read_name
@@ -175,7 +176,7 @@ def binary(
         if kind.kind == "float":
             _bad_operands(ctx, op, node, a, b)
         return Number(operation(span, kind, _BITWISE[type(op)], x, y), weak)
-    if isinstance(op, (ast.FloorDiv, ast.Mod)) and kind.is_integer and _is_zero(y):
+    if isinstance(op, (ast.FloorDiv, ast.Mod)) and kind.is_integer and _is_zero(b, y):
         ctx.fail("VKA310", right_node)
     name = _ARITHMETIC[type(op)]
     if kind == FLOAT16 and name in ("floordiv", "floormod"):
@@ -188,9 +189,9 @@ def binary(
 
 def _of_quotient(value: Constant | Number, other: Constant | Number) -> Constant | Number:
     """A literal beside an integer in a quotient, which is a float: the integer's type need not hold it."""
-    if isinstance(value, Constant) and type(value.value) is int:
-        kind = convert.scalar_type(other)
-        if kind.is_integer and kind.bits <= 32 and abs(value.value) <= _MAX_FLOAT_LENGTH:
+    kind = convert.scalar_type(other)
+    if isinstance(value, Constant) and kind.is_integer and kind.bits <= 32:
+        if type(value.value) is int and abs(value.value) <= _MAX_FLOAT_LENGTH:
             return Constant(float(value.value))
     return value
 
@@ -205,14 +206,10 @@ def _join_tuples(op: ast.operator, left: Value, right: Value) -> Value | None:
         return TupleValue((*left.items, *right.items))
     if isinstance(op, ast.Mult) and isinstance(right, TupleValue):
         left, right = right, left
-    times = right.value if isinstance(right, Constant) else None
-    if (
-        isinstance(op, ast.Mult)
-        and isinstance(left, TupleValue)
-        and isinstance(times, int)
-        and times <= _MAX_TUPLE_LENGTH
-    ):
-        return TupleValue(left.items * times)
+    if isinstance(op, ast.Mult) and isinstance(left, TupleValue) and isinstance(right, Constant):
+        times = right.value
+        if isinstance(times, int) and times <= _MAX_TUPLE_LENGTH:
+            return TupleValue(left.items * times)
     return None
 
 
@@ -240,7 +237,9 @@ def _bad_operands(ctx: Context, op: ast.AST, node: ast.AST, a: Constant | Number
 _WORDS: dict[type[ast.AST], str] = {ast.BitAnd: "and", ast.BitOr: "or"}
 
 
-def _is_zero(expr: ir.Expr) -> bool:
+def _is_zero(divisor: Value, expr: ir.Expr) -> bool:
+    """Whether a divisor is known to be zero."""
+    counters.check_divisor(divisor)
     return isinstance(expr, ir.Const) and expr.value == 0
 
 
@@ -254,6 +253,10 @@ _MAX_LENGTH = 1 << 14
 
 def _fold(ctx: Context, op: ast.operator, a: Constant, b: Constant, node: ast.AST) -> Value:
     right = getattr(node, "right", node)
+    if isinstance(a, Counter) or isinstance(b, Counter):
+        counter = counters.folded(_FOLD[type(op)], a, b)
+        if counter is not None:
+            return counter
     if isinstance(op, (ast.LShift, ast.RShift)) and not 0 <= b.value <= 64:
         ctx.fail("VKA318", right, count=b.value)
     too_long = isinstance(op, ast.Pow) and isinstance(a.value, int) and b.value * a.value.bit_length() > _MAX_LENGTH
@@ -290,6 +293,8 @@ def _shift(
     kind = INT32 if kind == BOOL else kind
     value = convert.convert(ctx, a, kind, left_node)
     count = convert.narrowed(convert.convert(ctx, b, INT32 if count_kind == BOOL else count_kind, right_node))
+    if isinstance(b, Counter):
+        b.within(0, kind.bits - 1)
     if isinstance(count, ir.Const) and not 0 <= count.value < kind.bits:
         ctx.fail("VKA318", right_node, count=count.value)
     name: Any = "shl" if isinstance(op, ast.LShift) else "shr"
@@ -380,6 +385,8 @@ def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
     if vector is not None:
         return vector
     found = convert.number(ctx, value, node.operand)
+    if isinstance(found, Counter) and isinstance(node.op, (ast.USub, ast.UAdd)):
+        return _fold(ctx, ast.Mult(), found, Constant(-1 if isinstance(node.op, ast.USub) else 1), node)
     if isinstance(found, Constant):
         if isinstance(node.op, ast.Invert) and isinstance(found.value, float):
             ctx.fail("VKA302", node, op="~", what="float32", advice="convert the operand first, `amp.int32(...)`")
@@ -747,7 +754,9 @@ def compare_two(
 def _refuse_known(ctx: Context, name: str, a: Constant | Number, b: Constant | Number, node: ast.expr) -> None:
     """Refuses a comparison of an integer with a constant beyond its type, whose result is known."""
     constant, other = (a, b) if isinstance(a, Constant) else (b, a)
-    if not isinstance(constant, Constant) or type(constant.value) is not int or not isinstance(other, Number):
+    if not isinstance(constant, Constant) or not isinstance(other, Number) or isinstance(constant, Counter):
+        return
+    if type(constant.value) is not int:
         return
     kind = convert.scalar_type(other)
     if other.weak or not kind.is_integer:
@@ -870,7 +879,7 @@ def _index_arithmetic(ctx: Context, op: ast.operator, left: Value, right: Value,
     for a, b in zip(a_items, b_items, strict=True):
         x = _component(ctx, a, node)
         y = _component(ctx, b, node)
-        if name in ("tdiv", "trem") and _is_zero(y):
+        if name in ("tdiv", "trem") and _is_zero(b, y):
             ctx.fail("VKA310", node)
         items.append(Number(operation(span, INT32, name, x, y)))
     return TupleValue(tuple(items), kind)

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from vkamp.errors import Span, diagnostic
+from vkamp.errors import CompileError, Span, UnsupportedFeatureError, diagnostic
 from vkamp.front import advice, references, sharing, statements, varying
 from vkamp.front.context import Context, Frame, Module, Slot
+from vkamp.front.counters import CopiesNeededError
 from vkamp.front.guards import Guard
 from vkamp.front.names import NeededAsConstantError, bind_argument, outside_lookup, wrap
 from vkamp.front.parameters import head_of
@@ -40,14 +41,24 @@ def lower(request: Request, captured: Mapping[str, Any]) -> Lowered:
     Raises ``CompileError`` or ``UnsupportedFeatureError`` with the place in the source.
     """
     needed: set[str] = set()
+    copied: frozenset[Span] = frozenset()
     while True:
-        module = Module(request.rank, request.tile, "")
+        module = Module(request.rank, request.tile, "", copied_loops=copied)
         module.constants_needed = needed
         module.constant_values = dict(captured)
         try:
             kernel = _lower(request, module)
         except NeededAsConstantError as again:
             needed = needed | {again.name}
+            continue
+        except CopiesNeededError as again:
+            copied |= again.loops
+            continue
+        except (CompileError, UnsupportedFeatureError):
+            if not module.kept_loops:
+                raise
+            # With copies of all bodies the kernel may be right, or have a plainer error.
+            copied |= module.kept_loops
             continue
         except RecursionError:
             raise diagnostic("VKA118", head_of(source_of(request.function))) from None

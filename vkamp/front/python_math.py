@@ -55,9 +55,9 @@ def _of_divisors(
             if given.kind == "float":
                 _refuse_type(ctx, node, "integers", given)
             kind = convert.common(Number(ir.Const(span, kind, 0), weak=True), number) if given != BOOL else kind
-        constants = [n.value for n in numbers if isinstance(n, Constant)]
+        constants = [n for n in numbers if isinstance(n, Constant)]
         if len(constants) == len(numbers):
-            return Constant(target(*map(int, constants)))
+            return Constant(target(*(int(n.value) for n in constants)))
         unsigned = SCALARS[f"uint{kind.bits}"]
         parts = [convert.convert(ctx, n, kind, part) for n, part in zip(numbers, node.args, strict=True)]
         if kind.kind == "int":
@@ -105,9 +105,9 @@ def _hypot(ctx: Context, node: ast.Call) -> Value:
     if node.keywords:
         ctx.fail("VKA220", node, text=ctx.text(node.func))
     numbers = _numbers(ctx, node)
-    constants = [n.value for n in numbers if isinstance(n, Constant)]
+    constants = [n for n in numbers if isinstance(n, Constant)]
     if len(constants) == len(numbers):
-        return Constant(math.hypot(*constants))
+        return Constant(math.hypot(*(n.value for n in constants)))
     return _length(ctx, list(numbers), node)
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NoReturn
 
-from vkamp.errors import Copy, Note, Span
+from vkamp.errors import CompileError, Note, Span, UnsupportedFeatureError
 from vkamp.front import convert
 from vkamp.front.assignments import ann_assign, assign, aug_assign, changes_kind, define, settle, store
 from vkamp.front.calls import marked_name, wrong_count
 from vkamp.front.context import Context, Slot
+from vkamp.front.counters import CopiesNeededError, Counter, Loop, mentions
 from vkamp.front.expressions import thread_index, truth_of
 from vkamp.front.functions import set_body_lowering
 from vkamp.front.loop_else import without_else
@@ -397,17 +399,14 @@ def _static_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) -
     variable = slot if slot is not None and slot.kind != "unrolled" and target.id not in ctx.counters else None
     if variable is not None and not _is_number(variable):
         changes_kind(ctx, target, variable, Constant(0))
+    where = replace(ctx.span(node), caller=None)
     ctx.loops.append(None)
     ctx.counted.append(False)
-    for number, value in enumerate(steps):
-        ctx.slots[target.id] = Slot(Constant(value), ctx.span(target), "unrolled")
-        if ctx.assigned is not None:
-            ctx.assigned.add(target.id)
-        first = len(ctx.block)
-        ctx.depth += 1
-        lower_statements(ctx, node.body)
-        ctx.depth -= 1
-        ctx.mark_copy(first, Copy(ctx.span(node), target.id, steps, number))
+    if len(steps) < 2 or where in ctx.module.copied_loops:
+        for value in steps:
+            _static_body(ctx, node, target, Constant(value))
+    else:
+        _kept_loop(ctx, node, target, steps, where)
     ctx.counted.pop()
     ctx.loops.pop()
     if variable is not None:
@@ -415,6 +414,43 @@ def _static_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) -
         ctx.slots[target.id] = variable
         if steps:
             store(ctx, target, Constant(steps[-1]), target, node)
+
+
+def _static_body(ctx: Context, node: ast.For, target: ast.Name, value: Constant) -> None:
+    """The body of a ``static_range`` loop for one value of its counter."""
+    ctx.slots[target.id] = Slot(value, ctx.span(target), "unrolled")
+    if ctx.assigned is not None:
+        ctx.assigned.add(target.id)
+    ctx.depth += 1
+    lower_statements(ctx, node.body)
+    ctx.depth -= 1
+
+
+def _kept_loop(ctx: Context, node: ast.For, target: ast.Name, steps: range, where: Span) -> None:
+    """A ``static_range`` loop that stays a loop; CopiesNeededError if its body is not the same for all iterations."""
+    span = ctx.span(node)
+    variable = ctx.loop_variables.get(target.id)
+    if variable is None or any(loop.variable == variable for loop in ctx.kept_loops):
+        variable = ctx.loop_variables[target.id] = ctx.new_variable(target.id, INT32, span)
+    loop = Loop(where, variable, steps)
+    known = {name: slot.value for name, slot in ctx.slots.items() if name not in {target.id, *ctx.counters}}
+    arrays = len(ctx.module.tile_statics)
+    ctx.kept_loops.append(loop)
+    with ctx.nested() as block:
+        try:
+            _static_body(ctx, node, target, Counter({loop: 1}))
+        except (CompileError, UnsupportedFeatureError):
+            raise CopiesNeededError(frozenset({where})) from None
+    ctx.kept_loops.pop()
+    if len(ctx.module.tile_statics) > arrays or any(name not in ctx.slots or ctx.slots[name].value != value for name, value in known.items()):
+        raise CopiesNeededError(frozenset({where}))
+    for name in [n for n, slot in ctx.slots.items() if n != target.id and mentions(slot.value, loop)]:
+        # Read after the loop it is an error, and the loop is copied.
+        del ctx.slots[name]
+    ctx.slots[target.id] = Slot(Constant(steps[-1]), ctx.span(target), "unrolled")
+    ctx.module.kept_loops.add(where)
+    start, stop, step = (ir.Const(span, INT32, n) for n in (steps.start, steps.stop, steps.step))
+    ctx.emit(ir.For(span, variable, start, stop, step, tuple(block), unroll=True))
 
 
 def _is_number(slot: Slot) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from vkamp.errors import Span
 from vkamp.front import advice, convert, habits, objects, scalars, vectors, views
 from vkamp.front.context import Context, expression
+from vkamp.front.counters import Counter
 from vkamp.front.expressions import ThreadKind, thread_index, thread_value
 from vkamp.front.names import attribute_of_object
 from vkamp.front.values import (
@@ -29,7 +30,7 @@ from vkamp.front.values import (
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.fences import FENCES
-from vkamp.ir.types import BOOL, FLOAT32, INT32, Array, Scalar, Struct, Vector
+from vkamp.ir.types import BOOL, FLOAT32, INT32, Array, Scalar, Struct, Vector, int_range
 
 # -- subscripts ----------------------------------------------------------------------------------------------------
 
@@ -113,6 +114,10 @@ def _array_item(ctx: Context, owner: ArrayRef, key: Value, node: ast.Subscript) 
     indices = _indices(ctx, key, node)
     if len(indices) > owner.rank or (len(indices) < owner.rank and len(indices) != 1):
         _rank_mismatch(ctx, node, owner, len(indices))
+    items = key.items if isinstance(key, TupleValue) else (key,)
+    for item, size in zip(items, kind.shape[len(owner.prefix) :], strict=False):
+        if isinstance(item, Counter):
+            item.within(0, size - 1)
     indices = tuple(map(_from_the_end, indices, kind.shape[len(owner.prefix) :]))
     for dim, (index, size) in enumerate(zip((*owner.prefix, *indices), kind.shape, strict=False)):
         if isinstance(index, ir.Const) and not 0 <= index.value < size:
@@ -178,6 +183,9 @@ def _indices(ctx: Context, key: Value, node: ast.Subscript) -> tuple[ir.Expr, ..
     items = key.items if isinstance(key, TupleValue) else (key,)
     elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
     parts = elements if len(elements) == len(items) else [node.slice] * len(items)
+    for item in items:
+        if isinstance(item, Counter):
+            item.within(0, int_range(INT32)[1])
     return tuple(convert.index_expr(ctx, item, part) for item, part in zip(items, parts, strict=True))
 
 

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from vkamp.errors import Span
 from vkamp.front import advice, convert
 from vkamp.front.context import Context
+from vkamp.front.counters import Counter
 from vkamp.front.values import Constant, Element, FieldMethod, Number, Value
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, VECTOR_LETTERS, VECTORS, Vector
@@ -140,6 +141,8 @@ def binary(
         name = "tdiv"
     if not name or (kind.element.kind == "float" and name not in _OF_FLOATS):
         _no_operator(ctx, symbol, kind, node)
+    if not isinstance(op, (ast.Add, ast.Sub, ast.Mult)) and kind.element.is_integer and isinstance(right, Counter):
+        right.demand()
     constant = y.parts[0].value if isinstance(y, ir.Construct) and isinstance(y.parts[0], ir.Const) else None
     if name in ("tdiv", "trem") and constant == 0:
         ctx.fail("VKA310", nodes[1])

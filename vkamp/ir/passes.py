@@ -25,7 +25,6 @@ OPTIONAL = {
     "races": "proofs that a kernel has no races, for check mode and for warnings",
     "loops": "the threads of a tile as loops, for CPU devices",
     "results": "results of calls in expressions, without temporaries",
-    "rolling": "unrolled loops as loops again",
     "pieces": "neighbouring elements of plain kernels in one access",
 }
 #: All passes, and what helps where one fails.
@@ -36,6 +35,7 @@ _FRONT = "write that line in another way"
 PASSES = {
     "front end": _FRONT,
     "verifier": "unset VKAMP_VERIFY",
+    "unroller": _FRONT,
     "facts": _FRONT,
     "uniformity": "write the conditions around its barriers in another way",
     "certain races": "write its stores to shared memory in another way",

@@ -20,7 +20,6 @@ from vkamp.artifacts import Executable, Target
 from vkamp.check.race_prover.report import RaceVerdicts, judge_races
 from vkamp.check.races import RaceFinding, check_certain_races
 from vkamp.check.uniformity import check_uniformity
-from vkamp.emit.reroll import reroll
 from vkamp.errors import BarrierWarning, InternalCompilerError, RaceWarning, Span
 from vkamp.front import Request
 from vkamp.front.context import Context
@@ -40,6 +39,7 @@ from vkamp.ir.passes import (
 from vkamp.ir.requirements import access, contiguous, subgroup_uses, types_in_use, wide_operations
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.text import text
+from vkamp.ir.unroll import limited, unrolled
 from vkamp.pipeline.compiled import Compiled, Whole, generated_spirv
 from vkamp.pipeline.passes import shader_of
 from vkamp.progress import hide
@@ -61,13 +61,15 @@ def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
     )
     kernel = lowered.kernel
     verify_if_asked(kernel)
-    uniformity = _required("uniformity", kernel, lambda: check_uniformity(kernel))
+    # Each iteration of an unrolled loop is judged by itself.
+    copied = _required("unroller", kernel, lambda: unrolled(kernel))
+    uniformity = _required("uniformity", kernel, lambda: check_uniformity(copied))
     # Races are judged by what is uniform, so that a single thread's update passes.
-    certain = _required("certain races", kernel, lambda: check_certain_races(kernel, uniformity))
+    certain = _required("certain races", kernel, lambda: check_certain_races(copied, uniformity))
     for finding in certain:
         _warn(finding, RaceWarning)
     with recorded() as failures:
-        races = optional("races", kernel, lambda: judge_races(kernel, uniformity), RaceVerdicts)
+        races = optional("races", kernel, lambda: judge_races(copied, uniformity), RaceVerdicts)
     for finding in races.advice:
         _warn(finding, BarrierWarning)
     warned = bool(certain or races.advice or failures)
@@ -158,7 +160,7 @@ def _as_loops(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, str]:
         if target.lowering == "auto" and _is_long(form, kernel, target):
             raise lower.NotLowerable("it has so many phases that the driver would take long to compile them")
         if target.lowering == "auto" and target.max_iterations is not None:
-            count = lower.max_iterations(form, {(name, dim): size for name, dim, size in target.sizes})
+            count = lower.max_iterations(unrolled(form), {(name, dim): size for name, dim, size in target.sizes})
             # Legalization may add one iteration for a few loops (vkamp.legalize.quick_loops).
             if count is None or count + lower.loop_count(form) > target.max_iterations:
                 # Those over the threads of a tile are the more likely to be too many.
@@ -179,12 +181,9 @@ def _is_long(form: ir.Kernel, other: ir.Kernel, target: Target) -> bool:
 
 def _driver_seconds(form: ir.Kernel, target: Target) -> float:
     """How long a CPU driver compiles a kernel, as guessed."""
-    seconds = lower.effort(form).seconds
-    if seconds > _LONG:
-        # The printer makes loops of unrolled ones again.
-        rolled = optional("rolling", form, lambda: reroll(form, target.max_unrolled_statements), lambda: form)
-        seconds = lower.effort(rolled).seconds
-    return seconds
+    if target.max_unrolled_statements is not None:
+        form = limited(form, target.max_unrolled_statements)
+    return lower.effort(form).seconds
 
 
 def subgroup_needs(kernel: ir.Kernel) -> tuple[tuple[str, str, Span], ...]:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from vkamp.artifacts import Pieces, Shader, Target
 from vkamp.emit import emit
-from vkamp.emit.reroll import reroll
 from vkamp.errors import UnsupportedFeatureError, diagnostic
 from vkamp.ir import nodes as ir
 from vkamp.ir.narrow_types import DeviceTypes
 from vkamp.ir.passes import optional, required, verify_if_asked
 from vkamp.ir.types import Array
+from vkamp.ir.unroll import limited
 from vkamp.legalize.bind_arrays import bind_arrays
 from vkamp.legalize.copy_propagation import direct_results, without_claims
 from vkamp.legalize.early_exits import plain_exits
@@ -53,8 +53,10 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
         _check_private(kernel, types, target.private_bytes)
     # Temporaries of the front end hide what a person would write; devices have no claims.
     kernel = _may("results", kernel, direct_results, without_claims)
-    # Copies of the body of an unrolled loop are a loop that the driver unrolls.
-    kernel = _may("rolling", kernel, lambda k: reroll(k, target.max_unrolled_statements), lambda k: k)
+    # Some drivers unroll slowly, and no loops around others.
+    if target.max_unrolled_statements is not None:
+        most = target.max_unrolled_statements
+        kernel = _must("places", kernel, lambda k: limited(k, most))
     # Drivers' faults: lavapipe leaves loops too early, merges branches across barriers, and takes long for many loops.
     if "early_exits" in target.quirks:
         kernel = _must("places", kernel, plain_exits)
