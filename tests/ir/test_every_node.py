@@ -27,9 +27,8 @@ from vkamp.check.race_prover.facts import Facts
 from vkamp.check.race_prover.report import judge_races
 from vkamp.check.races import check_certain_races
 from vkamp.emit import expressions, statements
-from vkamp.emit.reroll import reroll
 from vkamp.emit.scopes import plan
-from vkamp.errors import Copy, InternalCompilerError, Span
+from vkamp.errors import InternalCompilerError, Span
 from vkamp.ir import dataflow, lowered, nodes, traversal
 from vkamp.ir import verify as verify_module
 from vkamp.ir.dataflow import own_nodes
@@ -306,20 +305,6 @@ def test_its_results_are_declared():
     at = {name: position for position, names in found.initialised.items() for name in names}
     assert at["y"] == ((), 0) and at["w"] == ((), 1)
     assert Z in found.before[(), 0]
-
-
-def test_copies_that_use_its_results_stay_what_they_are():
-    loop = Span("a.py", 1, 0, 2, 1)
-    copies = [
-        nodes.Assign(
-            dataclasses.replace(HERE, copies=(Copy(loop, "k", range(2), number),)),
-            nodes.Local(HERE, INT32, W),
-            nodes.Binary(HERE, INT32, "add", load(W), load(variable)),
-        )
-        for number, variable in enumerate((Y, Z))
-    ]
-    kernel = dataclasses.replace(kernel_of("out[i] = 1"), body=function_of(PLANTED, *copies))
-    assert reroll(kernel).body.body == kernel.body.body
 
 
 def test_what_it_changes_is_another_version():

@@ -33,7 +33,7 @@ PLACES = {
     "loops": "vkamp.lower.loops",
     "places": "vkamp.pipeline.passes.lower_places",
     "results": "vkamp.pipeline.passes.direct_results",
-    "rolling": "vkamp.pipeline.passes.reroll",
+    "unroller": "vkamp.pipeline.compiler.unrolled",
     "pieces": "vkamp.pipeline.passes.in_pieces",
     "printer": "vkamp.emit.shader.function_lines",
     "check mode": "vkamp.pipeline.checked._instrument",
@@ -144,7 +144,7 @@ def test_a_launch_does_without_a_pass_that_is_not_needed(accelerator_view, name,
         assert "KeyError: 'planted'" in text and "please report it" in text and f"VKAMP_PASSES_OFF={name}" in text
 
 
-@pytest.mark.parametrize("off", [*sorted(OPTIONAL), "all", "loops, rolling"])
+@pytest.mark.parametrize("off", [*sorted(OPTIONAL), "all", "loops, results"])
 def test_passes_can_be_left_out(accelerator_view, off, monkeypatch):
     monkeypatch.setenv("VKAMP_PASSES_OFF", off)
     for name in OPTIONAL if off == "all" else off.split(", "):
@@ -155,10 +155,8 @@ def test_passes_can_be_left_out(accelerator_view, off, monkeypatch):
 
 
 def test_a_pass_to_leave_out_has_a_name(monkeypatch):
-    monkeypatch.setenv("VKAMP_PASSES_OFF", "loops,reroll")
-    with pytest.raises(
-        amp.AmpError, match="names 'reroll'; it can name races, loops, results, rolling, pieces, or all"
-    ):
+    monkeypatch.setenv("VKAMP_PASSES_OFF", "loops,rerolling")
+    with pytest.raises(amp.AmpError, match="names 'rerolling'; it can name races, loops, results, pieces, or all"):
         run(view_of("swiftshader"))
 
 

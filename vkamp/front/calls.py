@@ -46,7 +46,7 @@ from vkamp.ir.algebra import operation
 from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES
 from vkamp.ir.fences import FENCES
 from vkamp.ir.rows import BuiltinRow, TupleRow
-from vkamp.ir.types import BOOL, FLOAT32, FLOAT64, INT32, UINT32, Array, Scalar, promoted, int_range
+from vkamp.ir.types import BOOL, FLOAT32, FLOAT64, INT32, UINT32, Array, Scalar, int_range, promoted
 from vkamp.lang.device import MARK, MathFunction, MathTuple
 from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
@@ -296,7 +296,9 @@ def _cast(ctx: Context, target: Any, kind: Scalar, value: Value, node: ast.Call,
     span = ctx.span(node)
     weak = target in (int, float)
     if isinstance(found, Counter) and weak:
-        return Counter(found.terms, found.offset, weak_float=True) if target is float else found.within(*int_range(INT32))
+        return (
+            Counter(found.terms, found.offset, weak_float=True) if target is float else found.within(*int_range(INT32))
+        )
     if isinstance(found, Constant):
         if weak:
             try:

@@ -190,10 +190,10 @@ def binary(
 def _of_quotient(value: Constant | Number, other: Constant | Number) -> Constant | Number:
     """A literal beside an integer in a quotient, which is a float: the integer's type need not hold it."""
     kind = convert.scalar_type(other)
-    if isinstance(value, Constant) and kind.is_integer and kind.bits <= 32:
-        if type(value.value) is int and abs(value.value) <= _MAX_FLOAT_LENGTH:
-            return Constant(float(value.value))
-    return value
+    if not isinstance(value, Constant) or not kind.is_integer or kind.bits > 32:
+        return value
+    is_short = type(value.value) is int and abs(value.value) <= _MAX_FLOAT_LENGTH
+    return Constant(float(value.value)) if is_short else value
 
 
 #: Literals up to this are floats in a quotient; a larger one is no float32.

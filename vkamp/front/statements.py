@@ -442,7 +442,9 @@ def _kept_loop(ctx: Context, node: ast.For, target: ast.Name, steps: range, wher
         except (CompileError, UnsupportedFeatureError):
             raise CopiesNeededError(frozenset({where})) from None
     ctx.kept_loops.pop()
-    if len(ctx.module.tile_statics) > arrays or any(name not in ctx.slots or ctx.slots[name].value != value for name, value in known.items()):
+    if len(ctx.module.tile_statics) > arrays or any(
+        name not in ctx.slots or ctx.slots[name].value != value for name, value in known.items()
+    ):
         raise CopiesNeededError(frozenset({where}))
     for name in [n for n, slot in ctx.slots.items() if n != target.id and mentions(slot.value, loop)]:
         # Read after the loop it is an error, and the loop is copied.

@@ -106,9 +106,7 @@ def _lasts(block: ir.Block, lasting: set[str]) -> bool:
 
 def _copied(block: ir.Block) -> int:
     """The statements that a driver makes of the loops which it is to unroll."""
-    return sum(
-        _statements(s) if isinstance(s, ir.For) and s.unroll else sum(map(_copied, ir.blocks(s))) for s in block
-    )
+    return sum(_statements(s) if isinstance(s, ir.For) and s.unroll else sum(map(_copied, ir.blocks(s))) for s in block)
 
 
 def _statements(statement: ir.Stmt) -> int:

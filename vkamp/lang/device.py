@@ -97,9 +97,10 @@ def private(shape: Any, dtype: Any) -> Any:
 
 @_marked
 def static_range(*bounds: int) -> Iterable[int]:
-    """A ``range`` of compile-time ints; a ``for`` over it is unrolled, and its variable is a constant in each copy.
+    """A ``range`` of compile-time ints; a ``for`` over it is unrolled; its variable is a constant in each iteration.
 
-    The shader has a loop that the driver unrolls, if the copies differ in nothing but numbers ``a * variable + b``.
+    The shader has a loop that the driver unrolls, if the body needs no more of the variable than numbers
+    ``a * variable + b``; otherwise it has a copy of the body for each value.
     """
     return range(*bounds)
 

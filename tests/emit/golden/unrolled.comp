@@ -46,7 +46,7 @@ void main() {
         // for dj in amp.static_range(-1, 2):
         [[unroll]] for (int dj = -1; dj < 2; ++dj) {
             // total += source[idx[0] + di + 1, idx[1] + dj + 1] * (2 * di + dj)
-            total += source[(idx_0 + di + 1) * source_extent_1 + idx_1 + dj + 1] * float(dj + 2 * di);
+            total += source[(idx_0 + di + 1) * source_extent_1 + idx_1 + dj + 1] * float(2 * di + dj);
         }
     }
     // total += source[idx[0] + k, idx[1]] * WEIGHTS[k]
@@ -55,24 +55,28 @@ void main() {
     total += source[(idx_0 + 2) * source_extent_1 + idx_1] * 0.25;
     // best = total
     float best = total;
-    // for k in amp.static_range(6, 0, -1):
-    [[unroll]] for (int k = 6; k > 2; --k) {
-        // best = max(best, total - amp.float32(k))
-        best = fmax(best, total - float(k));
-    }
+    // best = max(best, total - amp.float32(k))
+    best = fmax(best, total - 6.0);
+    best = fmax(best, total - 5.0);
+    best = fmax(best, total - 4.0);
+    best = fmax(best, total - 3.0);
     // best = min(best, total * k)
     best = fmin(best, total * 2.0);
     best = fmin(best, total * 1.0);
     // count = amp.uint32(0)
     uint count = 0u;
-    int found;
-    // for n in amp.static_range(k + 4):
-    [[unroll]] for (int n = 0; n < 3; ++n) {
-        // found = amp.int32(source[idx[0] + k, idx[1] + n % 3])
-        found = int(source[idx_0 * source_extent_1 + idx_1 + n]);
-        // count += amp.uint32(found) * k + 7 * n
-        count += uint(found) * 0u + uint(7 * n);
-    }
+    // found = amp.int32(source[idx[0] + k, idx[1] + n % 3])
+    int found = int(source[idx_0 * source_extent_1 + idx_1]);
+    // count += amp.uint32(found) * k + 7 * n
+    count += uint(found) * 0u;
+    // found = amp.int32(source[idx[0] + k, idx[1] + n % 3])
+    found = int(source[idx_0 * source_extent_1 + idx_1 + 1]);
+    // count += amp.uint32(found) * k + 7 * n
+    count += uint(found) * 0u + 7u;
+    // found = amp.int32(source[idx[0] + k, idx[1] + n % 3])
+    found = int(source[idx_0 * source_extent_1 + idx_1 + 2]);
+    // count += amp.uint32(found) * k + 7 * n
+    count += uint(found) * 0u + 14u;
     // found = amp.int32(source[idx[0] + k, idx[1] + n % 3])
     found = int(source[idx_0 * source_extent_1 + idx_1]);
     // count += amp.uint32(found) * k + 7 * n
@@ -83,13 +87,18 @@ void main() {
         // count ^= amp.uint32(m) + k
         count ^= uint(m);
     }
-    // for n in amp.static_range(k + 4):
-    [[unroll]] for (int n = 0; n < 3; ++n) {
-        // found = amp.int32(source[idx[0] + k, idx[1] + n % 3])
-        found = int(source[(idx_0 + 1) * source_extent_1 + idx_1 + n]);
-        // count += amp.uint32(found) * k + 7 * n
-        count += uint(found) + uint(7 * n);
-    }
+    // found = amp.int32(source[idx[0] + k, idx[1] + n % 3])
+    found = int(source[(idx_0 + 1) * source_extent_1 + idx_1]);
+    // count += amp.uint32(found) * k + 7 * n
+    count += uint(found);
+    // found = amp.int32(source[idx[0] + k, idx[1] + n % 3])
+    found = int(source[(idx_0 + 1) * source_extent_1 + idx_1 + 1]);
+    // count += amp.uint32(found) * k + 7 * n
+    count += uint(found) + 7u;
+    // found = amp.int32(source[idx[0] + k, idx[1] + n % 3])
+    found = int(source[(idx_0 + 1) * source_extent_1 + idx_1 + 2]);
+    // count += amp.uint32(found) * k + 7 * n
+    count += uint(found) + 14u;
     // found = amp.int32(source[idx[0] + k, idx[1] + n % 3])
     found = int(source[(idx_0 + 1) * source_extent_1 + idx_1]);
     // count += amp.uint32(found) * k + 7 * n

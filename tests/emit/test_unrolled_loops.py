@@ -1,4 +1,4 @@
-"""Unrolled loops as loops again: what becomes one, what stays copies, and that both do the same."""
+"""``static_range`` loops: which stay loops, which become copies, and that both do the same."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import vkamp as amp
 from tests.emit.programs import PROGRAMS, Program, buffers
 from vkamp import sim
 from vkamp.artifacts import Target
-from vkamp.emit.reroll import reroll
 from vkamp.ir.nodes import For, Kernel, Stmt, walk_statements
 from vkamp.ir.text import text
 from vkamp.ir.types import FLOAT32, INT32, UINT32
+from vkamp.ir.unroll import limited, unrolled
 from vkamp.ir.verify import verify
 from vkamp.pipeline.passes import shader_of
 
@@ -68,16 +68,17 @@ def loops(kernel: Kernel) -> list[str]:
 
 
 def check(kernel: Kernel, expected: list[str]) -> Kernel:
-    """Rerolls a kernel: these loops, and the same results."""
-    again = reroll(kernel)
-    verify(again)
-    assert loops(again) == expected, text(again)
-    assert bits(again) == bits(kernel), f"{text(kernel)}\n{text(again)}"
-    assert any(array.tobytes() != bits(again)[name] for name, array in inputs().items())
-    return again
+    """A kernel has these loops, and does the same with copies of their bodies."""
+    assert loops(kernel) == expected, text(kernel)
+    copied = unrolled(kernel)
+    verify(copied)
+    assert loops(copied) == []
+    assert bits(copied) == bits(kernel), f"{text(kernel)}\n{text(copied)}"
+    assert any(array.tobytes() != bits(kernel)[name] for name, array in inputs().items())
+    return kernel
 
 
-ROLLED = {
+LOOPS = {
     "whole": ("for k in amp.static_range(5):\n    x[i + 8 * k] += k", ["k 0 5 1"]),
     "two": ("for k in amp.static_range(2):\n    x[i + 8 * k] += 3", ["k 0 2 1"]),
     "downwards": ("for k in amp.static_range(6, -1, -2):\n    x[i + 8 * k] -= k * n", ["k 6 -1 -2"]),
@@ -102,14 +103,6 @@ ROLLED = {
     "branch in it": (
         "for k in amp.static_range(4):\n    if n > k:\n        x[i] += k\n    else:\n        x[i] -= k", ["k 0 4 1"],
     ),
-    "static branch": (
-        "for k in amp.static_range(7):\n    if k < 3:\n        x[i] += k * n\n    else:\n        x[i] ^= k * n",
-        ["k 0 3 1", "k 3 7 1"],
-    ),
-    "first is another": (
-        "for k in amp.static_range(6):\n    if k == 0:\n        x[i] = n\n    else:\n        x[i] += x[i + k]",
-        ["k 1 6 1"],
-    ),
     "own variables": (
         "for k in amp.static_range(3):\n    for j in range(n):\n        x[i] += j * k\n    y = x[i] + k\n    x[i] += y",
         ["k 0 3 1"],
@@ -130,7 +123,7 @@ ROLLED = {
     ),
     "one name, nested": (
         "for k in amp.static_range(3):\n    x[i] += n * k\n    for k in amp.static_range(2):\n        x[i] ^= n * k",
-        ["k_2 0 3 1", "k 0 2 1"],
+        ["k 0 3 1", "k_2 0 2 1"],
     ),
     "name in use": (
         "for j in range(n):\n    x[i] += j\nfor k in amp.static_range(2):\n    for j in amp.static_range(2):\n"
@@ -139,7 +132,15 @@ ROLLED = {
     ),
 }  # fmt: skip
 
-KEPT = {
+COPIES = {
+    "static branch": (
+        "for k in amp.static_range(7):\n    if k < 3:\n        x[i] += k * n"
+        "\n    else:\n        x[i] ^= k * n"
+    ),
+    "first is another": (
+        "for k in amp.static_range(6):\n    if k == 0:\n        x[i] = n"
+        "\n    else:\n        x[i] += x[i + k]"
+    ),
     "once": "for k in amp.static_range(1):\n    x[i] += n",
     "no line": "for k in amp.static_range(3):\n    x[i] += n * k * k + k ** 3",
     "table": "table = (1, 5, 2)\nfor k in amp.static_range(3):\n    x[i] += n * table[k]",
@@ -163,25 +164,23 @@ KEPT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ROLLED)
-def test_becomes_a_loop(name: str) -> None:
-    body, expected = ROLLED[name]
+@pytest.mark.parametrize("name", LOOPS)
+def test_stays_a_loop(name: str) -> None:
+    body, expected = LOOPS[name]
     check(kernel_of(body), expected)
 
 
-@pytest.mark.parametrize("name", KEPT)
-def test_stays_copies(name: str) -> None:
-    kernel = kernel_of(KEPT[name])
-    assert check(kernel, []) == kernel
+@pytest.mark.parametrize("name", COPIES)
+def test_becomes_copies(name: str) -> None:
+    check(kernel_of(COPIES[name]), [])
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_golden_programs_mean_the_same_to_the_verifier(name: str) -> None:
-    again = reroll(PROGRAMS[name].kernel())
-    verify(again)
+    verify(unrolled(PROGRAMS[name].kernel()))
 
 
-def test_a_function_is_rerolled_too() -> None:
+def test_a_function_has_loops_too() -> None:
     function = """
 @amp.func
 def total(x, i):
@@ -200,16 +199,16 @@ LASTING = "for k in amp.static_range(4):\n    while x[i + k] < 5:\n        x[i +
 @pytest.mark.parametrize(("body", "most", "rolled"), [(LONG, 200, True), (LONG, 9, False), (LASTING, 99, False)])
 def test_what_a_driver_takes_long_for_stays_copies(body: str, most: int, rolled: bool) -> None:
     kernel = kernel_of(body)
-    assert loops(reroll(kernel))
-    assert bool(loops(reroll(kernel, most))) == rolled
+    assert loops(kernel)
+    assert bool(loops(limited(kernel, most))) == rolled
     assert ("[[unroll]]" in shader_of(kernel, Target(max_unrolled_statements=most)).glsl) == rolled
 
 
 def test_a_call_of_a_loop_stays_a_copy_there() -> None:
     functions = "@amp.func\ndef last(x, i):\n    while x[i] < 9:\n        x[i] += 1\n    return x[i]\n"
     kernel = kernel_of("for k in amp.static_range(4):\n    x[i] += last(x, i + 8 * k)", functions)
-    assert loops(reroll(kernel)) == ["k 0 4 1"]
-    assert loops(reroll(kernel, 99)) == []
+    assert loops(kernel) == ["k 0 4 1"]
+    assert loops(limited(kernel, 99)) == []
 
 
 def test_a_variable_that_something_else_reads_is_no_copys_own() -> None:
