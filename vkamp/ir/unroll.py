@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
 from collections.abc import Callable
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.neutral import NEUTRAL_LEFT, NEUTRAL_RIGHT
-from vkamp.ir.types import Scalar, int_range
-
-_FOLDED: dict[str, Callable[[int, int], int]] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
+from vkamp.ir.algebra import operation
+from vkamp.ir.arithmetic import wrapped
+from vkamp.ir.types import Scalar
 
 
 def unrolled(kernel: ir.Kernel, chosen: Callable[[ir.For], bool] = lambda loop: True) -> ir.Kernel:
@@ -36,18 +34,22 @@ def _block(block: ir.Block, chosen: Callable[[ir.For], bool]) -> ir.Block:
     out: list[ir.Stmt] = []
     for statement in block:
         inner = ir.map_blocks(statement, lambda body: _block(body, chosen))
-        if isinstance(statement, ir.For) and isinstance(inner, ir.For) and inner.unroll and chosen(statement):
-            for value in _values(inner):
+        values = _values(statement)
+        if isinstance(statement, ir.For) and isinstance(inner, ir.For) and values is not None and chosen(statement):
+            for value in values:
                 out += _copy(inner, value)
         else:
             out.append(inner)
     return tuple(out)
 
 
-def _values(loop: ir.For) -> range:
-    """The values of the counter of a loop to unroll, which are known."""
-    start, stop, step = loop.start, loop.stop, loop.step
-    assert isinstance(start, ir.Const) and isinstance(stop, ir.Const) and isinstance(step, ir.Const)
+def _values(statement: ir.Stmt) -> range | None:
+    """The values of the counter of a loop to unroll; ``None`` for other statements, and where they are not known."""
+    if not isinstance(statement, ir.For) or not statement.unroll:
+        return None
+    start, stop, step = statement.start, statement.stop, statement.step
+    if not (isinstance(start, ir.Const) and isinstance(stop, ir.Const) and isinstance(step, ir.Const)):
+        return None
     return range(int(start.value), int(stop.value), int(step.value))
 
 
@@ -58,37 +60,25 @@ def _copy(loop: ir.For, value: int) -> ir.Block:
     def change(node: ir.Node) -> ir.Node:
         if isinstance(node, ir.Load) and isinstance(node.place, ir.Local) and node.place.variable.name == name:
             return ir.Const(node.span, node.type, value)
-        return folded(node)
+        return _folded(node)
 
     return ir.map_block(loop.body, change)
 
 
-def folded(node: ir.Node) -> ir.Node:
-    """A sum, difference, product or conversion of constants as a constant, and no sum with 0 nor product with 1."""
-    if isinstance(node, ir.Cast) and isinstance(node.operand, ir.Const) and isinstance(node.type, Scalar):
+def _folded(node: ir.Node) -> ir.Node:
+    """An operation on constants, which the value of a counter has made, as its result."""
+    kind = getattr(node, "type", None)
+    if isinstance(node, ir.Binary):
+        return operation(node.span, node.type, node.op, node.left, node.right)
+    if isinstance(node, ir.Cast) and isinstance(node.operand, ir.Const) and isinstance(kind, Scalar):
         value = node.operand.value
-        if node.type.kind == "float" and not isinstance(value, float):
-            return ir.Const(node.span, node.type, float(value))
-        if node.type.is_integer and not isinstance(value, float):
-            return ir.Const(node.span, node.type, _wrapped(int(value), node.type))
+        if kind.kind == "float" and not isinstance(value, float):
+            return ir.Const(node.span, kind, float(value))
+        if kind.is_integer and not isinstance(value, float):
+            return ir.Const(node.span, kind, wrapped(int(value), kind))
     if isinstance(node, ir.Unary) and node.op == "neg" and isinstance(node.operand, ir.Const):
         return ir.Const(node.span, node.type, -node.operand.value)
-    if not isinstance(node, ir.Binary) or not isinstance(node.type, Scalar) or not node.type.is_integer:
-        return node
-    left, right = node.left, node.right
-    if isinstance(left, ir.Const) and isinstance(right, ir.Const) and node.op in _FOLDED:
-        value = _FOLDED[node.op](int(left.value), int(right.value))
-        return ir.Const(node.span, node.type, _wrapped(value, node.type))
-    if isinstance(right, ir.Const) and right.value == NEUTRAL_RIGHT.get(node.op) and left.type == node.type:
-        return left
-    if isinstance(left, ir.Const) and left.value == NEUTRAL_LEFT.get(node.op) and right.type == node.type:
-        return right
     return node
-
-
-def _wrapped(value: int, kind: Scalar) -> int:
-    low, high = int_range(kind)
-    return (value - low) % (high - low + 1) + low
 
 
 # -- what drivers make of them -------------------------------------------------------------------------------------
@@ -111,4 +101,5 @@ def _copied(block: ir.Block) -> int:
 
 def _statements(statement: ir.Stmt) -> int:
     count = 1 + sum(_statements(s) for inner in ir.blocks(statement) for s in inner)
-    return count * len(_values(statement)) if isinstance(statement, ir.For) and statement.unroll else count
+    values = _values(statement)
+    return count if values is None else count * len(values)
