@@ -27,7 +27,7 @@ from vkamp.emit.text import (
     operation,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.addresses import as_int
+from vkamp.ir.algebra import as_int
 from vkamp.ir.arithmetic import NEGATED
 from vkamp.ir.builtins import BUILTINS
 from vkamp.ir.lowered import BitCast, LaunchWord, MemoryElement, PureCall, WithWordPart, WordPart

@@ -17,7 +17,7 @@ from vkamp.emit.text import Text, choice, operation
 from vkamp.emit.threads import thread_lines
 from vkamp.errors import Span, UnsupportedFeatureError
 from vkamp.ir import nodes as ir
-from vkamp.ir.addresses import as_int
+from vkamp.ir.algebra import as_int
 from vkamp.ir.builtins import ATOMICS
 from vkamp.ir.dataflow import assigned, mentioned, own_nodes
 from vkamp.ir.fences import Fence

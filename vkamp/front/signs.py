@@ -14,6 +14,7 @@ from vkamp.front.context import Context
 from vkamp.front.values import Constant, Number
 from vkamp.ir import nodes as ir
 from vkamp.ir.arithmetic import MIRRORED
+from vkamp.ir.ranges import NO_VARIABLES
 from vkamp.ir.types import BOOL, INT32, INT64, UINT32, UINT64, Scalar
 
 _Operand = tuple[Constant | Number, ast.expr]
@@ -42,13 +43,8 @@ def _twice(ctx: Context, expr: ir.Expr) -> ir.Expr:
 
 
 def _never_negative(expr: ir.Expr) -> bool:
-    if isinstance(expr, ir.Const):
-        return expr.value >= 0
-    if isinstance(expr, ir.Binary) and expr.op == "bitand":
-        return _never_negative(expr.left) or _never_negative(expr.right)
-    if isinstance(expr, ir.Binary) and expr.op in ("floordiv", "floormod", "tdiv", "trem", "shr"):
-        return _never_negative(expr.left) and _never_negative(expr.right)
-    return isinstance(expr, (ir.ThreadIndex, ir.SubgroupIndex, ir.BufferExtent))
+    """Whether a value is certainly not negative, whatever the function's variables are."""
+    return NO_VARIABLES.non_negative(expr)
 
 
 def compare(ctx: Context, name: Any, left: _Operand, right: _Operand, span: Span) -> ir.Expr | None:

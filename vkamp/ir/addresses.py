@@ -10,54 +10,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from vkamp.ir import nodes as ir
+from vkamp.ir.algebra import as_int, operation, product, sum_of
 from vkamp.ir.lowered import LaunchWord, MemoryElement
 from vkamp.ir.types import INT32, VECTOR_LETTERS, Array, Struct, Type, Vector
-
-
-def plus(a: ir.Expr, number: int) -> ir.Expr:
-    """``a + number`` for an int32."""
-    return add(a, ir.Const(a.span, INT32, number))
-
-
-def as_int(expr: ir.Expr) -> ir.Expr:
-    """An integer as int32."""
-    return expr if expr.type == INT32 else ir.Cast(expr.span, INT32, expr)
-
-
-def add(a: ir.Expr, b: ir.Expr) -> ir.Expr:
-    """``a + b`` as int32, without what does nothing."""
-    a, b = as_int(a), as_int(b)
-    for one, other in ((a, b), (b, a)):
-        if isinstance(one, ir.Const) and one.value == 0:
-            return other
-    if isinstance(a, ir.Const) and isinstance(b, ir.Const):
-        return ir.Const(b.span, INT32, int(a.value) + int(b.value))
-    return ir.Binary(a.span, INT32, "add", a, b)
-
-
-def times(a: ir.Expr, factor: ir.Expr | int) -> ir.Expr:
-    """``a * factor`` as int32, without what does nothing."""
-    if isinstance(factor, int):
-        factor = ir.Const(a.span, INT32, factor)
-    if isinstance(a, ir.Const):
-        if isinstance(factor, ir.Const):
-            return ir.Const(a.span, INT32, int(a.value) * int(factor.value))
-        if a.value in (0, 1):
-            return factor if a.value else a
-    if isinstance(factor, ir.Const) and factor.value == 1:
-        return as_int(a)
-    return ir.Binary(a.span, INT32, "mul", as_int(a), factor)
 
 
 def _scaled(number: ir.Expr, old: int, new: int) -> ir.Expr:
     """``number`` elements of ``old`` bytes, counted in elements of ``new`` bytes; the front end saw that it fits."""
     if old >= new:
         assert old % new == 0
-        return times(number, old // new)
-    if isinstance(number, ir.Const):
-        return ir.Const(number.span, INT32, int(number.value) * old // new)
+        return product(number, old // new)
     # Only powers of two, at places that are multiples of them.
-    return ir.Binary(number.span, INT32, "shr", number, ir.Const(number.span, INT32, (new // old).bit_length() - 1))
+    return operation(number.span, INT32, "shr", number, ir.Const(number.span, INT32, (new // old).bit_length() - 1))
 
 
 def element_number(buffer: ir.BufferParam, indices: tuple[ir.Expr, ...]) -> ir.Expr:
@@ -68,13 +32,13 @@ def element_number(buffer: ir.BufferParam, indices: tuple[ir.Expr, ...]) -> ir.E
     if buffer.dense:
         number = as_int(indices[0])
         for dim, index in enumerate(indices[1:], 1):
-            number = add(times(number, ir.BufferExtent(index.span, INT32, buffer.name, dim)), index)
+            number = sum_of(product(number, ir.BufferExtent(index.span, INT32, buffer.name, dim)), index)
         return number
     number = LaunchWord(indices[0].span, INT32, "offset", buffer.name, 0)
     for dim, index in enumerate(indices):
         is_unit = buffer.unit and dim == buffer.rank - 1
         stride = LaunchWord(index.span, INT32, "stride", buffer.name, dim)
-        number = add(number, index if is_unit else times(index, stride))
+        number = sum_of(number, index if is_unit else product(index, stride))
     return number
 
 
@@ -113,11 +77,11 @@ def member_element(place: ir.Place, kind: Type) -> ir.Place:
         more, subscripts = step_from_base(step)
         offset += more
         for subscript in subscripts:
-            number = add(number, _scaled(subscript.index, subscript.stride, size))
+            number = sum_of(number, _scaled(subscript.index, subscript.stride, size))
         step = step.base
-    number = add(number, ir.Const(place.span, INT32, offset // size))
+    number = sum_of(number, ir.Const(place.span, INT32, offset // size))
     if isinstance(step, ir.Reinterpreted):
-        number = add(_scaled(step.index, step.type.size, size), number)
+        number = sum_of(_scaled(step.index, step.type.size, size), number)
         step = step.base
     return ir.Reinterpreted(place.span, kind, step, number)
 
@@ -146,5 +110,5 @@ def memory_element(kernel: ir.Kernel, place: ir.BufferElement | ir.Reinterpreted
         return MemoryElement(place.span, place.type, place.buffer, (number,))
     base = place.base
     assert isinstance(base, MemoryElement)
-    number = add(_scaled(as_int(base.indices[0]), base.type.size, place.type.size), place.index)
+    number = sum_of(_scaled(as_int(base.indices[0]), base.type.size, place.type.size), place.index)
     return MemoryElement(place.span, place.type, base.buffer, (number,))

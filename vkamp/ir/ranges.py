@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.arithmetic import Interval, interval, union, whole
 from vkamp.ir.builtins import BUILTINS
@@ -145,3 +146,7 @@ class Ranges:
     def _binary(self, expr: ir.Binary) -> Interval:
         assert isinstance(expr.type, Scalar)
         return interval(expr.op, self.of(expr.left), self.of(expr.right), expr.type.bits) or whole(expr.type)
+
+
+#: Intervals of expressions where nothing is known of variables and tiles.
+NO_VARIABLES = Ranges(ir.Function("", "", (), (), (), (), Span("", 0, 0, 0, 0)), None)

@@ -11,7 +11,8 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.addresses import add, member_element, memory_element
+from vkamp.ir.addresses import member_element, memory_element
+from vkamp.ir.algebra import sum_of
 from vkamp.ir.dataflow import uses
 from vkamp.ir.lowered import BitCast
 from vkamp.ir.rewrite import without_unused
@@ -59,7 +60,7 @@ def _lowered(node: ir.Node, as_bits: Mapping[str, ir.Variable]) -> ir.Node:
     if isinstance(node, ir.Reinterpreted) and isinstance(node.base, ir.ArrayElement):
         # In an array of the kernel: the element itself, of the type that it was declared for.
         *rows, last = node.base.indices
-        return dataclasses.replace(node.base, indices=(*rows, add(last, node.index)))
+        return dataclasses.replace(node.base, indices=(*rows, sum_of(last, node.index)))
     if isinstance(node, ir.Load) and node.place.type != node.type:
         return BitCast(node.span, node.type, dataclasses.replace(node, type=node.place.type))
     if isinstance(node, ir.Assign) and node.place.type != node.value.type:

@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterator
 
 from vkamp.artifacts import Pieces, Target
 from vkamp.ir import nodes as ir
-from vkamp.ir.addresses import add, element_number, plus
+from vkamp.ir.addresses import element_number
+from vkamp.ir.algebra import sum_of
 from vkamp.ir.build import Builder
 from vkamp.ir.dataflow import exposed
 from vkamp.ir.lowered import LaunchWord, WithWordPart, WordPart
@@ -251,7 +252,7 @@ class _PieceKernel:
 
     def fits(self, first: ir.Expr, domain: ir.Expr) -> ir.Expr:
         """Whether a piece is whole: within the domain and the tests around the body, and where its containers say."""
-        tests = [self.make.compare("le", plus(first, self.count), domain)]
+        tests = [self.make.compare("le", sum_of(first, self.count), domain)]
         if self.is_shifted:
             tests.insert(0, self.make.compare("ge", first, self.make.int(0)))
         return self.make.both([*tests, *(self.for_all(t, first) for t in self.body.tests), *self.aligned(first)])
@@ -267,7 +268,7 @@ class _PieceKernel:
     def for_all(self, test: ir.Compare, first: ir.Expr) -> ir.Expr:
         """A test for all elements of a piece."""
         upper = test.op in (_UPPER if names_index(test.left, self.rank - 1) else _LOWER)
-        return self.at(test, plus(first, self.count - 1) if upper else first)
+        return self.at(test, sum_of(first, self.count - 1) if upper else first)
 
     def at(self, expr: ir.Expr, last: ir.Expr) -> ir.Expr:
         """An expression of the thread's index for an element of the row."""
@@ -286,7 +287,7 @@ class _PieceKernel:
         """The calls for the elements of a piece; containers without pieces are accessed element by element."""
 
         def one(number: ir.Expr) -> ir.Block:
-            last = add(self.make.load(self.first), number)
+            last = sum_of(self.make.load(self.first), number)
             args = [self.argument(p, last, number) for p in params]
             suffix = f"_{number.value}" if isinstance(number, ir.Const) else "_k"
             return self.called(function, args, suffix, lambda name, value: self.put(name, number, last, value))
@@ -332,7 +333,7 @@ class _PieceKernel:
         for test in reversed(self.body.tests):
             block = (make.when(self.at(test, at), block),)
         start = ir.Builtin(self.span, INT32, "max", (first, make.int(0))) if self.is_shifted else first
-        stop = ir.Builtin(self.span, INT32, "min", (plus(first, self.count), domain))
+        stop = ir.Builtin(self.span, INT32, "min", (sum_of(first, self.count), domain))
         return (ir.For(self.span, index, start, stop, make.int(1), block),)
 
 

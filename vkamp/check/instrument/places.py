@@ -11,7 +11,8 @@ from vkamp.check.instrument.make import Maker, uint
 from vkamp.check.instrument.plan import Plan
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
-from vkamp.ir.addresses import add, step_from_base
+from vkamp.ir.addresses import step_from_base
+from vkamp.ir.algebra import sum_of
 from vkamp.ir.ranges import Ranges
 from vkamp.ir.types import INT32, UINT32, VECTOR_LETTERS, Vector, scalar_fields
 
@@ -190,7 +191,7 @@ class Addresses:
     def _same_word(self, place: ir.Reinterpreted, base: ir.ArrayElement) -> Address:
         """In an array of the kernel: the same word as another scalar."""
         *rows, last = base.indices
-        moved = dataclasses.replace(base, span=place.span, indices=(*rows, add(last, place.index)))
+        moved = dataclasses.replace(base, span=place.span, indices=(*rows, sum_of(last, place.index)))
         address = self.of(moved)
         zero = ir.Const(place.span, INT32, 0)
         address.place = dataclasses.replace(place, base=address.place, index=zero)
