@@ -1,3 +1,1 @@
-"""Devices and what runs on them: the engine interface, discovery, the Kompute engine,
-accelerators.
-"""
+"""Devices and what runs on them: the engine interface, discovery, the Kompute engine, accelerators."""

@@ -1,8 +1,7 @@
-"""Accelerators and their views: what users see of devices (AMP: ``accelerator``,
-``accelerator_view``).
+"""Accelerators and their views: what users see of devices (AMP: ``accelerator``, ``accelerator_view``).
 
-Importing this module asks no driver; the first use of a device does. Two engines lead to Vulkan
-devices, Kompute's and the direct one; others are added by :func:`register_engine`.
+Importing this module asks no driver; the first use of a device does. Two engines lead to Vulkan devices, Kompute's and
+the direct one; others are added by :func:`register_engine`.
 """
 
 from __future__ import annotations
@@ -170,9 +169,8 @@ def _listing(found: list[DeviceInfo]) -> str:
 def _named(name: str, asked: str, engine: str | None = None) -> DeviceInfo | str:
     """The device that ``name`` stands for; ``"cpu"`` for the accelerator that only stores.
 
-    A name is ``cpu``, a device path, an index, or part of a description, whichever fits first; all
-    but ``cpu`` may end in ``@`` and an engine, as ``engine`` says it otherwise. ``asked`` says in
-    errors where the name was given.
+    A name is ``cpu``, a device path, an index, or part of a description, whichever fits first; all but ``cpu`` may end
+    in ``@`` and an engine, as ``engine`` says it otherwise. ``asked`` says in errors where the name was given.
     """
     wanted, engine = _without_engine(name.strip().lower(), engine)
     others = _other_devices() if engine is None else []
@@ -234,21 +232,18 @@ def _default_device() -> DeviceInfo | str:
 
 @entry_point
 class accelerator:
-    """A device that runs kernels or stores data (AMP: ``accelerator``); a handle, equal if the
-    device is.
+    """A device that runs kernels or stores data (AMP: ``accelerator``); a handle, equal if the device is.
 
-    ``accelerator()`` is the default one: that of the environment variable ``VKAMP_ACCELERATOR``,
-    else that of :meth:`set_default`, else the best there is (a discrete GPU before an integrated
-    one before a CPU driver). ``accelerator(path)`` takes a ``device_path``, an index, part of a
-    description in any case, ``"reference"``, ``"cpu"`` (stores, never runs a kernel) or
-    ``"default"``. Raises ``AmpError`` that lists the accelerators if ``path`` names none or
-    several. Without any Vulkan device ``accelerator()`` is ``"cpu"``, and a launch says what to
+    ``accelerator()`` is the default one: that of the environment variable ``VKAMP_ACCELERATOR``, else that of
+    :meth:`set_default`, else the best there is (a discrete GPU before an integrated one before a CPU driver).
+    ``accelerator(path)`` takes a ``device_path``, an index, part of a description in any case, ``"reference"``,
+    ``"cpu"`` (stores, never runs a kernel) or ``"default"``. Raises ``AmpError`` that lists the accelerators if
+    ``path`` names none or several. Without any Vulkan device ``accelerator()`` is ``"cpu"``, and a launch says what to
     install.
 
-    ``engine`` chooses the way to a Vulkan device: ``"kompute"``, ``"vulkan"`` (directly) or
-    ``"auto"`` (Kompute on CPU drivers, directly on GPUs), by default what the environment variable
-    ``VKAMP_ENGINE`` says, else ``"auto"``. The path may say it, too: ``"nvidia@vulkan"``. The same
-    device by another engine is another accelerator.
+    ``engine`` chooses the way to a Vulkan device: ``"kompute"``, ``"vulkan"`` (directly) or ``"auto"`` (Kompute on CPU
+    drivers, directly on GPUs), by default what the environment variable ``VKAMP_ENGINE`` says, else ``"auto"``. The
+    path may say it, too: ``"nvidia@vulkan"``. The same device by another engine is another accelerator.
     """
 
     __slots__ = ("_info",)
@@ -281,11 +276,10 @@ class accelerator:
 
     @classmethod
     def get_all(cls, engine: str | None = None) -> list[accelerator]:
-        """Every accelerator: the Vulkan devices, the reference accelerator, ``"cpu"`` (AMP:
-        ``get_all``).
+        """Every accelerator: the Vulkan devices, the reference accelerator, ``"cpu"`` (AMP: ``get_all``).
 
-        A machine without Vulkan has the others. The Vulkan devices are those of one engine, the
-        default one if none is given.
+        A machine without Vulkan has the others. The Vulkan devices are those of one engine, the default one if none is
+        given.
         """
         _engine_name(engine)
         try:
@@ -296,8 +290,7 @@ class accelerator:
 
     @classmethod
     def set_default(cls, path: str) -> bool:
-        """Makes ``path`` the default, once per process: False and no effect after an earlier
-        success.
+        """Makes ``path`` the default, once per process: False and no effect after an earlier success.
 
         ``VKAMP_ACCELERATOR`` goes before it. Raises ``AmpError`` as ``accelerator(path)`` does.
         """
@@ -311,15 +304,13 @@ class accelerator:
 
     @staticmethod
     def get_auto_selection_view() -> accelerator_view:
-        """The view that stands for "choose one": in a launch as if no view was given, else the
-        default view.
-        """
+        """The view that stands for "choose one": in a launch as if no view was given, else the default view."""
         return accelerator_view._of(accelerator().default_view._view, is_auto=True)
 
     @property
     def device_path(self) -> str:
-        """The name by which ``accelerator(path)`` finds it: ``"vulkan:0"``, ``"vulkan:0@vulkan"``
-        where the engine is not the one that is taken by default, ``"reference"``, ``"cpu"``.
+        """The name by which ``accelerator(path)`` finds it: ``"vulkan:0"``, ``"vulkan:0@vulkan"`` where the engine is
+        not the one that is taken by default, ``"reference"``, ``"cpu"``.
         """
         return _CPU if self._info is None else _path(self._info)
 
@@ -345,9 +336,7 @@ class accelerator:
 
     @property
     def is_emulated(self) -> bool:
-        """Whether it is no hardware of its own: a CPU driver, the reference accelerator,
-        ``"cpu"``.
-        """
+        """Whether it is no hardware of its own: a CPU driver, the reference accelerator, ``"cpu"``."""
         return self._info is None or self._info.kind in ("cpu", "reference")
 
     @property
@@ -377,17 +366,17 @@ class accelerator:
 
     @property
     def default_cpu_access_type(self) -> access_type:
-        """How the host reaches the elements of an array here that asks for nothing: none on a device
-        unless :meth:`set_default_cpu_access_type` said otherwise, read_write on ``"cpu"``.
+        """How the host reaches the elements of an array here that asks for nothing: none on a device unless
+        :meth:`set_default_cpu_access_type` said otherwise, read_write on ``"cpu"``.
         """
         if self._info is None:
             return access_type_read_write
         return _engines.access.get(self._info, access_type_none)
 
     def set_default_cpu_access_type(self, access: access_type) -> bool:
-        """Makes ``access`` the default for arrays here; True only the first time, and before an array
-        was made with the default. Raises ``AmpError`` if the accelerator shares no memory with the
-        host, and ``TypeError`` for ``access_type_auto``.
+        """Makes ``access`` the default for arrays here; True only the first time, and before an array was made with the
+        default. Raises ``AmpError`` if the accelerator shares no memory with the host, and ``TypeError`` for
+        ``access_type_auto``.
         """
         if not isinstance(access, access_type) or access == access_type_auto:
             raise TypeError(f"the default is access_type_none, read, write or read_write, got {access!r}")
@@ -418,9 +407,7 @@ class accelerator:
             return accelerator_view._of(view)
 
     def create_view(self, mode: queuing_mode = queuing_mode_automatic) -> accelerator_view:
-        """A new view, equal to no other; views of one accelerator are not ordered among each
-        other.
-        """
+        """A new view, equal to no other; views of one accelerator are not ordered among each other."""
         return accelerator_view._of(_View(self, queuing_mode(mode)))
 
     def __eq__(self, other: object) -> bool:
@@ -467,9 +454,7 @@ class _HostStorage:
 
 
 class _View:
-    """What views that are equal share: accelerator, queuing mode, and the queue (None on
-    ``"cpu"``).
-    """
+    """What views that are equal share: accelerator, queuing mode, and the queue (None on ``"cpu"``)."""
 
     def __init__(self, owner: accelerator, mode: queuing_mode) -> None:
         self.owner = owner
@@ -561,8 +546,8 @@ def stop_observing() -> None:
 class accelerator_view:
     """A queue of an accelerator: launches on it run in order (AMP: ``accelerator_view``).
 
-    Views come from ``accelerator.default_view`` and ``accelerator.create_view``; a copy is the same
-    view, and equal. A view of ``"cpu"`` stores data but runs no kernels.
+    Views come from ``accelerator.default_view`` and ``accelerator.create_view``; a copy is the same view, and equal. A
+    view of ``"cpu"`` stores data but runs no kernels.
     """
 
     __slots__ = ("__weakref__", "_is_auto", "_view")
@@ -622,9 +607,9 @@ class accelerator_view:
         return self._view.queue is not None
 
     def host_access(self, wanted: access_type) -> access_type:
-        """How the host may reach the elements of an array here that asks for ``wanted``; ``AmpError``
-        if the accelerator shares no memory with the host. ``access_type_auto`` is the accelerator's
-        default, which is fixed from then on.
+        """How the host may reach the elements of an array here that asks for ``wanted``; ``AmpError`` if the
+        accelerator shares no memory with the host. ``access_type_auto`` is the accelerator's default, which is fixed
+        from then on.
         """
         if not isinstance(wanted, access_type):
             raise TypeError(f"cpu_access_type is an access_type, got {wanted!r}")
@@ -638,9 +623,7 @@ class accelerator_view:
         return wanted
 
     def allocate(self, nbytes: int) -> Storage:
-        """Memory of the view, ``nbytes`` (1 or more) long; ``OutOfMemoryError`` if there is
-        none.
-        """
+        """Memory of the view, ``nbytes`` (1 or more) long; ``OutOfMemoryError`` if there is none."""
         if self._view.queue is None:
             return _HostStorage(nbytes)
         return self._view.queue.allocate(nbytes)
@@ -666,8 +649,8 @@ class accelerator_view:
         return Statistics() if self._view.queue is None else self._view.queue.statistics
 
     def create_marker(self) -> completion_future:
-        """Submits everything launched so far; the future is ready when it is done, whatever is
-        launched later (AMP: ``create_marker``). ``get()`` raises what went wrong on the device.
+        """Submits everything launched so far; the future is ready when it is done, whatever is launched later (AMP:
+        ``create_marker``). ``get()`` raises what went wrong on the device.
         """
         refuse("create_marker() of", self)
         if self._view.queue is None:

@@ -1,5 +1,5 @@
-"""What the devices of all Vulkan engines share: programs that were checked, memory and its pool,
-and the ways to be unusable.
+"""What the devices of all Vulkan engines share: programs that were checked, memory and its pool, and the ways to be
+unusable.
 """
 
 from __future__ import annotations
@@ -77,9 +77,8 @@ def check_program(info: DeviceInfo, executable: Executable) -> None:
 class BaseDevice(ABC, Generic[S]):
     """A device with everything that was made on it; shared by the queues on the device.
 
-    ``lock`` guards all of it; a thread that waits for a long kernel gives it up meanwhile. Memory
-    comes in slots of a size class and a kind, which say what is interchangeable; ``kind`` is what
-    an engine makes of it.
+    ``lock`` guards all of it; a thread that waits for a long kernel gives it up meanwhile. Memory comes in slots of a
+    size class and a kind, which say what is interchangeable; ``kind`` is what an engine makes of it.
     """
 
     def __init__(self, info: DeviceInfo) -> None:

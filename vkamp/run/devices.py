@@ -1,9 +1,7 @@
-"""Device discovery: which Vulkan devices there are, with limits, features and memory, and why
-there are no others.
+"""Device discovery: which Vulkan devices there are, with limits, features and memory, and why there are no others.
 
-Kompute crashes where there is no driver, so the loader is asked first through PyPI's ``vulkan``.
-What this module finds is remembered for the process; every step is recorded for people who wonder
-(:func:`steps`).
+Kompute crashes where there is no driver, so the loader is asked first through PyPI's ``vulkan``. What this module finds
+is remembered for the process; every step is recorded for people who wonder (:func:`steps`).
 """
 
 from __future__ import annotations
@@ -72,9 +70,8 @@ _state = _State()
 def vulkan_devices(*, search_browsers: bool = False) -> list[DeviceInfo]:
     """The Vulkan devices in the loader's order, asked once per process.
 
-    If the loader has no device, SwiftShader is looked for where browsers install it;
-    ``search_browsers`` does that even if there are others. Raises ``AmpError`` which says what to
-    install, if there is no loader or no device.
+    If the loader has no device, SwiftShader is looked for where browsers install it; ``search_browsers`` does that even
+    if there are others. Raises ``AmpError`` which says what to install, if there is no loader or no device.
     """
     with _lock:
         if _state.devices is None:
@@ -97,9 +94,7 @@ def as_kompute(info: DeviceInfo) -> DeviceInfo:
 
 
 def free_memory(info: DeviceInfo) -> tuple[int, ...] | None:
-    """Bytes that each heap of the device would still give this process; None if its driver can't
-    say.
-    """
+    """Bytes that each heap of the device would still give this process; None if its driver can't say."""
     with _lock:
         binding = load_binding()
         with _instance(binding) as (instance, _):
@@ -140,8 +135,8 @@ def _record(what: str, result: str, *, ok: bool = True, details: list[str] | Non
 def driver_environment() -> Iterator[None]:
     """Sets what the loader reads while it makes an instance, and puts the variables back.
 
-    Layers that merely are installed stay out (they slow every submission down), unless the user
-    asked for layers. A SwiftShader that was found is added. Child processes see nothing of it.
+    Layers that merely are installed stay out (they slow every submission down), unless the user asked for layers. A
+    SwiftShader that was found is added. Child processes see nothing of it.
     """
     with _lock:
         wanted = _driver_variables()
@@ -267,9 +262,7 @@ def _data_folders(environ: Mapping[str, str], home: Path) -> list[Path]:
 
 
 def find_swiftshader() -> list[Path]:
-    """Driver manifests of SwiftShader in installed browsers and Electron applications, whose
-    library exists.
-    """
+    """Driver manifests of SwiftShader in installed browsers and Electron applications, whose library exists."""
     found: list[Path] = []
     patterns = browser_patterns(sys.platform, os.environ, Path.home())
     for pattern in patterns:
@@ -304,9 +297,7 @@ def manifest_problem(manifest: Path) -> str | None:
 
 
 def browser_patterns(platform: str, environ: Mapping[str, str], home: Path) -> list[str]:
-    """Where Chromium-family browsers and Electron applications keep SwiftShader: folders, with
-    wildcards.
-    """
+    """Where Chromium-family browsers and Electron applications keep SwiftShader: folders, with wildcards."""
     if platform == "win32":
         return _windows_patterns(environ)
     if platform == "darwin":
@@ -489,24 +480,12 @@ def _describe(vk: Any, device: Any, index: int) -> DeviceInfo:
     plain = vk.ffi.new("VkPhysicalDeviceProperties*")
     vk.lib.vkGetPhysicalDeviceProperties(device, plain)
     version = _version(plain.apiVersion)
-    driver = struct(
-        vk,
-        "VkPhysicalDeviceDriverProperties",
-        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES",
-    )
-    ids = struct(vk, "VkPhysicalDeviceIDProperties", "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES")
-    subgroup = struct(
-        vk,
-        "VkPhysicalDeviceSubgroupProperties",
-        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES",
-    )
-    sizes = struct(
-        vk,
-        "VkPhysicalDeviceMaintenance3Properties",
-        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES",
-    )
+    driver = struct(vk, "VkPhysicalDeviceDriverProperties")
+    ids = struct(vk, "VkPhysicalDeviceIDProperties")
+    subgroup = struct(vk, "VkPhysicalDeviceSubgroupProperties")
+    sizes = struct(vk, "VkPhysicalDeviceMaintenance3Properties")
     if version >= (1, 1, 0):
-        head = struct(vk, "VkPhysicalDeviceProperties2", "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2")
+        head = struct(vk, "VkPhysicalDeviceProperties2")
         parts = [ids, subgroup, sizes]
         if version >= (1, 2, 0) or "VK_KHR_driver_properties" in extensions:
             parts.append(driver)
@@ -598,16 +577,8 @@ def _subgroup_operations(vk: Any, subgroup: Any) -> frozenset[str]:
 
 
 def _memory(vk: Any, device: Any, has_budget: bool) -> tuple[tuple[Heap, ...], tuple[MemoryType, ...]]:
-    head = struct(
-        vk,
-        "VkPhysicalDeviceMemoryProperties2",
-        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2",
-    )
-    budget = struct(
-        vk,
-        "VkPhysicalDeviceMemoryBudgetPropertiesEXT",
-        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT",
-    )
+    head = struct(vk, "VkPhysicalDeviceMemoryProperties2")
+    budget = struct(vk, "VkPhysicalDeviceMemoryBudgetPropertiesEXT")
     if has_budget:
         chain(vk, head, budget)
     vk.lib.vkGetPhysicalDeviceMemoryProperties2(device, head)

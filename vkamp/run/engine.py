@@ -1,9 +1,8 @@
 """The engine interface: device list, buffers, programs, submission, completion.
 
-Everything that knows Vulkan stands behind these classes. An engine gives devices
-(:class:`DeviceInfo`) and opens queues on them; a :class:`Queue` is what one ``accelerator_view``
-is: it allocates, takes programs and runs dispatches as if one after the other. Nothing here
-imports an engine or a driver.
+Everything that knows Vulkan stands behind these classes. An engine gives devices (:class:`DeviceInfo`) and opens queues
+on them; a :class:`Queue` is what one ``accelerator_view`` is: it allocates, takes programs and runs dispatches as if
+one after the other. Nothing here imports an engine or a driver.
 """
 
 from __future__ import annotations
@@ -40,11 +39,11 @@ DeviceKind = Literal["discrete", "integrated", "virtual", "cpu", "reference", "o
 class Limits:
     """What a device takes; sizes in bytes, triples in the order x, y, z.
 
-    ``tile_threads``: threads of a tile. ``tile_size``: threads of a tile per dimension.
-    ``tile_count``: tiles of a dispatch per dimension. ``shared_bytes``: tile_static memory of a
-    tile. ``buffer_bytes``: the largest buffer. ``push_bytes``: push constants. ``buffers``:
-    storage buffers of a program. ``subgroup_size``: lanes; ``subgroup_operations``: what compute shaders
-    may do with them, of ``SUBGROUP_OPERATIONS`` (VkSubgroupFeatureFlagBits).
+    ``tile_threads``: threads of a tile. ``tile_size``: threads of a tile per dimension. ``tile_count``: tiles of a
+    dispatch per dimension. ``shared_bytes``: tile_static memory of a tile. ``buffer_bytes``: the largest buffer.
+    ``push_bytes``: push constants. ``buffers``: storage buffers of a program. ``subgroup_size``: lanes;
+    ``subgroup_operations``: what compute shaders may do with them, of ``SUBGROUP_OPERATIONS``
+    (VkSubgroupFeatureFlagBits).
     """
 
     tile_threads: int
@@ -60,9 +59,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Heap:
-    """A memory heap: its size, and how much of it this process could take when it was asked (both
-    in bytes).
-    """
+    """A memory heap: its size, and how much of it this process could take when it was asked (both in bytes)."""
 
     size: int
     budget: int
@@ -71,9 +68,7 @@ class Heap:
 
 @dataclass(frozen=True)
 class MemoryType:
-    """A memory type: which heap it is of, and whether it is device local and host visible and
-    coherent.
-    """
+    """A memory type: which heap it is of, and whether it is device local and host visible and coherent."""
 
     heap: int
     device_local: bool
@@ -84,11 +79,11 @@ class MemoryType:
 class DeviceInfo:
     """A device as an engine found it.
 
-    ``index`` counts the engine's devices; ``features`` names what the *device* has (``"float64"``,
-    ``"int64"``, ``"float16"``, ``"int16"``, ``"int8"``, ...), ``engine_features`` what the
-    *engine* can enable: a program may use what both have. ``memory_bytes`` is the size of the
-    device's own memory, ``uuid`` 32 hexadecimal digits or empty. ``tick`` are the seconds of a tick
-    of the device's clock, ``tick_bits`` the bits of its timestamps, 0 if it has none.
+    ``index`` counts the engine's devices; ``features`` names what the *device* has (``"float64"``, ``"int64"``,
+    ``"float16"``, ``"int16"``, ``"int8"``, ...), ``engine_features`` what the *engine* can enable: a program may use
+    what both have. ``memory_bytes`` is the size of the device's own memory, ``uuid`` 32 hexadecimal digits or empty.
+    ``tick`` are the seconds of a tick of the device's clock, ``tick_bits`` the bits of its timestamps, 0 if it has
+    none.
     """
 
     engine: str
@@ -119,12 +114,11 @@ class DeviceInfo:
 class Statistics:
     """What a queue did so far: counts, and bytes.
 
-    ``uploaded_bytes`` and ``downloaded_bytes`` are what callers asked to move, ``synced_bytes``
-    what the device copied between its memory and the host's for that (whole buffers, where the two
-    have memories of their own: Kompute copies no parts). ``submissions`` counts calls
-    of the driver's submit, ``barriers`` those recorded between work whose order matters,
-    ``dispatches`` programs run, ``pipelines`` compilations by the driver, ``allocations`` pieces of
-    memory that the driver was asked for.
+    ``uploaded_bytes`` and ``downloaded_bytes`` are what callers asked to move, ``synced_bytes`` what the device copied
+    between its memory and the host's for that (whole buffers, where the two have memories of their own: Kompute copies
+    no parts). ``submissions`` counts calls of the driver's submit, ``barriers`` those recorded between work whose order
+    matters, ``dispatches`` programs run, ``pipelines`` compilations by the driver, ``allocations`` pieces of memory
+    that the driver was asked for.
     """
 
     uploads: int = 0
@@ -141,11 +135,11 @@ class Statistics:
 
 @dataclass(frozen=True)
 class Timing:
-    """How long a dispatch took on the device: its program's key, when it began by the device's
-    clock, and its duration, in seconds; ``launch`` is the dispatch's.
+    """How long a dispatch took on the device: its program's key, when it began by the device's clock, and its duration,
+    in seconds; ``launch`` is the dispatch's.
 
-    By the host's clock (``time.perf_counter``): when it was enqueued, when it was about to be
-    submitted, and when it was seen to be over.
+    By the host's clock (``time.perf_counter``): when it was enqueued, when it was about to be submitted, and when it
+    was seen to be over.
     """
 
     key: str
@@ -159,8 +153,8 @@ class Timing:
 
 @dataclass(frozen=True)
 class Transfer:
-    """Bytes that the host moved to (``up``) or from (``down``) a buffer, and when by its clock the call
-    began and returned. What moves after an upload has returned is not in it.
+    """Bytes that the host moved to (``up``) or from (``down``) a buffer, and when by its clock the call began and
+    returned. What moves after an upload has returned is not in it.
     """
 
     direction: Literal["up", "down"]
@@ -174,9 +168,7 @@ Sink = Callable[[Timing | Transfer], None]
 
 
 class Buffer(ABC):
-    """Memory of one queue; satisfies ``vkamp.lang.storage.Storage``. Its last reference gives the
-    memory back.
-    """
+    """Memory of one queue; satisfies ``vkamp.lang.storage.Storage``. Its last reference gives the memory back."""
 
     @property
     @abstractmethod
@@ -185,8 +177,8 @@ class Buffer(ABC):
 
     @abstractmethod
     def upload(self, offset: int, data: NDArray[np.uint8], where: ByteSet | None = None) -> None:
-        """Writes ``data`` (uint8, one-dimensional) at byte ``offset``; ordered after every
-        dispatch already enqueued. With ``where``, positions in ``data``, only those bytes.
+        """Writes ``data`` (uint8, one-dimensional) at byte ``offset``; ordered after every dispatch already enqueued.
+        With ``where``, positions in ``data``, only those bytes.
 
         ``data`` may be changed as soon as the call returns. The other bytes keep what they hold.
         """
@@ -195,9 +187,9 @@ class Buffer(ABC):
     def download(
         self, offset: int, nbytes: int, where: ByteSet | None = None, out: NDArray[np.uint8] | None = None
     ) -> NDArray[np.uint8]:
-        """The bytes ``offset .. offset + nbytes`` as a fresh array; waits for the dispatches that
-        write them. With ``where``, positions from ``offset`` on, only those bytes count. With
-        ``out``, as long, they are written there, and no others, and it is returned.
+        """The bytes ``offset .. offset + nbytes`` as a fresh array; waits for the dispatches that write them. With
+        ``where``, positions from ``offset`` on, only those bytes count. With ``out``, as long, they are written there,
+        and no others, and it is returned.
         """
 
     def take_from(self, offset: int, source: Buffer, source_offset: int, nbytes: int) -> bool:
@@ -220,9 +212,9 @@ class Program(ABC):
 class Launch:
     """A launch as the program's author sees it, for an engine that runs the IR instead of a shader.
 
-    ``domain``: threads per dimension. ``containers`` (``lang.container.Descriptor``; those whose
-    elements the kernel accesses) and ``scalars`` by parameter name. ``extents``: those of all
-    containers. ``kernel``: its name. ``tile``: threads of a tile per dimension, if there are tiles.
+    ``domain``: threads per dimension. ``containers`` (``lang.container.Descriptor``; those whose elements the kernel
+    accesses) and ``scalars`` by parameter name. ``extents``: those of all containers. ``kernel``: its name. ``tile``:
+    threads of a tile per dimension, if there are tiles.
     """
 
     domain: tuple[int, ...]
@@ -235,13 +227,12 @@ class Launch:
 
 @dataclass(frozen=True)
 class Dispatch:
-    """One run of a program: its buffers at bindings 0, 1, ..., push constants, the grid of tiles
-    (x, y, z).
+    """One run of a program: its buffers at bindings 0, 1, ..., push constants, the grid of tiles (x, y, z).
 
-    ``push``: exactly the program's push constants, a multiple of 4 bytes. ``groups``: 1 up to the
-    device's limit each. ``writes``: for each buffer, whether the program may write it. ``regions``:
-    for each buffer the parts of it that the program may touch, None for all; empty for all of all.
-    Nothing else orders dispatches: a wrong False or a missing part is a race.
+    ``push``: exactly the program's push constants, a multiple of 4 bytes. ``groups``: 1 up to the device's limit each.
+    ``writes``: for each buffer, whether the program may write it. ``regions``: for each buffer the parts of it that the
+    program may touch, None for all; empty for all of all. Nothing else orders dispatches: a wrong False or a missing
+    part is a race.
     """
 
     program: Program
@@ -295,8 +286,7 @@ class _Enqueued(Ready, Recording):
 class Queue(ABC):
     """Runs dispatches as if in the order of ``enqueue``; one queue is one ``accelerator_view``.
 
-    Safe to use from many threads. With ``immediate`` every enqueue submits at once
-    (``queuing_mode_immediate``).
+    Safe to use from many threads. With ``immediate`` every enqueue submits at once (``queuing_mode_immediate``).
     """
 
     immediate: bool = False
@@ -317,8 +307,8 @@ class Queue(ABC):
     def allocate(self, nbytes: int) -> Buffer:
         """A buffer of ``nbytes`` (1 or more) bytes; what it holds is undefined.
 
-        Raises ``OutOfMemoryError`` if it is larger than the device takes or than there is memory
-        for, and ``AmpError`` if ``nbytes`` is not positive.
+        Raises ``OutOfMemoryError`` if it is larger than the device takes or than there is memory for, and ``AmpError``
+        if ``nbytes`` is not positive.
         """
 
     def share(self, memory: NDArray[np.uint8]) -> Buffer | None:
@@ -331,15 +321,13 @@ class Queue(ABC):
     def program(self, executable: Executable) -> Program:
         """The program of ``executable`` on this device; the same one for the same key.
 
-        Raises ``UnsupportedFeatureError`` if it needs what the device or the engine hasn't,
-        ``AmpError`` if it is no valid program.
+        Raises ``UnsupportedFeatureError`` if it needs what the device or the engine hasn't, ``AmpError`` if it is no
+        valid program.
         """
 
     @abstractmethod
     def enqueue(self, dispatch: Dispatch) -> None:
-        """Appends ``dispatch``. Raises ``AmpError`` for one that does not fit the device or this
-        queue.
-        """
+        """Appends ``dispatch``. Raises ``AmpError`` for one that does not fit the device or this queue."""
 
     def ready(self, dispatch: Dispatch) -> Ready:
         """``dispatch``, checked, to be enqueued many times. Raises what :meth:`enqueue` raises."""
@@ -362,9 +350,8 @@ class Queue(ABC):
         """Submits everything enqueued; what it returns waits until just that is done."""
 
     def profile(self, sink: Sink | None) -> None:
-        """From now on has ``sink`` called with every dispatch's time when it is known to be over, at
-        the latest by :meth:`wait`, and with every transfer; None ends that. Timed dispatches don't
-        overlap.
+        """From now on has ``sink`` called with every dispatch's time when it is known to be over, at the latest by
+        :meth:`wait`, and with every transfer; None ends that. Timed dispatches don't overlap.
 
         Raises ``UnsupportedFeatureError`` if the engine or the device can't.
         """
@@ -373,9 +360,7 @@ class Queue(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Waits for what was submitted; afterwards every use is an ``AmpError``. Closing twice is
-        fine.
-        """
+        """Waits for what was submitted; afterwards every use is an ``AmpError``. Closing twice is fine."""
 
 
 class Engine(ABC):
@@ -385,9 +370,7 @@ class Engine(ABC):
 
     @abstractmethod
     def devices(self) -> list[DeviceInfo]:
-        """The devices, by index. Raises ``AmpError`` that says what to install if there can be
-        none.
-        """
+        """The devices, by index. Raises ``AmpError`` that says what to install if there can be none."""
 
     @abstractmethod
     def open(self, info: DeviceInfo) -> Queue:

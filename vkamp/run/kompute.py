@@ -1,9 +1,8 @@
-"""The Kompute engine: the only importer of ``kp``. This file owns the library, devices, memory and
-pipelines; :mod:`vkamp.run.submission` says what runs when.
+"""The Kompute engine: the only importer of ``kp``. This file owns the library, devices, memory and pipelines;
+:mod:`vkamp.run.submission` says what runs when.
 
-kp crashes the process on what it does not check (sizes, SPIR-V, missing drivers, order of
-destruction), so everything is checked before it gets there, and everything of kp's that is alive
-hangs on a :class:`Device`.
+kp crashes the process on what it does not check (sizes, SPIR-V, missing drivers, order of destruction), so everything
+is checked before it gets there, and everything of kp's that is alive hangs on a :class:`Device`.
 """
 
 from __future__ import annotations
@@ -74,8 +73,7 @@ class _Library(OpenDevices["Device"]):
         with self.lock:
             if self.kp is None:
                 self.kp = _import_kp()
-                # Registered after kp's own, so it runs before: kp's takes away what destructors
-                # log to.
+                # Registered after kp's own, so it runs before: kp's takes away what destructors log to.
                 self.watch()
             return self.kp
 
@@ -113,9 +111,8 @@ _library = _Library()
 class KomputeEngine(Engine):
     """Vulkan devices through Kompute.
 
-    ``mirrored`` chooses the kind of memory: device memory with a copy that the host sees (True),
-    memory that both see (False), or by the device's kind (None): CPU drivers and integrated
-    devices need no second copy.
+    ``mirrored`` chooses the kind of memory: device memory with a copy that the host sees (True), memory that both see
+    (False), or by the device's kind (None): CPU drivers and integrated devices need no second copy.
     """
 
     name = "kompute"
@@ -180,9 +177,7 @@ class KomputeProgram(DeviceProgram):
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A ``kp.Algorithm``: a program bound to memory and to a grid. ``serial`` is never used
-    again.
-    """
+    """A ``kp.Algorithm``: a program bound to memory and to a grid. ``serial`` is never used again."""
 
     program: KomputeProgram
     serial: int
@@ -204,8 +199,8 @@ class _Recording:
 class Slot:
     """A ``kp.Tensor`` of words with the bytes that the host sees of it.
 
-    ``dirty``: the host's bytes are newer than the device's; ``stale``: the device's are newer.
-    Memory that both see (not ``mirrored``) is never either.
+    ``dirty``: the host's bytes are newer than the device's; ``stale``: the device's are newer. Memory that both see
+    (not ``mirrored``) is never either.
     """
 
     __slots__ = ("dirty", "group", "id", "mirror", "mirrored", "nbytes", "stale", "tensor")
@@ -229,8 +224,7 @@ class Held(Protocol):
 
 
 class Device(BaseDevice[Slot]):
-    """A ``kp.Manager`` with everything that was made on it. The kinds of memory: ``mirrored`` or
-    not.
+    """A ``kp.Manager`` with everything that was made on it. The kinds of memory: ``mirrored`` or not.
 
     ``condition`` wakes the threads that wait for a long kernel.
     """
@@ -259,9 +253,9 @@ class Device(BaseDevice[Slot]):
         self._programs: weakref.WeakValueDictionary[str, KomputeProgram]
         self._programs = weakref.WeakValueDictionary()
         self._dummy: Slot | None = None
-        #: What is kept outside of the device, and holds objects of kp's.
-        #: When it was last handed work, by the host's clock.
+        #: When it last got work, by the host's clock.
         self.used = 0.0
+        #: What is kept outside of the device, and holds objects of kp's.
         self.held: weakref.WeakSet[Held] = weakref.WeakSet()
 
     @property

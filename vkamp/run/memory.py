@@ -1,5 +1,5 @@
-"""How much device memory there is to take: drivers promise more than there is, and Kompute crashes
-where an allocation fails, so what can't be is not tried.
+"""How much device memory there is to take: drivers promise more than there is, and Kompute crashes where an allocation
+fails, so what can't be is not tried.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def host_memory_free() -> int | None:
 class HeapBudget:
     """Counts what one device's heaps hold of ours, against what each may hold.
 
-    ``ask`` returns the bytes that the driver would still give from each heap, or None if it can't
-    say; it is asked again after every 256 MiB, since other processes allocate too. A *need* is a
-    heap and the bytes of one allocation from it.
+    ``ask`` returns the bytes that the driver would still give from each heap, or None if it can't say; it is asked
+    again after every 256 MiB, since other processes allocate too. A *need* is a heap and the bytes of one allocation
+    from it.
     """
 
     def __init__(self, info: DeviceInfo, ask: Callable[[], tuple[int, ...] | None]) -> None:
@@ -109,9 +109,7 @@ class HeapBudget:
 
 
 class Budget(HeapBudget):
-    """A budget as Kompute's tensors use it: those that are ``mirrored`` have a copy that the host
-    sees.
-    """
+    """A budget as Kompute's tensors use it: those that are ``mirrored`` have a copy that the host sees."""
 
     def __init__(self, info: DeviceInfo, ask: Callable[[], tuple[int, ...] | None]) -> None:
         super().__init__(info, ask)

@@ -1,6 +1,4 @@
-"""A look into a SPIR-V module before a driver sees it: drivers crash on a bad one instead of
-saying so.
-"""
+"""A look into a SPIR-V module before a driver sees it: drivers crash on a bad one instead of saying so."""
 
 from __future__ import annotations
 
@@ -17,8 +15,8 @@ _MEMBER_DECORATE, _TYPE_POINTER = 72, 32
 _BLOCK, _OFFSET, _STORAGE_BUFFER = 2, 35, 12
 _HEADER_WORDS = 5
 
-#: Capability -> the device feature that it stands for, by names of :mod:`vkamp.run.features`. What no name is for,
-#: no engine enables.
+#: Capability -> the device feature that it stands for, by names of :mod:`vkamp.run.features`. What no name is for, no
+#: engine enables.
 _FEATURES = {
     9: "float16",
     10: "float64",
@@ -72,9 +70,7 @@ class Module:
 
 
 def read_module(spirv: bytes) -> Module:
-    """Reads the declarations of ``spirv``. Raises ``AmpError`` if it is no compute module with an
-    entry "main".
-    """
+    """Reads the declarations of ``spirv``. Raises ``AmpError`` if it is no compute module with an entry "main"."""
     if not isinstance(spirv, bytes) or len(spirv) < 4 * _HEADER_WORDS or len(spirv) % 4:
         raise AmpError(f"this is not a SPIR-V module: {len(spirv)} bytes")
     words = struct.unpack(f"<{len(spirv) // 4}I", spirv)
@@ -124,9 +120,7 @@ def with_guard(spirv: bytes, nbytes: int) -> bytes:
 
 
 def _instructions(words: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Opcode and operands of every instruction before the first function, where all declarations
-    are.
-    """
+    """Opcode and operands of every instruction before the first function, where all declarations are."""
     at = _HEADER_WORDS
     least = {_CAPABILITY: 2, _ENTRY_POINT: 4, _EXECUTION_MODE: 3, _DECORATE: 3}
     while at < len(words):

@@ -102,11 +102,9 @@ def _after(uses: _Uses, block: int, regions: Regions) -> int:
 
 
 def levels(accesses: Sequence[Access]) -> list[list[int]]:
-    """Groups of positions in ``accesses``: no two of a group conflict, and conflicting ones keep
-    their order.
+    """Groups of positions in ``accesses``: no two of a group conflict, and conflicting ones keep their order.
 
-    Each goes into the earliest group that its predecessors allow, so that interleaved independent
-    chains share groups.
+    Each goes into the earliest group that its predecessors allow, so that interleaved independent chains share groups.
     """
     if len(accesses) < 2:
         return [[0]] if accesses else []

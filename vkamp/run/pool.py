@@ -13,8 +13,7 @@ _EXACT_FROM = 16 << 20
 
 
 def size_class(nbytes: int, largest: int) -> int:
-    """The block size in bytes for ``nbytes``: a multiple of 4, at most a quarter more, at most
-    ``largest``.
+    """The block size in bytes for ``nbytes``: a multiple of 4, at most a quarter more, at most ``largest``.
 
     Four classes per power of two; sizes under 256 bytes share one, sizes from 16 MiB are exact.
     """
@@ -28,9 +27,7 @@ def size_class(nbytes: int, largest: int) -> int:
 
 
 class Block(Protocol):
-    """What a pool holds: ``id`` is unique and orders blocks, ``group`` says which are
-    interchangeable.
-    """
+    """What a pool holds: ``id`` is unique and orders blocks, ``group`` says which are interchangeable."""
 
     @property
     def id(self) -> int:
@@ -51,9 +48,8 @@ B = TypeVar("B", bound=Block)
 class Pool(Generic[B]):
     """Free blocks by group, at most ``capacity`` bytes of them.
 
-    ``take`` gives the block with the smallest id, not the one freed last: a loop that allocates
-    and frees in any order then gets the same blocks in the same order every time, and what was
-    compiled for them fits again.
+    ``take`` gives the block with the smallest id, not the one freed last: a loop that allocates and frees in any order
+    then gets the same blocks in the same order every time, and what was compiled for them fits again.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -78,18 +74,14 @@ class Pool(Generic[B]):
         return block
 
     def put(self, block: B) -> list[B]:
-        """Takes ``block`` in; returns the blocks, longest unused first, that no longer fit and
-        must be destroyed.
-        """
+        """Takes ``block`` in; returns the blocks, longest unused first, that no longer fit and must be destroyed."""
         self._free[block.id] = block
         self.nbytes += block.nbytes
         heapq.heappush(self._groups.setdefault(block.group, []), block.id)
         return self.trim(self.capacity)
 
     def trim(self, capacity: int = 0) -> list[B]:
-        """Gives up blocks, longest unused first, until at most ``capacity`` bytes are left;
-        returns them.
-        """
+        """Gives up blocks, longest unused first, until at most ``capacity`` bytes are left; returns them."""
         out = []
         while self._free and self.nbytes > capacity:
             _, block = self._free.popitem(last=False)

@@ -43,8 +43,7 @@ class DeviceBuffer(Buffer, Generic[S]):
         self.queue = queue
         self.slot = slot
         self._nbytes = nbytes
-        # Memory may come back in any thread, in the middle of anything; work that uses it holds
-        # the buffer.
+        # Memory may come back in any thread, in the middle of anything; work that uses it holds the buffer.
         weakref.finalize(self, queue.device.give_back, slot).atexit = False
 
     @property

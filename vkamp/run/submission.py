@@ -1,10 +1,9 @@
 """What runs when on a Kompute device: queues, their buffers, and submissions.
 
-Kompute records no barrier between dispatches, so one that needs another's results is submitted
-after the host has waited for that other; those that are independent share a submission. The same
-holds for uploads to memory that a dispatch then writes. Short submissions are waited for inside
-kp, which keeps every other Python thread and Ctrl-C waiting too; long ones are polled through a
-word that the device writes at the end.
+Kompute records no barrier between dispatches, so one that needs another's results is submitted after the host has
+waited for that other; those that are independent share a submission. The same holds for uploads to memory that a
+dispatch then writes. Short submissions are waited for inside kp, which keeps every other Python thread and Ctrl-C
+waiting too; long ones are polled through a word that the device writes at the end.
 """
 
 from __future__ import annotations
@@ -51,9 +50,7 @@ _POLL_LIMIT = 60.0
 
 
 class _Pending:
-    """A checked dispatch: its pipeline, and what it reads and writes. It keeps the buffers
-    alive.
-    """
+    """A checked dispatch: its pipeline, and what it reads and writes. It keeps the buffers alive."""
 
     __slots__ = ("access", "alone", "dispatch", "enqueued", "pipeline", "program", "push", "slots")
 
@@ -95,13 +92,11 @@ class _Pending:
 
 
 class Submission:
-    """Work that the device may do without the host between: uploads, then dispatches, then
-    downloads.
+    """Work that the device may do without the host between: uploads, then dispatches, then downloads.
 
-    It runs in one of two ways. *Blocking*: one recorded sequence, evaluated inside kp (``done``).
-    *Running*: each operation in a sequence of its own, submitted one after the other
-    (``running``), since kp can't submit more at a time without waiting. Everything noted about its
-    progress survives a KeyboardInterrupt at any point.
+    It runs in one of two ways. *Blocking*: one recorded sequence, evaluated inside kp (``done``). *Running*: each
+    operation in a sequence of its own, submitted one after the other (``running``), since kp can't submit more at a
+    time without waiting. Everything noted about its progress survives a KeyboardInterrupt at any point.
     """
 
     __slots__ = (
@@ -226,9 +221,7 @@ def _joint_access(dispatches: list[_Pending], uploads: list[Slot], downloads: li
 
 
 def _call(into: list[Any], function: Callable[..., Any], *arguments: Any) -> None:
-    """Calls ``function`` and notes that it was called, with no place for a KeyboardInterrupt
-    between.
-    """
+    """Calls ``function`` and notes that it was called, with no place for a KeyboardInterrupt between."""
     into.extend(map(function, *((each,) for each in arguments)))
 
 
@@ -238,8 +231,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
     def __init__(self, device: Device) -> None:
         super().__init__()
         self.device: Device = device
-        # Submissions in order, then dispatches that are in none yet: one list, so that planning is
-        # one assignment.
+        # Submissions in order, then dispatches that are in none yet: one list, so that planning is one assignment.
         self._work: list[Submission | _Pending] = []
         self._driver = Driver(self)
         #: What the statistics of dispatches said when the driver saw work pending.
@@ -408,9 +400,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
     # -- host access
 
     def upload(self, buffer: DeviceBuffer[Slot], offset: int, data: NDArray[np.uint8], where: ByteSet | None) -> None:
-        """Writes ``data`` into the host's bytes; the device gets them before the next dispatch
-        that uses them.
-        """
+        """Writes ``data`` into the host's bytes; the device gets them before the next dispatch that uses them."""
         self._check()
         slot, whole = buffer.slot, where is None and data.nbytes == buffer.nbytes
         if not data.size:
@@ -512,9 +502,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
     # -- planning
 
     def _plan(self, wanted: Slot | None = None) -> None:
-        """Puts all pending dispatches into submissions; ``wanted`` comes home with the one that
-        writes it last.
-        """
+        """Puts all pending dispatches into submissions; ``wanted`` comes home with the one that writes it last."""
         planned = [each for each in self._work if isinstance(each, Submission)]
         pending = [each for each in self._work if isinstance(each, _Pending)]
         on_their_way = {slot.id for each in planned for slot in each.uploads}
@@ -769,9 +757,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         return error if isinstance(error, AmpError) else self.device.lose(str(error))
 
     def _poll(self, head: Submission) -> bool:
-        """Waits with the lock given up; True when ``head`` is over, False when another thread has
-        finished it.
-        """
+        """Waits with the lock given up; True when ``head`` is over, False when another thread has finished it."""
         device = self.device
         flag = self._flag
         self._raise_flag(head)
@@ -801,8 +787,8 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         self._statistics.submissions += 1
 
     def _finish(self, head: Submission, since: float = math.inf) -> None:
-        """Ends the first submission: every step may be repeated, the last one takes it off the
-        list. ``since``: when this thread began to wait for it.
+        """Ends the first submission: every step may be repeated, the last one takes it off the list. ``since``: when
+        this thread began to wait for it.
         """
         device = self.device
         for sequence in (*head.running, *head.flag):
@@ -829,9 +815,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         device.condition.notify_all()
 
     def _learn(self, head: Submission, seconds: float) -> None:
-        """Remembers how long the programs took; only an upper bound, if nobody waited from the
-        start.
-        """
+        """Remembers how long the programs took; only an upper bound, if nobody waited from the start."""
         tiles = sum(map(_tiles, head.dispatches))
         if not tiles:
             return

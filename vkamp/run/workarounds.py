@@ -19,7 +19,7 @@ _LAVAPIPE, _SWIFTSHADER = "llvmpipe", "swiftshader"
 class Workaround:
     """``name``: how the compiler asks for it. ``driver``: a part of the names of the devices that have the fault, in
     lower case. ``fault``: what they do; ``remedy``: what vkamp does instead. ``mended``: the first major version of
-    Mesa without the fault.  ``engine``: the engine that cannot avoid the fault; ``None``: none can.
+    Mesa without the fault. ``engine``: the engine that cannot avoid the fault; ``None``: none can.
     """
 
     name: Quirk
@@ -153,8 +153,8 @@ def max_iterations(info: DeviceInfo) -> int | None:
 def max_unrolled(info: DeviceInfo) -> int | None:
     """The statements that the driver may be asked to unroll loops to; ``None``: as many as a program has.
 
-    The CPU drivers leave loops around other loops as they are, and lavapipe counts their iterations then.
-    SwiftShader takes 0.3 s for so many statements, 3 s for eight times as many, and a tenth of that for the copies.
+    The CPU drivers leave loops around other loops as they are, and lavapipe counts their iterations then. SwiftShader
+    takes 0.3 s for so many statements, 3 s for eight times as many, and a tenth of that for the copies.
     """
     if info.kind != "cpu":
         return None

@@ -35,7 +35,7 @@ def compile(glsl: str, *, name: str = "kernel", straight: bool = False, limited:
 
     ``name`` is what errors call the shader; ``straight``: for drivers that take long for branches
     (:mod:`vkamp.spirv.straighten`); ``limited``: accesses whose subscripts are limited, for drivers that do not check
-    them (:mod:`vkamp.spirv.bounds`).  Compiles with glslangValidator for Vulkan 1.1, or takes the result of an earlier
+    them (:mod:`vkamp.spirv.bounds`). Compiles with glslangValidator for Vulkan 1.1, or takes the result of an earlier
     compilation of the same text by the same compiler from the cache on disk.
 
     Raises :class:`GlslError` if the compiler refuses the text, AmpError if there is no compiler, or if it crashes,
@@ -63,8 +63,8 @@ def compile_many(shaders: Sequence[str], *, name: str = "kernel") -> list[bytes]
     """The SPIR-V of several compute shaders, those that are not cached compiled together.
 
     A process's first shader by glslangValidator, all others by a process that stays and runs glslang's library, where
-    that is installed.  What it does not compile, and everything elsewhere, in a process of glslangValidator each, side
-    by side: that one links all files of a call into one module, and a module has one ``main``.  Raises what
+    that is installed. What it does not compile, and everything elsewhere, in a process of glslangValidator each, side
+    by side: that one links all files of a call into one module, and a module has one ``main``. Raises what
     :func:`compile` raises, for the first shader in order that fails.
     """
     compiler, cache = find_compiler(), default_cache()

@@ -1,8 +1,8 @@
 """Subscripts that stay inside their buffers, for drivers that check none.
 
 A subscript of a buffer's array that is not a small constant is limited to the array's last element, as an unsigned
-number: a negative subscript becomes the last element, too.  The array's length is the buffer's, computed once where a
-function starts.  The rules are for the modules that glslang makes, in which each access to a buffer begins at its
+number: a negative subscript becomes the last element, too. The array's length is the buffer's, computed once where a
+function starts. The rules are for the modules that glslang makes, in which each access to a buffer begins at its
 variable.
 """
 
@@ -26,8 +26,8 @@ _SMALL = 64
 def limit_subscripts(spirv: bytes, accesses: Accesses) -> bytes:
     """The module with such subscripts. AmpError if it is no module.
 
-    ``accesses``: of which accesses.  ``"atomics"``: for the direct engine, where limited ones go to the bytes behind
-    the buffer that belong to it (``ATOMIC_GUARD``).
+    ``accesses``: of which accesses. ``"atomics"``: for the direct engine, where limited ones go to the bytes behind the
+    buffer that belong to it (``ATOMIC_GUARD``).
     """
     module = parse(spirv)
     types = _Types(module)

@@ -1,7 +1,7 @@
 """A program: ``library.py LIBRARIES`` compiles shaders with glslang's library until its input ends.
 
 It reads a size (4 bytes, little-endian) and as many bytes of GLSL, and writes a size and as many bytes of SPIR-V, none
-for a shader that is refused: the validator, run on it alone, says why.  Imports nothing of the package, so that it
+for a shader that is refused: the validator, run on it alone, says why. Imports nothing of the package, so that it
 starts fast.
 """
 

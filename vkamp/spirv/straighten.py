@@ -1,8 +1,8 @@
 """Control flow that SwiftShader compiles in a time that does not double with each branch.
 
 For the head of each loop SwiftShader searches the blocks that can be reached, breadth first, and goes on from a block
-once for each way that arrives there in the same number of steps.  A loop with n times ``if (...) {...} else {...}`` in
-a row has 2^n such ways.  So here
+once for each way that arrives there in the same number of steps. A loop with n times ``if (...) {...} else {...}`` in a
+row has 2^n such ways. So here
 
 * a function returns at its end alone,
 * a selection whose sides do nothing but arithmetic computes both sides and chooses between their results,
@@ -318,8 +318,8 @@ def _undefine(common: _Common, block: Block, lifetimes: _Lifetimes, names: Set[i
 
 class _Lifetimes:
     """``kinds``: the types of the variables, of scalars and vectors, that a function loads and stores as a whole;
-    ``stored`` and ``live``: those that each block stores before it loads them, and those with a value that is loaded
-    in or behind a block, by the block's label.
+    ``stored`` and ``live``: those that each block stores before it loads them, and those with a value that is loaded in
+    or behind a block, by the block's label.
     """
 
     def __init__(self, common: _Common, function: Function) -> None:

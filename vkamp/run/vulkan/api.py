@@ -1,8 +1,7 @@
 """Vulkan's functions for one logical device: instance, device, queues, and results as exceptions.
 
-The package ``vulkan`` gives the declarations (cffi). It keeps nothing alive through a pointer, so
-every struct that another points to is held in a variable until the call is over. Calls give up the
-interpreter's lock.
+The package ``vulkan`` gives the declarations (cffi). It keeps nothing alive through a pointer, so every struct that
+another points to is held in a variable until the call is over. Calls give up the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -22,56 +21,7 @@ NEWEST = (1, 3, 0)
 #: VK_ERROR_DEVICE_LOST
 LOST = -4
 _QUEUES = 4
-_HOST_MEMORY, _HOST_MEMORY_FUNCTION = "VK_EXT_external_memory_host", "vkGetMemoryHostPointerPropertiesEXT"
-_FUNCTIONS = (
-    "vkAllocateCommandBuffers",
-    "vkAllocateDescriptorSets",
-    "vkAllocateMemory",
-    "vkBeginCommandBuffer",
-    "vkBindBufferMemory",
-    "vkCmdBindDescriptorSets",
-    "vkCmdBindPipeline",
-    "vkCmdCopyBuffer",
-    "vkCmdDispatch",
-    "vkCmdPipelineBarrier",
-    "vkCmdPushConstants",
-    "vkCmdResetQueryPool",
-    "vkCmdWriteTimestamp",
-    "vkCreateBuffer",
-    "vkCreateCommandPool",
-    "vkCreateComputePipelines",
-    "vkCreateDescriptorPool",
-    "vkCreateDescriptorSetLayout",
-    "vkCreateFence",
-    "vkCreatePipelineCache",
-    "vkCreatePipelineLayout",
-    "vkCreateQueryPool",
-    "vkCreateShaderModule",
-    "vkDestroyBuffer",
-    "vkDestroyCommandPool",
-    "vkDestroyDescriptorPool",
-    "vkDestroyDescriptorSetLayout",
-    "vkDestroyFence",
-    "vkDestroyPipeline",
-    "vkDestroyPipelineCache",
-    "vkDestroyPipelineLayout",
-    "vkDestroyQueryPool",
-    "vkDestroyShaderModule",
-    "vkDeviceWaitIdle",
-    "vkEndCommandBuffer",
-    "vkFreeMemory",
-    "vkGetBufferMemoryRequirements",
-    "vkGetDeviceQueue",
-    "vkGetFenceStatus",
-    "vkGetPipelineCacheData",
-    "vkGetQueryPoolResults",
-    "vkMapMemory",
-    "vkMergePipelineCaches",
-    "vkQueueSubmit",
-    "vkResetFences",
-    "vkUpdateDescriptorSets",
-    "vkWaitForFences",
-)
+_HOST_MEMORY = "VK_EXT_external_memory_host"
 
 
 class VulkanError(Exception):
@@ -113,9 +63,8 @@ def computing_family(flags: Sequence[int]) -> int | None:
 class Api:
     """An instance, and a logical device of it with its functions as attributes without ``vk``.
 
-    ``family``, ``queues``: the queue family, and the queues of it. ``has_budget``: the device can say
-    what memory is left. ``host_alignment``: the host's memory can be the device's from multiples of so many bytes on; 0
-    if it can't.
+    ``family``, ``queues``: the queue family, and the queues of it. ``has_budget``: the device can say what memory is
+    left. ``host_alignment``: the host's memory can be the device's from multiples of so many bytes on; 0 if it can't.
     """
 
     def __init__(self, info: DeviceInfo) -> None:
@@ -141,17 +90,16 @@ class Api:
             self.host_alignment = self._host_alignment(version, extensions, info)
             self.family, count = self._choose_family()
             self.device = self._create_device(extensions, count)
-            get = self.vk.lib.vkGetDeviceProcAddr
-            for name in (*_FUNCTIONS, *([_HOST_MEMORY_FUNCTION] if self.host_alignment else [])):
-                address = get(self.device, name.encode())
-                if address == self.null:
-                    raise AmpError(f"{info.name}: its driver has no {name}")
-                setattr(self, name.removeprefix("vk"), self.ffi.cast(f"PFN_{name}", address))
             self.queues = [self.handle("VkQueue", self.GetDeviceQueue, self.family, i) for i in range(count)]
 
     def __getattr__(self, name: str) -> Any:
-        """The functions; here for the type checker, since they are attributes."""
-        raise AttributeError(name)
+        """A function of the device by its name without ``vk``; an attribute from its first use on."""
+        address = self.vk.lib.vkGetDeviceProcAddr(self.device, f"vk{name}".encode())
+        if address == self.null:
+            raise AttributeError(f"the driver has no vk{name}")
+        found = self.ffi.cast(f"PFN_vk{name}", address)
+        setattr(self, name, found)
+        return found
 
     @contextlib.contextmanager
     def _undone_on_error(self) -> Iterator[None]:
@@ -188,18 +136,17 @@ class Api:
         """What the host's memory must begin and end at multiples of to be made the device's; 0 if it can't be."""
         if _HOST_MEMORY not in extensions or version < (1, 1, 0):
             return 0
-        vk, usage = self.vk, self.struct("VkPhysicalDeviceExternalBufferInfo", "PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO")
+        vk, usage = self.vk, self.struct("VkPhysicalDeviceExternalBufferInfo")
         usage.usage = self.buffer_usage
         usage.handleType = vk.VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT
-        found = self.struct("VkExternalBufferProperties", "EXTERNAL_BUFFER_PROPERTIES")
+        found = self.struct("VkExternalBufferProperties")
         vk.lib.vkGetPhysicalDeviceExternalBufferProperties(self.physical, usage, found)
         features = found.externalMemoryProperties.externalMemoryFeatures
         # SwiftShader names the handles of files alone there, and yet imports both.
         if not (features & vk.VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT or "SwiftShader" in info.name):
             return 0
-        head = self.struct("VkPhysicalDeviceProperties2", "PHYSICAL_DEVICE_PROPERTIES_2")
-        kind = "PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT"
-        host = self.struct("VkPhysicalDeviceExternalMemoryHostPropertiesEXT", kind)
+        head = self.struct("VkPhysicalDeviceProperties2")
+        host = self.struct("VkPhysicalDeviceExternalMemoryHostPropertiesEXT")
         chain(vk, head, host)
         vk.lib.vkGetPhysicalDeviceProperties2(self.physical, head)
         return int(host.minImportedHostPointerAlignment)
@@ -226,11 +173,11 @@ class Api:
         texts = [ffi.new("char[]", name.encode()) for name in names]
         texts_array = ffi.new("char*[]", texts)
         priorities = ffi.new("float[]", [1.0] * queues)
-        queue = struct(vk, "VkDeviceQueueCreateInfo", "VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO")
+        queue = struct(vk, "VkDeviceQueueCreateInfo")
         queue.queueFamilyIndex = self.family
         queue.queueCount = queues
         queue.pQueuePriorities = priorities
-        create = struct(vk, "VkDeviceCreateInfo", "VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO")
+        create = struct(vk, "VkDeviceCreateInfo")
         create.queueCreateInfoCount = 1
         create.pQueueCreateInfos = queue
         create.enabledExtensionCount = len(names)
@@ -248,9 +195,9 @@ class Api:
             raise VulkanError(function, result, _error_names(self.vk).get(result, f"the error {result}"))
         return result
 
-    def struct(self, name: str, stype: str) -> Any:
-        """A zeroed struct; ``stype`` without ``VK_STRUCTURE_TYPE_``."""
-        return struct(self.vk, name, f"VK_STRUCTURE_TYPE_{stype}")
+    def struct(self, name: str) -> Any:
+        """A zeroed struct with its type number."""
+        return struct(self.vk, name)
 
     def handle(self, kind: str, function: Any, *arguments: Any) -> Any:
         """What a function of the device stores through its last argument."""

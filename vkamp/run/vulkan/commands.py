@@ -139,9 +139,9 @@ def joint_access(work: Sequence[Work]) -> Access:
 class Recorder:
     """Writes work into command buffers.
 
-    Everything that is independent runs side by side; a barrier stands only before work that touches
-    what was written, or writes what was touched, since the last one. A queue runs its command
-    buffers in order, so that this holds across them, too: the caller keeps the :class:`Hazards`.
+    Everything that is independent runs side by side; a barrier stands only before work that touches what was written,
+    or writes what was touched, since the last one. A queue runs its command buffers in order, so that this holds across
+    them, too: the caller keeps the :class:`Hazards`.
     """
 
     def __init__(self, api: Api) -> None:
@@ -159,7 +159,7 @@ class Recorder:
         self._to_host = self._memory_barrier(True, True, vk.VK_ACCESS_HOST_READ_BIT)
 
     def _memory_barrier(self, computes: bool, copies: bool, access: int) -> Any:
-        made = self._api.struct("VkMemoryBarrier", "MEMORY_BARRIER")
+        made = self._api.struct("VkMemoryBarrier")
         made.srcAccessMask = computes * self._writes[0] | copies * self._writes[1]
         made.dstAccessMask = access
         return made

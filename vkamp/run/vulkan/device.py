@@ -33,8 +33,8 @@ _LEAVING = 5.0
 
 
 class VulkanDevice(BaseDevice[Slot]):
-    """A logical device; shared by the queues on the device. ``staged``: the host does not see the
-    memory that kernels use.
+    """A logical device; shared by the queues on the device. ``staged``: the host does not see the memory that kernels
+    use.
     """
 
     def __init__(self, info: DeviceInfo, *, staged: bool) -> None:
@@ -155,8 +155,8 @@ class VulkanDevice(BaseDevice[Slot]):
         return made
 
     def give_back_frames(self, frames: Frames) -> None:
-        """Returns the frames of a queue that is gone; called from finalizers. None of them runs: running work holds
-        its queue.
+        """Returns the frames of a queue that is gone; called from finalizers. None of them runs: running work holds its
+        queue.
         """
         self._spare_frames.append(frames)
 

@@ -17,9 +17,8 @@ _open: OpenDevices[VulkanDevice] = OpenDevices()
 class VulkanEngine(Engine):
     """Vulkan devices, spoken to directly.
 
-    ``staged`` chooses the kind of memory: the device's own, which the host reaches by copies (True),
-    memory that both see (False), or by the device's kind (None): CPU drivers and integrated devices
-    need no copies.
+    ``staged`` chooses the kind of memory: the device's own, which the host reaches by copies (True), memory that both
+    see (False), or by the device's kind (None): CPU drivers and integrated devices need no copies.
     """
 
     name = "vulkan"

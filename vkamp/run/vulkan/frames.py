@@ -57,15 +57,15 @@ class Frames:
     def __init__(self, api: Api, queue: Any) -> None:
         self._api = api
         self.queue = queue
-        create = api.struct("VkCommandPoolCreateInfo", "COMMAND_POOL_CREATE_INFO")
+        create = api.struct("VkCommandPoolCreateInfo")
         create.flags = api.vk.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT
         create.queueFamilyIndex = api.family
         self._pool = api.create("VkCommandPool", create)
         self._made: list[Frame] = []
         self._spare: list[Frame] = []
-        self._begin = api.struct("VkCommandBufferBeginInfo", "COMMAND_BUFFER_BEGIN_INFO")
+        self._begin = api.struct("VkCommandBufferBeginInfo")
         self._begin.flags = api.vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT
-        self._begin_again = api.struct("VkCommandBufferBeginInfo", "COMMAND_BUFFER_BEGIN_INFO")
+        self._begin_again = api.struct("VkCommandBufferBeginInfo")
         self._begin_again.flags = api.vk.VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT
         self._barrier: Any = None
         self._spare_commands: deque[Any] = deque()
@@ -104,7 +104,7 @@ class Frames:
         api, vk = self._api, self._api.vk
         handle = self._allocate()[0]
         api.check("vkBeginCommandBuffer", api.BeginCommandBuffer(handle, self._begin_again))
-        barrier = api.struct("VkMemoryBarrier", "MEMORY_BARRIER")
+        barrier = api.struct("VkMemoryBarrier")
         barrier.srcAccessMask = vk.VK_ACCESS_SHADER_WRITE_BIT | vk.VK_ACCESS_TRANSFER_WRITE_BIT
         barrier.dstAccessMask = barrier.srcAccessMask | vk.VK_ACCESS_SHADER_READ_BIT | vk.VK_ACCESS_TRANSFER_READ_BIT
         stages = vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | vk.VK_PIPELINE_STAGE_TRANSFER_BIT
@@ -142,7 +142,7 @@ class Frames:
     def _allocate(self) -> Any:
         """An array of one new command buffer."""
         api = self._api
-        allocate = api.struct("VkCommandBufferAllocateInfo", "COMMAND_BUFFER_ALLOCATE_INFO")
+        allocate = api.struct("VkCommandBufferAllocateInfo")
         allocate.commandPool = self._pool
         allocate.level = api.vk.VK_COMMAND_BUFFER_LEVEL_PRIMARY
         allocate.commandBufferCount = 1
@@ -152,7 +152,7 @@ class Frames:
 
     def _submit_info(self, handles: list[Any]) -> Any:
         """The arguments of vkQueueSubmit, and what they point to."""
-        info = self._api.struct("VkSubmitInfo", "SUBMIT_INFO")
+        info = self._api.struct("VkSubmitInfo")
         held = self._api.ffi.new("VkCommandBuffer[]", handles)
         info.commandBufferCount = len(handles)
         info.pCommandBuffers = held
@@ -161,7 +161,7 @@ class Frames:
     def _make(self) -> Frame:
         api = self._api
         handle = self._allocate()[0]
-        fence = api.create("VkFence", api.struct("VkFenceCreateInfo", "FENCE_CREATE_INFO"))
+        fence = api.create("VkFence", api.struct("VkFenceCreateInfo"))
         frame = Frame(handle, api.ffi.new("VkFence[]", [fence]), self._submit_info([handle]))
         self._made.append(frame)
         return frame
@@ -186,8 +186,8 @@ class Frames:
         return frame.is_over
 
     def wait(self, frame: Frame, poll: float, check: Callable[[], None]) -> None:
-        """Waits for a submitted frame: first ``poll`` seconds awake, since to be woken costs more than a short
-        kernel. ``check`` is called now and then.
+        """Waits for a submitted frame: first ``poll`` seconds awake, since to be woken costs more than a short kernel.
+        ``check`` is called now and then.
         """
         api = self._api
         if self.is_done(frame):
@@ -210,7 +210,7 @@ class Frames:
             if frame.queries is not None:
                 api.DestroyQueryPool(api.device, frame.queries[0], api.null)
                 frame.queries = None
-            create = api.struct("VkQueryPoolCreateInfo", "QUERY_POOL_CREATE_INFO")
+            create = api.struct("VkQueryPoolCreateInfo")
             create.queryType = api.vk.VK_QUERY_TYPE_TIMESTAMP
             create.queryCount = count
             frame.queries = (api.create("VkQueryPool", create), count)

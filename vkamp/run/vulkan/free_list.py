@@ -27,8 +27,8 @@ class FreeList:
         return self._lengths == [self.size] or not self.size
 
     def take(self, length: int, alignment: int) -> int | None:
-        """The start of ``length`` (1 or more) units that were free, a multiple of ``alignment``; None if there are
-        none in one piece.
+        """The start of ``length`` (1 or more) units that were free, a multiple of ``alignment``; None if there are none
+        in one piece.
         """
         for at, (start, room) in enumerate(zip(self._starts, self._lengths, strict=True)):
             aligned = -(-start // alignment) * alignment

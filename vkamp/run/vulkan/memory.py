@@ -15,8 +15,8 @@ from vkamp.run.memory import HeapBudget, readable
 from vkamp.run.vulkan.api import Api, VulkanError
 from vkamp.run.vulkan.free_list import FreeList
 
-#: ``shared``: what kernels use, where the host sees it too. ``device``: what kernels use, where it
-#: doesn't. ``upload`` and ``readback``: the host's, which copies go through. ``host``: the host's own, imported.
+#: ``shared``: what kernels use, where the host sees it too. ``device``: what kernels use, where it doesn't. ``upload``
+#: and ``readback``: the host's, which copies go through. ``host``: the host's own, imported.
 Kind = Literal["shared", "device", "upload", "readback", "host"]
 
 #: Slots begin at multiples of this at least, so that no two share a cache line anywhere.
@@ -164,10 +164,10 @@ class Memory:
         api, vk = self._api, self._api.vk
         kind = vk.VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT
         pointer = api.ffi.cast("void*", address)
-        found = api.struct("VkMemoryHostPointerPropertiesEXT", "MEMORY_HOST_POINTER_PROPERTIES_EXT")
+        found = api.struct("VkMemoryHostPointerPropertiesEXT")
         if api.GetMemoryHostPointerPropertiesEXT(api.device, kind, pointer, found) < 0:
             return None
-        external = api.struct("VkExternalMemoryBufferCreateInfo", "EXTERNAL_MEMORY_BUFFER_CREATE_INFO")
+        external = api.struct("VkExternalMemoryBufferCreateInfo")
         external.handleTypes = kind
         buffer = self._make_buffer(size, external)
         block = None
@@ -179,7 +179,7 @@ class Memory:
             need = (self._heap(types[0]), 0) if types else (0, 0)  # the pages count as the host's already
             if not types or requirements.size > size or self.budget.shortage_of([need]) is not None:
                 return None
-            source = api.struct("VkImportMemoryHostPointerInfoEXT", "IMPORT_MEMORY_HOST_POINTER_INFO_EXT")
+            source = api.struct("VkImportMemoryHostPointerInfoEXT")
             source.handleType = kind
             source.pHostPointer = pointer
             block = self._allocate(size, "host", need, types[0], source)
@@ -250,7 +250,7 @@ class Memory:
 
     def _make_buffer(self, size: int, more: Any = None) -> Any:
         """A buffer without memory; ``more``: a struct that says more of it."""
-        create = self._api.struct("VkBufferCreateInfo", "BUFFER_CREATE_INFO")
+        create = self._api.struct("VkBufferCreateInfo")
         create.size = size
         create.usage = self._api.buffer_usage
         if more is not None:
@@ -262,7 +262,7 @@ class Memory:
         says whose pages it is.
         """
         api = self._api
-        create = api.struct("VkMemoryAllocateInfo", "MEMORY_ALLOCATE_INFO")
+        create = api.struct("VkMemoryAllocateInfo")
         create.allocationSize = size if source is not None else need[1]
         if source is not None:
             create.pNext = api.ffi.cast("void*", source)

@@ -45,7 +45,7 @@ class Layout:
     def __init__(self, api: Api, sets: Any, buffers: int, push_bytes: int) -> None:
         self.buffers = buffers
         self.push_bytes = push_bytes
-        create = api.struct("VkPipelineLayoutCreateInfo", "PIPELINE_LAYOUT_CREATE_INFO")
+        create = api.struct("VkPipelineLayoutCreateInfo")
         handles = api.ffi.new("VkDescriptorSetLayout[]", [sets] if buffers else [])
         create.setLayoutCount = len(handles)
         create.pSetLayouts = handles
@@ -76,7 +76,7 @@ class Layouts:
                 rows[number].descriptorType = vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
                 rows[number].descriptorCount = 1
                 rows[number].stageFlags = vk.VK_SHADER_STAGE_COMPUTE_BIT
-            create = api.struct("VkDescriptorSetLayoutCreateInfo", "DESCRIPTOR_SET_LAYOUT_CREATE_INFO")
+            create = api.struct("VkDescriptorSetLayoutCreateInfo")
             create.bindingCount = buffers
             create.pBindings = rows
             found = self._sets[buffers] = api.create("VkDescriptorSetLayout", create)
@@ -132,7 +132,7 @@ class Pipelines:
         """Has the driver compile a program."""
         api, vk = self._api, self._api.vk
         layout = self._layouts.layout(program.buffers, program.push_bytes)
-        module_info = api.struct("VkShaderModuleCreateInfo", "SHADER_MODULE_CREATE_INFO")
+        module_info = api.struct("VkShaderModuleCreateInfo")
         code = api.ffi.new("uint32_t[]", len(program.spirv) // 4)
         api.ffi.memmove(code, program.spirv, len(program.spirv))
         module_info.codeSize = len(program.spirv)
@@ -141,7 +141,7 @@ class Pipelines:
         try:
             module = api.create("VkShaderModule", module_info)
             entry = api.ffi.new("char[]", b"main")
-            create = api.struct("VkComputePipelineCreateInfo", "COMPUTE_PIPELINE_CREATE_INFO")
+            create = api.struct("VkComputePipelineCreateInfo")
             create.stage.sType = vk.VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO
             create.stage.stage = vk.VK_SHADER_STAGE_COMPUTE_BIT
             create.stage.module = module
@@ -248,14 +248,14 @@ class DescriptorSets:
         size = api.ffi.new("VkDescriptorPoolSize*")
         size.type = vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
         size.descriptorCount = buffers * _SETS_IN_POOL
-        create = api.struct("VkDescriptorPoolCreateInfo", "DESCRIPTOR_POOL_CREATE_INFO")
+        create = api.struct("VkDescriptorPoolCreateInfo")
         create.maxSets = _SETS_IN_POOL
         create.poolSizeCount = 1
         create.pPoolSizes = size
         pool = api.create("VkDescriptorPool", create)
         self._pools.append(pool)
         layouts = api.ffi.new("VkDescriptorSetLayout[]", [self._layouts.set_layout(buffers)] * _SETS_IN_POOL)
-        allocate = api.struct("VkDescriptorSetAllocateInfo", "DESCRIPTOR_SET_ALLOCATE_INFO")
+        allocate = api.struct("VkDescriptorSetAllocateInfo")
         allocate.descriptorPool = pool
         allocate.descriptorSetCount = _SETS_IN_POOL
         allocate.pSetLayouts = layouts
@@ -270,7 +270,7 @@ class DescriptorSets:
             rows[number].buffer = slot.block.buffer
             rows[number].offset = slot.offset
             rows[number].range = slot.nbytes
-        write = api.struct("VkWriteDescriptorSet", "WRITE_DESCRIPTOR_SET")
+        write = api.struct("VkWriteDescriptorSet")
         write.dstSet = handle
         write.descriptorCount = len(slots)
         write.descriptorType = vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
@@ -326,7 +326,7 @@ class PipelineCache:
 
     def _make(self, data: bytes) -> Any:
         api = self._api
-        create = api.struct("VkPipelineCacheCreateInfo", "PIPELINE_CACHE_CREATE_INFO")
+        create = api.struct("VkPipelineCacheCreateInfo")
         # A copy: aligned as the driver's own memory is, and the driver's to write to.
         held = api.ffi.new("uint64_t[]", len(data) // 8 + 1)
         api.ffi.memmove(held, data, len(data))

@@ -1,8 +1,8 @@
 """What runs when on a Vulkan device: queues and submissions.
 
-Work is collected, recorded with the barriers that it needs, and submitted without a wait; only what
-the host reads is waited for. Where the host does not see the memory that kernels use, data go
-through memory that it sees, by copies that are work as any other.
+Work is collected, recorded with the barriers that it needs, and submitted without a wait; only what the host reads is
+waited for. Where the host does not see the memory that kernels use, data go through memory that it sees, by copies that
+are work as any other.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _MAX_PENDING = 64
 _MAX_RUNNING = 256
 #: Bytes on their way to or from the device at a time, and those whose copies may gather before they are handed over.
 _IN_FLIGHT, _WAITING = 64 << 20, 8 << 20
-#: Larger uploads to memory that the host sees wait for the work that uses it, smaller ones are copied
-#: by the device when it is there.
+#: Larger uploads to memory that the host sees wait for the work that uses it, smaller ones are copied by the device
+#: when it is there.
 _SMALL = 256 << 10
 #: How long a wait stays awake on a GPU (seconds); a CPU driver needs the processor itself.
 _POLL = 1e-4
