@@ -15,7 +15,7 @@ from tests.run.conftest import device
 from tools import coherence
 from vkamp.run.vulkan import memory as vulkan_memory
 from vkamp.run.vulkan.engine import VulkanEngine
-from vkamp.run.vulkan.recording import VulkanReady
+from vkamp.run.work import BoundReady
 
 #: Not whole pages, and whole words.
 SHAPE = (37, 61)
@@ -238,7 +238,7 @@ def test_a_launch_on_its_way_when_the_sharing_ends(view, driver, monkeypatch):
     one, two = whole.section(0, 0, 4, 4096), whole.section(4, 0, 4, 4096)
     for _ in range(5):
         amp.parallel_for_each(view, one.extent, add, one, 1)
-    enqueue, between = VulkanReady.enqueue, [two]
+    enqueue, between = BoundReady.enqueue, [two]
 
     def late(ready):
         if between:
@@ -246,7 +246,7 @@ def test_a_launch_on_its_way_when_the_sharing_ends(view, driver, monkeypatch):
             amp.parallel_for_each(other, part.extent, add, part, 100)
         enqueue(ready)
 
-    monkeypatch.setattr(VulkanReady, "enqueue", late)
+    monkeypatch.setattr(BoundReady, "enqueue", late)
     amp.parallel_for_each(view, one.extent, add, one, 1)
     assert not between
     assert "uses host memory directly" not in whole.explain()

@@ -36,6 +36,8 @@ class DeviceProgram(Program):
         self.spirv = executable.spirv
         self.buffers = executable.buffers
         self.push_bytes = executable.push_bytes
+        #: How long a tile of it took lately (seconds); None before the first run.
+        self.seconds_per_tile: float | None = None
 
     @property
     def key(self) -> str:
@@ -90,6 +92,8 @@ class BaseDevice(ABC, Generic[S]):
         self.is_validated = "validation" in os.environ.get("VK_INSTANCE_LAYERS", "").lower()
         # The validation layers' synchronisation checks know whole buffers only.
         self.orders_parts = not self.is_validated
+        #: The kind of the memory that kernels use.
+        self.kind: Hashable = None
         self.pool: Pool[S] = Pool(POOL_CAPACITY)
         self._returned: deque[S] = deque()
         self._serial = 0
@@ -120,9 +124,13 @@ class BaseDevice(ABC, Generic[S]):
         self._serial += 1
         return self._serial
 
+    @abstractmethod
+    def program(self, executable: Executable) -> DeviceProgram:
+        """The checked program of ``executable``."""
+
     # -- memory
 
-    def take_slot(self, nbytes: int, kind: Hashable, statistics: Statistics) -> S:
+    def take(self, nbytes: int, kind: Hashable, statistics: Statistics) -> S:
         """Memory of at least ``nbytes`` bytes; ``OutOfMemoryError`` with the sizes if there is none."""
         largest = self.info.limits.buffer_bytes
         if nbytes > largest:

@@ -93,6 +93,11 @@ def as_kompute(info: DeviceInfo) -> DeviceInfo:
     return replace(info, engine="kompute", limits=replace(info.limits, buffer_bytes=largest))
 
 
+def shares_memory(info: DeviceInfo) -> bool:
+    """Whether kernels best use memory that the host sees, too."""
+    return info.kind in ("cpu", "integrated") and any(each.host_coherent for each in info.memory_types)
+
+
 def free_memory(info: DeviceInfo) -> tuple[int, ...] | None:
     """Bytes that each heap of the device would still give this process; None if its driver can't say."""
     with _lock:

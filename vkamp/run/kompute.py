@@ -73,8 +73,6 @@ class _Library(OpenDevices["Device"]):
         with self.lock:
             if self.kp is None:
                 self.kp = _import_kp()
-                # Registered after kp's own, so it runs before: kp's takes away what destructors log to.
-                self.watch()
             return self.kp
 
 
@@ -130,16 +128,8 @@ class KomputeEngine(Engine):
         from vkamp.run.submission import KomputeQueue
 
         refuse_fork()
-        mirrored = self._mirrored
-        if mirrored is None:
-            shared = info.kind in ("cpu", "integrated")
-            mirrored = not (shared and any(t.host_coherent for t in info.memory_types))
-        with _library.lock:
-            device = _library.devices.get((info, mirrored))
-            if device is None:
-                device = Device(_library.load(), info, mirrored=mirrored)
-                _library.devices[info, mirrored] = device
-        return KomputeQueue(device)
+        mirrored = not devices.shares_memory(info) if self._mirrored is None else self._mirrored
+        return KomputeQueue(_library.open((info, mirrored), lambda: Device(_library.load(), info, mirrored=mirrored)))
 
 
 def _open_manager(kp: Any, info: DeviceInfo) -> Any:
@@ -169,13 +159,12 @@ class KomputeProgram(DeviceProgram):
         if device.guard:
             self.spirv = with_guard(self.spirv, device.guard)
         self.runs = 0
-        self.seconds_per_tile: float | None = None
         #: The tiles of the largest submission that ran in one piece, and of the largest one that may have spent all its
         #: time in being submitted piece by piece.
         self.tiles_at_once = self.tiles_in_time = 0
 
 
-@dataclass(frozen=True)
+@dataclass
 class Pipeline:
     """A ``kp.Algorithm``: a program bound to memory and to a grid. ``serial`` is never used again."""
 
@@ -232,7 +221,7 @@ class Device(BaseDevice[Slot]):
     def __init__(self, kp: Any, info: DeviceInfo, *, mirrored: bool) -> None:
         super().__init__(info)
         self.kp = kp
-        self.mirrored = mirrored
+        self.kind = self.mirrored = mirrored
         #: Bytes before and behind each buffer that programs use.
         self.guard = _GUARD if info.kind == "cpu" and not mirrored else 0
         self.condition = threading.Condition(self.lock)
@@ -271,10 +260,6 @@ class Device(BaseDevice[Slot]):
         return min(max(self.quickest, least), most)
 
     # -- memory
-
-    def take(self, nbytes: int, statistics: Statistics) -> Slot:
-        """Memory of at least ``nbytes`` bytes; ``OutOfMemoryError`` if there is none."""
-        return self.take_slot(nbytes, self.mirrored, statistics)
 
     def _forget(self, slot: Slot) -> None:
         slot.dirty = slot.stale = False
@@ -376,7 +361,7 @@ class Device(BaseDevice[Slot]):
     def _dummy_slot(self, statistics: Statistics) -> Slot:
         """What a program without buffers is bound to: kp crashes on none."""
         if self._dummy is None:
-            self._dummy = self.take(4, statistics)
+            self._dummy = self.take(4, self.kind, statistics)
         return self._dummy
 
     def recording(self, key: Hashable, record: Callable[[], tuple[Any, frozenset[int]]]) -> Any:

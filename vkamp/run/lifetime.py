@@ -8,7 +8,7 @@ import ctypes
 import os
 import sys
 import threading
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Generic, Protocol, TypeVar
 
 from vkamp.errors import AmpError
@@ -55,8 +55,19 @@ class OpenDevices(Generic[D]):
         self.forked = False
         self._watched = False
 
-    def watch(self) -> None:
-        """From now on, closes the devices when the process ends. Handlers registered later run earlier."""
+    def open(self, key: Hashable, make: Callable[[], D]) -> D:
+        """The open device of ``key``; ``make`` opens it the first time. All are closed when the process ends."""
+        with self.lock:
+            device = self.devices.get(key)
+            if device is None:
+                device = self.devices[key] = make()
+                self._watch()
+            return device
+
+    def _watch(self) -> None:
+        """Registers the end of the process. Handlers that are registered later run earlier: before those of libraries
+        that ``make`` has loaded.
+        """
         if self._watched:
             return
         self._watched = True

@@ -15,12 +15,14 @@ from vkamp.artifacts import Executable
 from vkamp.errors import AmpError, UnsupportedFeatureError
 from vkamp.lang.region import ByteSet, scatter
 from vkamp.run.device import BaseDevice, DeviceProgram
+from vkamp.run.driver import Driver
 from vkamp.run.engine import Buffer, DeviceInfo, Dispatch, Queue, Sink, Statistics, Transfer
 from vkamp.run.plan import Regions
 from vkamp.run.pool import Block
+from vkamp.run.work import BoundDispatch
 
 S = TypeVar("S", bound=Block)
-P = TypeVar("P", bound=DeviceProgram)
+W = TypeVar("W", bound=BoundDispatch[Any, Any])
 
 
 def moved(nbytes: int, where: ByteSet | None) -> int:
@@ -78,12 +80,14 @@ class DeviceBuffer(Buffer, Generic[S]):
             raise AmpError(f"{what} of bytes {offset} to {offset + nbytes}: the buffer has {self._nbytes}")
 
 
-class BaseQueue(Queue, Generic[S, P]):
-    """One in-order queue of a device."""
+class BaseQueue(Queue, Generic[S, W]):
+    """One in-order queue of a device, whose dispatches it holds as ``W``."""
 
-    device: BaseDevice[S]
-
-    def __init__(self) -> None:
+    def __init__(self, device: BaseDevice[S]) -> None:
+        self.device = device
+        self._driver = Driver(self)
+        #: How much had been done when the driver saw work pending.
+        self._seen = -1
         self._statistics = Statistics()
         self._sink: Sink | None = None
 
@@ -114,13 +118,37 @@ class BaseQueue(Queue, Generic[S, P]):
             raise AmpError(f"a buffer has at least 1 byte, not {nbytes}")
         self._check()
         with self.device.lock:
-            return DeviceBuffer(self, self._take(nbytes), nbytes)
+            return DeviceBuffer(self, self.device.take(nbytes, self.device.kind, self._statistics), nbytes)
 
-    def program(self, executable: Executable) -> P:
+    def program(self, executable: Executable) -> DeviceProgram:
         self._check()
         executable.spirv  # noqa: B018 - compiled before the lock is taken
         with self.device.lock:
-            return self._program(executable)
+            return self.device.program(executable)
+
+    def enqueue(self, dispatch: Dispatch) -> None:
+        self.append(self._bind(dispatch))
+
+    def close(self) -> None:
+        if not self.is_open or self.device.forked or self.device.closed:
+            return
+        with self.device.lock:
+            if self.device.removed is None:
+                self.settle_running()
+            self.is_open = False
+            self._drop()
+
+    @abstractmethod
+    def append(self, work: W) -> None:
+        """Enqueues a bound dispatch."""
+
+    @abstractmethod
+    def drive(self) -> float | None:
+        """Hands over what the device has room for; see :class:`vkamp.run.driver.Driver`."""
+
+    @abstractmethod
+    def settle_running(self) -> None:
+        """Waits for everything handed to the device, and for nothing else."""
 
     @abstractmethod
     def upload(self, buffer: DeviceBuffer[S], offset: int, data: NDArray[np.uint8], where: ByteSet | None) -> None:
@@ -144,16 +172,12 @@ class BaseQueue(Queue, Generic[S, P]):
         return False
 
     @abstractmethod
-    def _take(self, nbytes: int) -> S:
-        """Memory for a buffer."""
+    def _bind(self, dispatch: Dispatch) -> W:
+        """A dispatch, checked, compiled and bound to its memory."""
 
     @abstractmethod
-    def _program(self, executable: Executable) -> P:
-        """The device's program of ``executable``."""
-
-    @abstractmethod
-    def _is_program(self, program: object) -> bool:
-        """Whether it is a program of this device."""
+    def _drop(self) -> None:
+        """Gives up all work: the queue is closed."""
 
     def _check(self) -> None:
         self.device.check()
@@ -164,10 +188,10 @@ class BaseQueue(Queue, Generic[S, P]):
         """The parts of its buffers that a dispatch touches, as far as they count on this device."""
         return dispatch.regions if self.device.orders_parts else ()
 
-    def _checked(self, dispatch: Dispatch) -> tuple[P, tuple[S, ...]]:
+    def _checked(self, dispatch: Dispatch) -> tuple[Any, tuple[S, ...]]:
         """Program and memory of a dispatch that fits: drivers check nothing of this."""
-        program: Any = dispatch.program
-        if not self._is_program(program):
+        program = dispatch.program
+        if not isinstance(program, DeviceProgram) or program.device is not self.device:
             raise AmpError("the program was made for another device")
         if len(dispatch.buffers) != program.buffers or len(dispatch.writes) != program.buffers:
             raise AmpError(f"the program takes {program.buffers} buffers, not {len(dispatch.buffers)}")

@@ -8,26 +8,25 @@ waiting too; long ones are polled through a word that the device writes at the e
 
 from __future__ import annotations
 
-import copy
 import math
 import time
 import weakref
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vkamp.artifacts import Executable
 from vkamp.errors import AmpError
 from vkamp.lang.copying import copy_bytes
 from vkamp.lang.region import ByteSet, scatter
-from vkamp.run.driver import PAUSE, Driver, pause_after
-from vkamp.run.engine import Dispatch, Ready, Recording, Sink, Timing
+from vkamp.run.driver import PAUSE, pause_after
+from vkamp.run.engine import Dispatch, Recording, Sink, Timing
 from vkamp.run.kompute import Device, KomputeProgram, Pipeline, Slot
-from vkamp.run.plan import Access, Regions, access_of, joint, levels
+from vkamp.run.plan import Access, Regions, joint, levels
 from vkamp.run.queue import BaseQueue, DeviceBuffer, moved, taken
+from vkamp.run.work import BoundDispatch, BoundReady
 
 _MAX_PENDING = 64
 _MAX_RUNNING = 32
@@ -49,46 +48,32 @@ _PART_PAUSED = 0.1
 _POLL_LIMIT = 60.0
 
 
-class _Pending:
-    """A checked dispatch: its pipeline, and what it reads and writes. It keeps the buffers alive."""
+class _Pending(BoundDispatch[KomputeProgram, Slot]):
+    """A dispatch with its pipeline, and the recorded sequence of it alone; ``None`` where it needs more."""
 
-    __slots__ = ("access", "alone", "dispatch", "enqueued", "pipeline", "program", "push", "slots")
+    __slots__ = ("alone", "pipeline")
 
     def __init__(
         self,
         dispatch: Dispatch,
         program: KomputeProgram,
         slots: tuple[Slot, ...],
-        pipeline: Pipeline,
         regions: tuple[Regions, ...],
+        pipeline: Pipeline,
     ) -> None:
-        self.dispatch = dispatch
-        self.push = dispatch.push
-        self.program = program
-        self.slots = slots
+        super().__init__(dispatch, program, slots, regions)
         self.pipeline = pipeline
-        self.access = access_of([slot.id for slot in slots], dispatch.writes, regions)
-        #: When, by the host's clock; known for those that are timed.
-        self.enqueued = 0.0
-        #: The recorded sequence of it alone, once there is one; None where it needs more.
         self.alone: list[Any] | None = None
 
-    def pushing(self, push: bytes) -> _Pending:
-        """The same with other push constants."""
-        made = copy.copy(self)
-        made.push, made.alone = push, None if self.alone is None else []
+    def _again(self) -> _Pending:
+        made = super()._again()
+        made.pipeline, made.alone = self.pipeline, None if self.alone is None else []
         return made
 
     def seconds(self) -> float:
         """How long it will take, from how long it took before; infinite if its program never ran."""
         rate = self.program.seconds_per_tile
-        return float("inf") if rate is None else rate * _tiles(self)
-
-    def timed(self) -> _Pending:
-        """The same, enqueued now."""
-        made = copy.copy(self)
-        made.enqueued, made.alone = time.perf_counter(), None
-        return made
+        return float("inf") if rate is None else rate * self.tiles
 
 
 class Submission:
@@ -156,34 +141,21 @@ class Submission:
 
     def is_worth_a_try(self) -> bool:
         """Whether only a run in one piece can tell how long it takes: so far the device kept pace with the host."""
-        tiles = sum(map(_tiles, self.dispatches))
+        tiles = sum([each.tiles for each in self.dispatches])
         programs = [each.program for each in self.dispatches]
         return bool(programs) and all(p.tiles_at_once < tiles <= p.tiles_in_time for p in programs)
 
 
-class KomputeReady(Ready):
-    """A dispatch with its pipeline."""
+class KomputeReady(BoundReady[_Pending]):
+    """A dispatch with its pipeline, which it gives up when the device ends."""
 
     def __init__(self, queue: KomputeQueue, pending: _Pending) -> None:
-        self.queue = queue
-        self.pending: _Pending | None = pending
+        super().__init__(queue, pending)
         queue.device.held.add(self)
 
-    def enqueue(self) -> None:
-        if self.pending is None:
-            self.queue.device.check()
-        else:
-            self.queue.append(self.pending)
-
-    def enqueue_with(self, push: bytes, scalars: Mapping[str, int | float | bool]) -> None:
-        if self.pending is None:
-            self.queue.device.check()
-        else:
-            self.queue.append(self.pending.pushing(push))
-
     def release(self) -> None:
-        """Gives up everything of kp's: the device ends."""
-        self.pending = None
+        self.work.pipeline.algorithm = None
+        self.work.alone = None
 
 
 class KomputeRecording(Recording):
@@ -208,11 +180,6 @@ def _touches(work: Submission | _Pending, slot: Slot) -> bool:
     return slot.id in work.access.writes or slot.id in work.access.reads
 
 
-def _tiles(each: _Pending) -> int:
-    x, y, z = each.dispatch.groups
-    return x * y * z
-
-
 def _joint_access(dispatches: list[_Pending], uploads: list[Slot], downloads: list[Slot]) -> Access:
     if len(dispatches) == 1 and not uploads and not downloads:
         return dispatches[0].access
@@ -225,53 +192,39 @@ def _call(into: list[Any], function: Callable[..., Any], *arguments: Any) -> Non
     into.extend(map(function, *((each,) for each in arguments)))
 
 
-class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
+class KomputeQueue(BaseQueue[Slot, _Pending]):
     """One in-order queue of a device."""
 
+    device: Device
+
     def __init__(self, device: Device) -> None:
-        super().__init__()
-        self.device: Device = device
+        super().__init__(device)
         # Submissions in order, then dispatches that are in none yet: one list, so that planning is one assignment.
         self._work: list[Submission | _Pending] = []
-        self._driver = Driver(self)
-        #: What the statistics of dispatches said when the driver saw work pending.
-        self._seen = -1
         with device.lock:
             self._flag = device.take_flag()
         weakref.finalize(self, device.give_back_flag, self._flag).atexit = False
 
-    def _take(self, nbytes: int) -> Slot:
-        return self.device.take(nbytes, self._statistics)
-
-    def _program(self, executable: Executable) -> KomputeProgram:
-        return self.device.program(executable)
-
-    def _is_program(self, program: object) -> bool:
-        return isinstance(program, KomputeProgram) and program.device is self.device
-
     # -- the interface
 
-    def enqueue(self, dispatch: Dispatch) -> None:
-        self.append(self._pending(dispatch))
-
     def ready(self, dispatch: Dispatch) -> KomputeReady:
-        pending = self._pending(dispatch)
+        pending = self._bind(dispatch)
         # Memory that both see is moved by nobody, and a CPU is never lost.
         if not self.device.needs_canary and not any(slot.mirrored for slot in pending.slots):
             pending.alone = []
         return KomputeReady(self, pending)
 
     def record(self, dispatches: Sequence[Dispatch]) -> KomputeRecording:
-        return KomputeRecording(self, [self._pending(each) for each in dispatches])
+        return KomputeRecording(self, [self._bind(each) for each in dispatches])
 
-    def _pending(self, dispatch: Dispatch) -> _Pending:
+    def _bind(self, dispatch: Dispatch) -> _Pending:
         """A checked dispatch, compiled and bound."""
         self._check()
         program, slots = self._checked(dispatch)
         with self.device.lock:
             # Made here, so that what the driver can't compile is refused before it is in the queue.
             pipeline = self.device.pipeline(program, slots, dispatch.groups, self._statistics)
-        return _Pending(dispatch, program, slots, pipeline, self._regions(dispatch))
+        return _Pending(dispatch, program, slots, self._regions(dispatch), pipeline)
 
     def append(self, pending: _Pending) -> None:
         """Enqueues a checked dispatch."""
@@ -388,14 +341,8 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         self.wait()  # what is timed runs alone
         super().profile(sink)
 
-    def close(self) -> None:
-        if not self.is_open or self.device.forked or self.device.closed:
-            return
-        with self.device.lock:
-            if self.device.removed is None:
-                self.settle_running()
-            self.is_open = False
-            self._work.clear()
+    def _drop(self) -> None:
+        self._work.clear()
 
     # -- host access
 
@@ -496,7 +443,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         self._statistics.submissions += 1
         self._statistics.dispatches += 1
         if max(seconds, pending.seconds()) >= _SHORT_BESIDE:
-            pending.program.seconds_per_tile = seconds / _tiles(pending)
+            pending.program.seconds_per_tile = seconds / pending.tiles
         return seconds < _SHORT
 
     # -- planning
@@ -725,15 +672,14 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
         self._count(submission, 1)
         if canary is not None and not canary.mirror[0]:
             raise device.lose("a submission did not complete")
-        seen, info = time.perf_counter(), device.info
         (each,) = submission.dispatches  # timed ones come alone
-        started, seconds = submission.started, seen - submission.started
+        seen, begin = time.perf_counter(), submission.started
         if has_times:
             before = len(operations) - bool(submission.downloads) - 1
-            begin, end = ticks[before : before + 2]
-            started, seconds = begin * info.tick, ((end - begin) & ((1 << info.tick_bits) - 1)) * info.tick
-        launch, key = each.dispatch.launch, each.program.key
-        sink(Timing(key, started, seconds, launch, each.enqueued, submission.started, seen))
+            started, ended = ticks[before : before + 2]
+            sink(each.timing(device.info, started, ended, begin, seen))
+        else:
+            sink(Timing(each.program.key, begin, seen - begin, each.dispatch.launch, each.enqueued, begin, seen))
 
     def _start(self, submission: Submission) -> None:
         """Hands every operation to the device and returns."""
@@ -816,7 +762,7 @@ class KomputeQueue(BaseQueue[Slot, KomputeProgram]):
 
     def _learn(self, head: Submission, seconds: float) -> None:
         """Remembers how long the programs took; only an upper bound, if nobody waited from the start."""
-        tiles = sum(map(_tiles, head.dispatches))
+        tiles = sum([each.tiles for each in head.dispatches])
         if not tiles:
             return
         if head.done:

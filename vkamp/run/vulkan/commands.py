@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-import time
 from collections.abc import Sequence
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +16,7 @@ from vkamp.run.queue import DeviceBuffer
 from vkamp.run.vulkan.api import Api
 from vkamp.run.vulkan.memory import Slot
 from vkamp.run.vulkan.pipelines import DescriptorSet, VulkanProgram
+from vkamp.run.work import BoundDispatch
 
 #: Regions that one copy command takes at a time.
 _REGIONS = 1 << 16
@@ -26,31 +24,24 @@ _REGIONS = 1 << 16
 _HEAVY = 256 << 20
 
 
-class DispatchWork:
-    """A checked dispatch. It keeps its buffers alive. ``number`` is its own if it may be enqueued more than once."""
+class DispatchWork(BoundDispatch[VulkanProgram, Slot]):
+    """A dispatch with its descriptor set. ``number`` is its own if it may be enqueued more than once."""
 
-    __slots__ = ("access", "dispatch", "enqueued", "is_heavy", "number", "program", "push", "sets", "slots", "tiles")
+    __slots__ = ("is_heavy", "number", "sets")
 
     def __init__(
         self,
         dispatch: Dispatch,
         program: VulkanProgram,
         slots: tuple[Slot, ...],
-        sets: DescriptorSet | None,
         regions: tuple[Regions, ...],
+        sets: DescriptorSet | None,
         number: int = 0,
     ) -> None:
-        self.dispatch = dispatch
-        self.number = number
-        #: When, by the host's clock; known for those that are timed.
-        self.enqueued = 0.0
+        super().__init__(dispatch, program, slots, regions)
         self.is_heavy = sum([slot.nbytes for slot in slots]) > _HEAVY
-        self.push = dispatch.push
-        self.tiles = prod(dispatch.groups)
-        self.slots = slots
-        self.program = program
         self.sets = sets
-        self.access = access_of([slot.id for slot in slots], dispatch.writes, regions)
+        self.number = number
 
     @property
     def is_short(self) -> bool:
@@ -63,19 +54,9 @@ class DispatchWork:
         rate, known = seconds / self.tiles, self.program.seconds_per_tile
         self.program.seconds_per_tile = min(rate, known) if at_most and known is not None else rate
 
-    def pushing(self, push: bytes) -> DispatchWork:
-        """The same with other push constants."""
-        made = DispatchWork.__new__(DispatchWork)
-        made.access, made.dispatch, made.program = self.access, self.dispatch, self.program
-        made.sets, made.slots, made.is_heavy, made.tiles = self.sets, self.slots, self.is_heavy, self.tiles
-        made.enqueued, made.number, made.push = 0.0, 0, push
-        return made
-
-    def timed(self) -> DispatchWork:
-        """The same, enqueued now."""
-        made = copy.copy(self)
-        made.number = 0
-        made.enqueued = time.perf_counter()
+    def _again(self) -> DispatchWork:
+        made = super()._again()
+        made.is_heavy, made.sets, made.number = self.is_heavy, self.sets, 0
         return made
 
 

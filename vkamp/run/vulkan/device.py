@@ -37,6 +37,8 @@ class VulkanDevice(BaseDevice[Slot]):
     use.
     """
 
+    kind: Kind
+
     def __init__(self, info: DeviceInfo, *, staged: bool) -> None:
         super().__init__(info)
         self.staged = staged
@@ -44,7 +46,7 @@ class VulkanDevice(BaseDevice[Slot]):
             self.api = Api(info)
         except VulkanError as error:
             raise AmpError(f"the Vulkan engine can't open {info.name}: {error}") from error
-        self.kind: Kind = "device" if staged else "shared"
+        self.kind = "device" if staged else "shared"
         try:
             self.memory = Memory(self.api, info)
             self.layouts = Layouts(self.api)
@@ -80,10 +82,6 @@ class VulkanDevice(BaseDevice[Slot]):
         return AmpError(f"{self.info.name}: {error}")
 
     # -- memory
-
-    def take(self, nbytes: int, kind: Kind, statistics: Statistics) -> Slot:
-        """Memory of at least ``nbytes`` bytes; ``OutOfMemoryError`` if there is none."""
-        return self.take_slot(nbytes, kind, statistics)
 
     def _reserve(self, size: int, kind: Hashable, statistics: Statistics) -> str | None:
         return self.memory.reserve(size, cast(Kind, kind), statistics)

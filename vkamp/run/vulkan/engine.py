@@ -34,13 +34,5 @@ class VulkanEngine(Engine):
     def open(self, info: DeviceInfo) -> VulkanQueue:
         """A new queue on the device; the queues of a device share its memory pool and pipelines."""
         refuse_fork()
-        staged = self._staged
-        if staged is None:
-            staged = not (info.kind in ("cpu", "integrated") and any(t.host_coherent for t in info.memory_types))
-        with _open.lock:
-            device = _open.devices.get((info, staged))
-            if device is None:
-                device = VulkanDevice(info, staged=staged)
-                _open.devices[info, staged] = device
-                _open.watch()
-        return VulkanQueue(device)
+        staged = not devices.shares_memory(info) if self._staged is None else self._staged
+        return VulkanQueue(_open.open((info, staged), lambda: VulkanDevice(info, staged=staged)))

@@ -35,8 +35,6 @@ class VulkanProgram(DeviceProgram):
         super().__init__(device, executable)
         self.pipeline: Any = None
         self.layout: Layout | None = None
-        #: How long a tile of it took, the last time that it ran alone; None before that.
-        self.seconds_per_tile: float | None = None
 
 
 class Layout:

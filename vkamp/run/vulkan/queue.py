@@ -15,10 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vkamp.artifacts import Executable
 from vkamp.lang.copying import copy_bytes
 from vkamp.lang.region import ByteSet, scatter
-from vkamp.run.driver import PAUSE, Driver, pause_after
+from vkamp.run.driver import PAUSE, pause_after
 from vkamp.run.engine import Buffer as EngineBuffer
 from vkamp.run.engine import Dispatch, Sink, Timing
 from vkamp.run.plan import NOTHING, Access, joint
@@ -29,9 +28,9 @@ from vkamp.run.vulkan.commands import CopyWork, DispatchWork, Hazards, Recorder,
 from vkamp.run.vulkan.device import VulkanDevice
 from vkamp.run.vulkan.frames import Frame
 from vkamp.run.vulkan.memory import Kind, Slot
-from vkamp.run.vulkan.pipelines import VulkanProgram
-from vkamp.run.vulkan.recording import Recorded, Repeats, VulkanReady, VulkanRecording
+from vkamp.run.vulkan.recording import Recorded, Repeats, VulkanRecording
 from vkamp.run.vulkan.relay import relay
+from vkamp.run.work import BoundReady
 
 _MAX_PENDING = 64
 #: Pieces of submitted work that hold memory.
@@ -112,42 +111,28 @@ class HostBuffer(DeviceBuffer[Slot]):
         return self.queue.device.tidy
 
 
-class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
+class VulkanQueue(BaseQueue[Slot, DispatchWork]):
     """One in-order queue of a device."""
 
+    device: VulkanDevice
+
     def __init__(self, device: VulkanDevice) -> None:
-        super().__init__()
-        self.device: VulkanDevice = device
+        super().__init__(device)
         self._state = _State([], [], Hazards())
         self._recorder = Recorder(device.api)
         self._repeats = Repeats()
-        self._driver = Driver(self)
-        #: What the statistics of submissions said when the driver saw work pending.
-        self._seen = -1
         self._poll = 0.0 if device.info.kind == "cpu" else _POLL
         with device.lock:
             self._frames = device.take_frames()
         weakref.finalize(self, device.give_back_frames, self._frames).atexit = False
 
-    def _take(self, nbytes: int) -> Slot:
-        return self.device.take(nbytes, self.device.kind, self._statistics)
-
-    def _program(self, executable: Executable) -> VulkanProgram:
-        return self.device.program(executable)
-
-    def _is_program(self, program: object) -> bool:
-        return isinstance(program, VulkanProgram) and program.device is self.device
-
     # -- the interface
 
-    def enqueue(self, dispatch: Dispatch) -> None:
-        self.append(self._work(dispatch))
-
-    def ready(self, dispatch: Dispatch) -> VulkanReady:
-        return VulkanReady(self, self._work(dispatch, again=True))
+    def ready(self, dispatch: Dispatch) -> BoundReady[DispatchWork]:
+        return BoundReady(self, self._bind(dispatch, again=True))
 
     def record(self, dispatches: Sequence[Dispatch]) -> VulkanRecording:
-        work = [self._work(each) for each in dispatches]
+        work = [self._bind(each) for each in dispatches]
         if not work:
             return VulkanRecording(self, work, None)
         with self.device.lock:
@@ -156,7 +141,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
             except VulkanError as error:
                 raise self.device.failed(error) from error
 
-    def _work(self, dispatch: Dispatch, *, again: bool = False) -> DispatchWork:
+    def _bind(self, dispatch: Dispatch, *, again: bool = False) -> DispatchWork:
         """A checked dispatch, compiled and bound."""
         self._check()
         program, slots = self._checked(dispatch)
@@ -171,7 +156,7 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
             except VulkanError as error:
                 raise device.failed(error) from error
             number = device.number() if again else 0
-        return DispatchWork(dispatch, program, slots, sets, self._regions(dispatch), number)
+        return DispatchWork(dispatch, program, slots, self._regions(dispatch), sets, number)
 
     def append(self, work: DispatchWork) -> None:
         """Enqueues checked work."""
@@ -243,15 +228,9 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
             running = self._state.running
             return running[-1] if running else None
 
-    def close(self) -> None:
-        if not self.is_open or self.device.forked or self.device.closed:
-            return
-        with self.device.lock:
-            if self.device.removed is None:
-                self.settle_running()
-            self.is_open = False
-            self._repeats.clear()
-            self._state = _State([], [], Hazards())
+    def _drop(self) -> None:
+        self._repeats.clear()
+        self._state = _State([], [], Hazards())
 
     # -- host access
 
@@ -613,19 +592,10 @@ class VulkanQueue(BaseQueue[Slot, VulkanProgram]):
 
     def _times(self, submission: Submission, stamps: Stamps) -> list[Timing]:
         """How long the dispatches of a submission took."""
-        info = self.device.info
-        mask, seen = (1 << info.tick_bits) - 1, time.perf_counter()
+        info, submitted, seen = self.device.info, submission.submitted, time.perf_counter()
         ticks = self._frames.ticks(submission.frame, stamps.count)
         return [
-            Timing(
-                work.program.key,
-                begin * info.tick,
-                ((end - begin) & mask) * info.tick,
-                work.dispatch.launch,
-                work.enqueued,
-                submission.submitted,
-                seen,
-            )
+            work.timing(info, begin, end, submitted, seen)
             for work, begin, end in zip(stamps.work, ticks[::2], ticks[1::2], strict=True)
         ]
 

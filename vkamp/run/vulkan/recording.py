@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vkamp.run.engine import Ready, Recording
+from vkamp.run.engine import Recording
 from vkamp.run.plan import Access
 from vkamp.run.vulkan.commands import CopyWork, DispatchWork, Hazards, Work, joint_access
 from vkamp.run.vulkan.frames import Commands
@@ -40,20 +40,6 @@ class Recorded:
         self.barriers = barriers
         self.count = len(work)
         self.named = [(each.program, each.sets) for each in work]
-
-
-class VulkanReady(Ready):
-    """A dispatch with its pipeline and descriptor set."""
-
-    def __init__(self, queue: VulkanQueue, work: DispatchWork) -> None:
-        self.queue = queue
-        self.work = work
-
-    def enqueue(self) -> None:
-        self.queue.append(self.work)
-
-    def enqueue_with(self, push: bytes, scalars: Mapping[str, int | float | bool]) -> None:
-        self.queue.append(self.work.pushing(push))
 
 
 class VulkanRecording(Recording):

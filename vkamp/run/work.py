@@ -1,0 +1,79 @@
+"""Dispatches that were checked and bound to memory, as the queues of both Vulkan engines hold them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from math import prod
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from vkamp.run.device import DeviceProgram
+from vkamp.run.engine import DeviceInfo, Dispatch, Ready, Timing
+from vkamp.run.plan import Regions, access_of
+from vkamp.run.pool import Block
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from vkamp.run.queue import BaseQueue
+
+P = TypeVar("P", bound=DeviceProgram)
+S = TypeVar("S", bound=Block)
+
+
+class BoundDispatch(Generic[P, S]):
+    """A checked dispatch: what it reads and writes. It keeps its buffers alive."""
+
+    __slots__ = ("access", "dispatch", "enqueued", "program", "push", "slots", "tiles")
+
+    def __init__(self, dispatch: Dispatch, program: P, slots: tuple[S, ...], regions: tuple[Regions, ...]) -> None:
+        self.dispatch = dispatch
+        self.push = dispatch.push
+        self.program = program
+        self.slots = slots
+        self.access = access_of([slot.id for slot in slots], dispatch.writes, regions)
+        self.tiles = prod(dispatch.groups)
+        #: When, by the host's clock; known for those that are timed.
+        self.enqueued = 0.0
+
+    def pushing(self, push: bytes) -> Self:
+        """The same with other push constants."""
+        made = self._again()
+        made.push = push
+        return made
+
+    def timed(self) -> Self:
+        """The same, enqueued now."""
+        made = self._again()
+        made.enqueued = time.perf_counter()
+        return made
+
+    def _again(self) -> Self:
+        """A copy, which shares all but what differs from run to run; ``copy.copy`` takes several times as long."""
+        made = type(self).__new__(type(self))
+        made.access, made.dispatch, made.program, made.push = self.access, self.dispatch, self.program, self.push
+        made.slots, made.tiles, made.enqueued = self.slots, self.tiles, 0.0
+        return made
+
+    def timing(self, info: DeviceInfo, begin: int, end: int, submitted: float, seen: float) -> Timing:
+        """How long it took, by two timestamps of the device."""
+        seconds = ((end - begin) & ((1 << info.tick_bits) - 1)) * info.tick
+        launch, started = self.dispatch.launch, begin * info.tick
+        return Timing(self.program.key, started, seconds, launch, self.enqueued, submitted, seen)
+
+
+W = TypeVar("W", bound=BoundDispatch[Any, Any])
+
+
+class BoundReady(Ready, Generic[W]):
+    """A bound dispatch with its queue."""
+
+    def __init__(self, queue: BaseQueue[Any, W], work: W) -> None:
+        self.queue = queue
+        self.work = work
+
+    def enqueue(self) -> None:
+        self.queue.append(self.work)
+
+    def enqueue_with(self, push: bytes, scalars: Mapping[str, int | float | bool]) -> None:
+        self.queue.append(self.work.pushing(push))
