@@ -433,7 +433,7 @@ def _about_failure(name: str, error: BaseException) -> list[str]:
 
     lines = [f"{name}: {devices.described(name)}"]
     if isinstance(error, AssertionError):
-        lines += [f"known trap: it {trap.what}" for trap in devices.traps(name)]
+        lines += [f"known trap: it {trap}" for trap in devices.traps(name)]
         if len(lines) > 1:
             lines.append("a test that can't do without is marked: @pytest.mark.vkamp_requires(...) (docs/testing.md)")
     elif isinstance(error, UnsupportedFeatureError):

@@ -18,6 +18,7 @@ from tests.cli.conftest import PACKAGE, Project
 from vkamp.cli.app import command
 from vkamp.cli.examples import examples, messages
 from vkamp.messages import MESSAGES
+from vkamp.run.workarounds import WORKAROUNDS
 
 
 def invoke(*args: str) -> str:
@@ -138,10 +139,23 @@ def test_info(project: Project) -> None:
     limits = amp.accelerator(device["path"]).limits
     assert limits is not None
     assert device["limits"]["tile_threads"] == limits.tile_threads
+    for each in data["devices"]:
+        found = amp.accelerator(each["path"], engine=each["engine"]["name"])._info
+        assert found is not None
+        assert [row["name"] for row in each["quirks"]] == [row.name for row in WORKAROUNDS if row.concerns(found)]
+        assert all(row["fault"] for row in each["quirks"])
     assert data["default"].endswith("(SwiftShader Device (Subzero))")
     assert data["engines"]["kompute"] and data["engines"]["vulkan"]
     text = project.vkamp("info").out
-    for word in ("SwiftShader", "llvmpipe", "threads of a tile", "glslangValidator", "VKAMP_ACCELERATOR"):
+    for word in (
+        "SwiftShader",
+        "llvmpipe",
+        "threads of a tile",
+        "driver quirks",
+        "absent_lanes",
+        "glslangValidator",
+        "VKAMP_ACCELERATOR",
+    ):
         assert word in text
 
 

@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import platform
 import sys
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -19,6 +20,7 @@ from vkamp.errors import AmpError
 from vkamp.run import devices
 from vkamp.run.accelerators import choose_engine
 from vkamp.run.engine import DeviceInfo
+from vkamp.run.workarounds import faults_of
 
 _ENGINES = ("kompute", "vulkan")
 _VARIABLES = ("VKAMP_", "VK_")
@@ -48,7 +50,7 @@ def collect() -> dict[str, Any]:
 
 
 def _device(info: DeviceInfo) -> dict[str, Any]:
-    limits = info.limits
+    limits, engine = info.limits, _engine(info)
     return {
         "path": f"vulkan:{info.index}",
         "name": info.name,
@@ -68,7 +70,11 @@ def _device(info: DeviceInfo) -> dict[str, Any]:
             "subgroup_size": limits.subgroup_size,
         },
         "features": sorted(info.features),
-        "engine": dict(zip(("name", "reason"), _engine(info), strict=True)),
+        "engine": dict(zip(("name", "reason"), engine, strict=True)),
+        "quirks": [
+            {"name": row.name, "fault": row.fault, "workaround": row.remedy}
+            for row in faults_of(replace(info, engine=engine[0]))
+        ],
         "engine_features": {name: _usable(name, info) for name in _ENGINES},
     }
 
@@ -181,6 +187,7 @@ def _print_devices(found: list[dict[str, Any]]) -> None:
             "features": ", ".join(device["features"]) or "none",
             "by Kompute": ", ".join(device["engine_features"]["kompute"]) or "none",
             "by the direct engine": ", ".join(device["engine_features"]["vulkan"]) or "none",
+            "driver quirks": ", ".join(each["name"] for each in device["quirks"]) or "none",
         }
         for name, text in shown.items():
             rows.setdefault(name, []).append(text)

@@ -1,40 +1,45 @@
-"""Faults of drivers that vkamp works around: one row each, asked for by name.
+"""Faults of drivers: one row each, asked for by name.
 
-``tests/run/test_workarounds.py`` has a program for every row, which is right with the workaround and wrong without it.
-Faults that kernels can still see are in :mod:`vkamp.testing.traps`.
+``tests/run/test_workarounds.py`` has a program for every row that names no other test: it is right with the workaround
+and wrong without it.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import get_args
 
 from vkamp.artifacts import Quirk
 from vkamp.run.engine import DeviceInfo
 
-_LAVAPIPE, _SWIFTSHADER = "llvmpipe", "swiftshader"
+_LAVAPIPE, _SWIFTSHADER, _NVIDIA = "llvmpipe", "swiftshader", "nvidia"
 
 
 @dataclass(frozen=True)
 class Workaround:
-    """``name``: how the compiler asks for it. ``driver``: a part of the names of the devices that have the fault, in
-    lower case. ``fault``: what they do; ``remedy``: what vkamp does instead. ``mended``: the first major version of
-    Mesa without the fault. ``engine``: the engine that cannot avoid the fault; ``None``: none can.
+    """``drivers``: parts, in lower case, of the names of the devices that have the fault, separated by spaces.
+    ``fault``: what they do. ``remedy``: what vkamp does instead; empty: kernels see the fault. ``ability``: what the
+    mark ``vkamp_requires`` calls what they lack. ``mended``: the first major version of Mesa without the fault.
+    ``engine``: the engine that cannot avoid the fault; ``None``: none can. ``test``: what shows it.
     """
 
-    name: Quirk
-    driver: str
+    name: str
+    drivers: str
     fault: str
     remedy: str
+    ability: str = ""
     mended: int | None = None
     engine: str | None = None
+    test: str = ""
 
     def concerns(self, info: DeviceInfo) -> bool:
         """Whether a device has the fault, as its name and its driver's version say."""
-        if self.driver not in info.name.lower() or self.engine not in (None, info.engine):
+        if not any(driver in info.name.lower() for driver in self.drivers.split()):
             return False
         version = re.search(r"Mesa (\d+)", info.driver)
-        return self.mended is None or version is None or int(version[1]) < self.mended
+        is_mended = self.mended is not None and version is not None and int(version[1]) >= self.mended
+        return not is_mended and self.engine in (None, info.engine)
 
 
 WORKAROUNDS = (
@@ -48,8 +53,9 @@ WORKAROUNDS = (
     Workaround(
         "ends_loops",
         _LAVAPIPE,
-        "ends all loops of an invocation after 65,535 iterations in all",
+        "ends all loops of a thread after 65,535 iterations in all",
         "threads run as loops only where the iterations are known to be fewer",
+        ability="long_loops",
     ),
     Workaround(
         "absent_lanes",
@@ -132,17 +138,88 @@ WORKAROUNDS = (
         "takes x + 0.0 for x, 0.0 - x for -x and x * 0.0 for 0.0, in precise shaders, too",
         "precise kernels have zeros that the compiler does not know",
     ),
+    Workaround(
+        "private_arrays",
+        _SWIFTSHADER,
+        "keeps private arrays on the stack, four threads side by side, and ends the process at 512 KiB",
+        "kernels with more than 120,000 bytes of them are refused",
+        test="tests/kernel_language/test_large_private.py",
+    ),
+    Workaround(
+        "unlisted_imports",
+        _SWIFTSHADER,
+        "does not say that it imports the host's memory, although it does",
+        "the import is tried",
+        engine="vulkan",
+        test="tests/run/test_host_memory.py",
+    ),
+    Workaround(
+        "nested_choices",
+        _LAVAPIPE,
+        "loses choices that are nested more than 80 deep",
+        "long chains of choices are trees, on all devices",
+        test="tests/conformance/test_section_01_index_space.py",
+    ),
+    Workaround(
+        "negated_quotients",
+        _SWIFTSHADER,
+        "takes -(c / x) for -c / x, and -(x / c) for x / -c",
+        "kernels that divide and name the least integer hide it, on all devices",
+        test="tests/fuzz/test_found.py",
+    ),
+    Workaround(
+        "remainders_of_one",
+        _SWIFTSHADER,
+        "gives 0 for ivec2(5) | (x % 1)",
+        "divisions by 1 are left out, on all devices",
+        test="tests/fuzz/test_found.py",
+    ),
+    Workaround(
+        "halves_and_back",
+        _NVIDIA,
+        "leaves out the conversion of a float to float16 and back",
+        "the conversion goes through bits, on all devices",
+        test="tests/kernel_language/test_pieces.py",
+    ),
+    Workaround(
+        "denormals",
+        f"{_SWIFTSHADER} {_NVIDIA}",
+        "flushes denormal numbers to 0",
+        "",
+        ability="denormals",
+        test="tests/testing/test_traps.py",
+    ),
+    Workaround(
+        "zero_products",
+        f"{_LAVAPIPE} {_SWIFTSHADER} {_NVIDIA}",
+        "takes x * 0.0 for 0.0 if x is negative, infinite or NaN, too",
+        "",
+        ability="zero_products",
+        test="tests/testing/test_traps.py",
+    ),
 )
+#: The names that the compiler asks for.
+_COMPILER = frozenset(get_args(Quirk))
+
+
+def faults_of(info: DeviceInfo) -> list[Workaround]:
+    """The faults that a device has."""
+    return [row for row in WORKAROUNDS if row.concerns(info)]
+
+
+def traps_of(info: DeviceInfo) -> dict[str, str]:
+    """The abilities that a device lacks by its faults, and what it does instead."""
+    return {row.ability: row.fault for row in faults_of(info) if row.ability}
 
 
 def quirks_of(info: DeviceInfo) -> frozenset[Quirk]:
-    """The names of the faults that a device has."""
-    return frozenset(row.name for row in WORKAROUNDS if row.concerns(info))
+    """The names of the faults that a device has and the compiler works around."""
+    return frozenset(row.name for row in faults_of(info) if row.name in _COMPILER)  # type: ignore[misc]
 
 
-def has_quirk(info: DeviceInfo, name: Quirk) -> bool:
+def has_quirk(info: DeviceInfo, name: str) -> bool:
     """Whether a device has the fault of this name."""
-    return name in quirks_of(info)
+    return any(row.name == name for row in faults_of(info))
 
 
 def max_iterations(info: DeviceInfo) -> int | None:
@@ -162,11 +239,8 @@ def max_unrolled(info: DeviceInfo) -> int | None:
 
 
 def max_private_bytes(info: DeviceInfo) -> int | None:
-    """The bytes of private arrays that a thread may have; ``None``: as many as a program has.
-
-    SwiftShader keeps them on the stack, four threads side by side, and ends the process where they come to 512 KiB.
-    """
-    return 120_000 if _SWIFTSHADER in info.name.lower() else None
+    """The bytes of private arrays that a thread may have; ``None``: as many as a program has."""
+    return 120_000 if has_quirk(info, "private_arrays") else None
 
 
 def max_in_piece(info: DeviceInfo) -> int:

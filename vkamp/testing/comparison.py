@@ -19,7 +19,7 @@ from vkamp.lang.host_memory import Lease
 from vkamp.lang.kernel import KernelFunction
 from vkamp.lang.region import Layout
 from vkamp.run.accelerators import accelerator, accelerator_view
-from vkamp.testing.traps import traps_of
+from vkamp.run.workarounds import traps_of
 from vkamp.testing.ulp import difference
 from vkamp.tracebacks import entry_point
 
@@ -148,11 +148,11 @@ def _advice(prepared: launch.Prepared) -> list[str]:
 
 
 def _met_traps(prepared: launch.Prepared) -> list[str]:
-    traps = {trap.ability: trap for trap in traps_of(prepared.view.accelerator.description)}
-    if "long_loops" not in traps:
+    trap = traps_of(prepared.view._queue.info).get("long_loops")
+    if trap is None:
         return []
     count = lower.max_iterations(prepared.compiled.kernel)
     if count is not None and count <= _MAX_ITERATIONS:
         return []
     many = "this kernel may have more" if count is None else f"this kernel may have {count:,}"
-    return [f"note: this device {traps['long_loops'].what}, and {many}"]
+    return [f"note: this device {trap}, and {many}"]

@@ -8,12 +8,12 @@ from vkamp.errors import AmpError
 from vkamp.run.accelerators import accelerator
 from vkamp.run.engine import SUBGROUP_OPERATIONS, DeviceInfo
 from vkamp.run.features import FEATURES
-from vkamp.testing.traps import TRAPS, Trap, traps_of
+from vkamp.run.workarounds import WORKAROUNDS, traps_of
 
 _SUBGROUPS = {f"subgroup_{operation}": operation for operation in SUBGROUP_OPERATIONS}
 
 #: What a test may require: a feature of the device, operations of subgroups, or that a trap of drivers is not there.
-ABILITIES = FEATURES | _SUBGROUPS.keys() | {trap.ability for trap in TRAPS}
+ABILITIES = FEATURES | _SUBGROUPS.keys() | {row.ability for row in WORKAROUNDS if row.ability}
 
 #: CPU drivers by the names that people give them.
 _SHORT = ("swiftshader", "llvmpipe")
@@ -64,9 +64,9 @@ def features(name: str) -> list[str]:
     return sorted(lookup(name).usable_features)
 
 
-def traps(name: str) -> list[Trap]:
-    """The known traps of the accelerator with this name."""
-    return traps_of(lookup(name).name)
+def traps(name: str) -> list[str]:
+    """What the accelerator with this name does wrong and kernels see."""
+    return list(traps_of(lookup(name)).values())
 
 
 def absent(names: Iterable[str]) -> list[str]:
@@ -91,11 +91,11 @@ def described(name: str) -> str:
 def lacking(name: str, abilities: Iterable[str]) -> str:
     """Why an accelerator cannot run what needs these abilities, as what it does or has; empty if it can."""
     info = lookup(name)
-    known = {trap.ability: trap for trap in traps_of(info.name)}
+    known = traps_of(info)
     reasons = []
     for ability in abilities:
         if ability in known:
-            reasons.append(known[ability].what)
+            reasons.append(known[ability])
         elif ability in _SUBGROUPS:
             if _SUBGROUPS[ability] not in info.limits.subgroup_operations:
                 reasons.append(f"has no {_SUBGROUPS[ability]} of subgroups")

@@ -15,6 +15,7 @@ from vkamp.errors import AmpError
 from vkamp.run import devices
 from vkamp.run.engine import DeviceInfo
 from vkamp.run.features import FeatureChain, chain, struct
+from vkamp.run.workarounds import has_quirk
 
 #: The newest version of Vulkan that is asked for.
 NEWEST = (1, 3, 0)
@@ -142,8 +143,8 @@ class Api:
         found = self.struct("VkExternalBufferProperties")
         vk.lib.vkGetPhysicalDeviceExternalBufferProperties(self.physical, usage, found)
         features = found.externalMemoryProperties.externalMemoryFeatures
-        # SwiftShader names the handles of files alone there, and yet imports both.
-        if not (features & vk.VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT or "SwiftShader" in info.name):
+        can_import = features & vk.VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT
+        if not can_import and not has_quirk(info, "unlisted_imports"):
             return 0
         head = self.struct("VkPhysicalDeviceProperties2")
         host = self.struct("VkPhysicalDeviceExternalMemoryHostPropertiesEXT")
