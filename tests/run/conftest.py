@@ -20,7 +20,8 @@ import pytest
 from pytest_vkamp import accelerator_names
 from vkamp.run import (
     devices,  # noqa: F401 - for the scripts
-    submission,
+    kompute_queue,
+    libraries,  # noqa: F401
 )
 from vkamp.run.driver import Driver
 from vkamp.run.engine import DeviceInfo, Dispatch, Engine, Queue
@@ -239,7 +240,7 @@ def gathering(monkeypatch):
     """Work is handed over when it has to be, and not before: neither by its launch nor by the driver."""
     monkeypatch.setattr(Driver, "call", lambda self: None)
     monkeypatch.setattr(DispatchWork, "is_short", True)
-    monkeypatch.setattr(submission, "_WORTH_STARTING", float("inf"))
+    monkeypatch.setattr(kompute_queue, "_WORTH_STARTING", float("inf"))
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import pytest
 
 import vkamp as amp
 from vkamp.lang.storage import default_location, host_location
-from vkamp.run import accelerators, devices
+from vkamp.run import accelerators, libraries
 from vkamp.run.accelerators import accelerator, accelerator_view
 
 
@@ -438,11 +438,11 @@ def test_a_wrong_variable_lists_what_there_is(script, value):
 
 
 def test_how_to_get_swiftshader(monkeypatch):
-    monkeypatch.setattr(devices.sys, "platform", "linux")
-    text = devices.swiftshader_package()
+    monkeypatch.setattr(libraries.sys, "platform", "linux")
+    text = libraries.swiftshader_package()
     assert "Chromium" in text and "apt-get download chromium-common" in text
-    monkeypatch.setattr(devices.sys, "platform", "win32")
-    assert devices.swiftshader_package() in text and "apt-get" not in devices.swiftshader_package()
+    monkeypatch.setattr(libraries.sys, "platform", "win32")
+    assert libraries.swiftshader_package() in text and "apt-get" not in libraries.swiftshader_package()
 
 
 @pytest.mark.accelerators("llvmpipe")
@@ -451,7 +451,7 @@ def test_swiftshader_that_is_not_there_says_where_to_get_it(monkeypatch):
     monkeypatch.setattr(accelerators, "_vulkan_devices", lambda engine, search_browsers=False: found)
     with pytest.raises(amp.AmpError) as caught:
         accelerator("swiftshader")
-    assert str(caught.value).endswith(f"runs no kernels\n{devices.swiftshader_package()}")
+    assert str(caught.value).endswith(f"runs no kernels\n{libraries.swiftshader_package()}")
     with pytest.raises(amp.AmpError, match="runs no kernels$"):
         accelerator("abacus")
 

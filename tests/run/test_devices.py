@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from vkamp.run import devices
+from vkamp.run import devices, libraries
 from vkamp.run.workarounds import has_quirk, max_unrolled
 
 LAVAPIPE = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"
 SHOW = """
-    from vkamp.run import devices
+    from vkamp.run import devices, libraries
     from vkamp.errors import AmpError
     {before}
     try:
@@ -23,9 +23,9 @@ SHOW = """
             print(info.index, info.name)
     except AmpError as error:
         print("AmpError:", error)
-    print([(step.what, step.ok) for step in devices.steps()])
+    print([(step.what, step.ok) for step in libraries.steps()])
     """
-NO_BROWSER = "devices.browser_patterns = lambda *_: []"
+NO_BROWSER = "libraries.browser_patterns = lambda *_: []"
 
 
 def show(script, before=NO_BROWSER, **environment):
@@ -58,7 +58,7 @@ def test_importing_asks_nothing(script):
     done = script(
         """
         import sys
-        import vkamp.run.accelerators, vkamp.run.kompute, vkamp.run.submission, vkamp.run.vulkan.queue
+        import vkamp.run.accelerators, vkamp.run.kompute, vkamp.run.kompute_queue, vkamp.run.vulkan.queue
         print(sorted({"kp", "vulkan"} & set(sys.modules)))
         """
     )
@@ -75,7 +75,7 @@ def test_no_driver(script):
 
 def test_no_driver_and_no_browser(script, tmp_path):
     # A file that is no manifest hides the installed drivers from the loader.
-    before = f"{NO_BROWSER}\ndevices.restricting_variable = lambda: None".replace("\n", "\n    ")
+    before = f"{NO_BROWSER}\nlibraries.restricting_variable = lambda: None".replace("\n", "\n    ")
     output = show(script, before, VK_ADD_DRIVER_FILES=None, VK_DRIVER_FILES="/nonexistent")
     assert "the Vulkan loader finds no driver" in output
     assert "('SwiftShader of a browser', False)" in output
@@ -111,7 +111,7 @@ def test_a_broken_file_among_the_installed_drivers(script, tmp_path):
         a = runner.buffer([5, 6])
         runner.launch("add", [a], [4])
         device("swiftshader")
-        print(runner.read(a), [s.what for s in devices.steps() if "broken.json" in s.result])
+        print(runner.read(a), [s.what for s in libraries.steps() if "broken.json" in s.result])
         """,
         XDG_DATA_HOME=str(tmp_path),
     )
@@ -128,7 +128,7 @@ def _browser(tmp_path, folder, name="one"):
     bad.mkdir()
     manifest = {"file_format_version": "1.0.0", "ICD": {"library_path": "./missing.so"}}
     (bad / "vk_swiftshader_icd.json").write_text(json.dumps(manifest), encoding="utf-8")
-    return f"devices.browser_patterns = lambda *_: [{str(tmp_path / 'browsers' / '*')!r}]"
+    return f"libraries.browser_patterns = lambda *_: [{str(tmp_path / 'browsers' / '*')!r}]"
 
 
 @pytest.fixture
@@ -140,12 +140,12 @@ def empty_machine(script, tmp_path, swiftshader_folder):
         # The loader has no switch for "no installed drivers" that leaves drivers to be added.
         before = f"""
             import os
-            from vkamp.run import devices
-            devices.restricting_variable = lambda: None
+            from vkamp.run import devices, libraries
+            libraries.restricting_variable = lambda: None
             def variables():
-                added = devices._state.added
+                added = libraries.known.added
                 return {{"VK_DRIVER_FILES": str(added)}} if added else {{}}
-            devices._driver_variables = variables
+            libraries._driver_variables = variables
             {patch}
             """
         return script(
@@ -166,7 +166,7 @@ def test_swiftshader_of_a_browser_is_found_and_runs(empty_machine):
         a = runner.buffer([5, 6])
         runner.launch("add", [a], [4])
         print([d.name for d in devices.vulkan_devices()], runner.read(a), os.environ["VK_DRIVER_FILES"])
-        print([s.result for s in devices.steps() if not s.ok][-1])
+        print([s.result for s in libraries.steps() if not s.ok][-1])
         """
     )
     first, second = done.stdout.splitlines()
@@ -181,7 +181,7 @@ def test_swiftshader_is_added_beside_other_drivers(script, tmp_path, swiftshader
     done = script(
         f"""
         import os
-        from vkamp.run import devices
+        from vkamp.run import devices, libraries
         {patch}
         from vkamp.run.accelerators import accelerator
         print(devices.vulkan_devices()[0].name[:8], len(devices.vulkan_devices()))
@@ -197,7 +197,7 @@ def test_no_loader(script):
         """
         import sys
         from vkamp.errors import AmpError
-        from vkamp.run import devices
+        from vkamp.run import devices, libraries
         from vkamp.run.accelerators import accelerator
 
         class NoLoader:
@@ -227,7 +227,7 @@ def test_the_binding_is_missing(script):
         import sys
         sys.modules["vulkan"] = None
         from vkamp.errors import AmpError
-        from vkamp.run import devices
+        from vkamp.run import devices, libraries
         try:
             devices.vulkan_devices()
         except AmpError as error:
@@ -277,7 +277,7 @@ def test_browsers_are_looked_for_everywhere(platform):
         "LOCALAPPDATA": "C:\\Users\\me\\AppData\\Local",
         "PROGRAMFILES": "C:\\Program Files",
     }
-    patterns = devices.browser_patterns(platform, environment, Path("/home/me"))
+    patterns = libraries.browser_patterns(platform, environment, Path("/home/me"))
     assert len(patterns) == len(set(patterns)) > 1
     expected = {
         "linux": "/opt/google/chrome*",

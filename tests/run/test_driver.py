@@ -14,7 +14,7 @@ from vkamp.errors import AcceleratorRemovedError
 from vkamp.run import kompute
 from vkamp.run.driver import PAUSE, pause_after
 from vkamp.run.kompute import KomputeEngine
-from vkamp.run.submission import KomputeQueue
+from vkamp.run.kompute_queue import KomputeQueue
 from vkamp.run.vulkan.commands import DispatchWork
 from vkamp.run.vulkan.queue import VulkanQueue
 
@@ -120,7 +120,7 @@ STEPS = {
 def test_a_driver_that_stops_anywhere_loses_nothing(runner, monkeypatch, when, short):
     """The host takes over where the driver was, and the driver goes on with the next launch."""
     if not short:
-        monkeypatch.setattr("vkamp.run.submission.PAUSE", 0.0)
+        monkeypatch.setattr("vkamp.run.kompute_queue.PAUSE", 0.0)
     a, b = runner.buffer(np.arange(N)), runner.buffer(np.arange(N))
     adding, scaling = (
         runner.queue.ready(dispatch(runner, *what)) for what in (("add", [a], [2]), ("scale", [a, b], [3]))
@@ -170,7 +170,7 @@ def _stop(patch, queue, step, when):
 def test_an_interruption_beside_the_driver_loses_nothing(runner, at, monkeypatch):
     """Ctrl-C in any step of the host, while the driver takes steps of its own."""
     kind, main, steps = type(runner.queue), threading.current_thread(), 0
-    monkeypatch.setattr("vkamp.run.submission._WORTH_STARTING", 0.0)
+    monkeypatch.setattr("vkamp.run.kompute_queue._WORTH_STARTING", 0.0)
     monkeypatch.setattr(DispatchWork, "is_short", False)
     a, b = runner.buffer(np.arange(N)), runner.buffer(np.arange(N))
     runner.launch("add", [a], [1])
@@ -253,15 +253,15 @@ def test_a_device_that_the_driver_finds_lost(card, monkeypatch):
         raise self.device.lose("it was pulled out")
 
     monkeypatch.setattr(KomputeQueue, "_start", start)
-    monkeypatch.setattr("vkamp.run.submission._WORTH_STARTING", np.inf)
+    monkeypatch.setattr("vkamp.run.kompute_queue._WORTH_STARTING", np.inf)
     program = queue.program(card.executable("add"))
     program.seconds_per_tile = 1.0  # the driver starts what is long
     card.launch("add", [a], [1])
     assert _eventually(lambda: queue.device.removed is not None)
     with pytest.raises(AcceleratorRemovedError, match="it was pulled out"):
         card.read(a)
-    key = next(k for k, d in kompute._library.devices.items() if d is queue.device)
-    del kompute._library.devices[key]
+    key = next(k for k, d in kompute._open.devices.items() if d is queue.device)
+    del kompute._open.devices[key]
     queue.device.close()
 
 

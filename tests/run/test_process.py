@@ -368,7 +368,7 @@ def test_a_lost_device_is_noticed(card, known):
     upload = device.kp.OpTensorSyncDevice([queue._flag.tensor])
     device.manager.sequence().record(upload).eval()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vkamp.run.submission._POLL_LIMIT", 0.2)
+        patch.setattr("vkamp.run.kompute_queue._POLL_LIMIT", 0.2)
         with pytest.raises(AcceleratorRemovedError, match="was lost") as caught:
             _launch_and_wait(card, a)
     assert caught.value.reason
@@ -380,15 +380,15 @@ def test_a_lost_device_is_noticed(card, known):
     ):
         with pytest.raises(AcceleratorRemovedError, match="its data are lost"):
             use()
-    key = next(k for k, d in kompute._library.devices.items() if d is device)
-    del kompute._library.devices[key]
+    key = next(k for k, d in kompute._open.devices.items() if d is device)
+    del kompute._open.devices[key]
     device.close()
 
 
 @pytest.mark.parametrize("card", [KomputeEngine], indirect=True)
 def test_a_program_that_kompute_keeps_waiting_is_warned_once(card, monkeypatch):
     monkeypatch.setattr(kompute, "_MUCH", 1e-3)
-    monkeypatch.setattr(kompute._library, "has_warned", False)
+    monkeypatch.setattr(kompute.Device, "has_warned", False)
     a = card.buffer(np.arange(N))
 
     def chain():

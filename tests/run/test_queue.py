@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vkamp.errors import AmpError
-from vkamp.run import submission
+from vkamp.run import kompute_queue
 from vkamp.run.engine import Dispatch
 
 N = 1003  # no multiple of a tile
@@ -54,7 +54,7 @@ def test_dependent_launches_see_each_other(runner):
 @pytest.mark.usefixtures("gathering")
 def test_independent_launches_share_a_submission(runner, monkeypatch):
     for bound in ("_SHORT", "_SHORT_BESIDE"):
-        monkeypatch.setattr(submission, bound, 3600.0)  # however busy the machine is
+        monkeypatch.setattr(kompute_queue, bound, 3600.0)  # however busy the machine is
     buffers = [runner.buffer(np.arange(N)) for _ in range(6)]
     for _ in range(2):  # a new program is not known to be short
         for buffer in buffers:

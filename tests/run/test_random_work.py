@@ -66,7 +66,7 @@ def test_random_work_with_pauses(runner, seed):
 
 @pytest.mark.parametrize("seed", range(30, 33))
 def test_random_work_that_each_launch_starts(runner, seed, monkeypatch):
-    monkeypatch.setattr("vkamp.run.submission._WORTH_STARTING", 0.0)
+    monkeypatch.setattr("vkamp.run.kompute_queue._WORTH_STARTING", 0.0)
     monkeypatch.setattr(DispatchWork, "is_short", False)
     _work(runner, seed, pauses=PAUSES)
 
@@ -84,7 +84,7 @@ def test_random_work_on_a_card(card, seed, pauses):
 
 
 def test_random_work_polled(runner, monkeypatch):
-    monkeypatch.setattr("vkamp.run.submission._SHORT", -1.0)
+    monkeypatch.setattr("vkamp.run.kompute_queue._SHORT", -1.0)
     _work(runner, 99)
 
 
@@ -144,11 +144,11 @@ def test_random_work_is_valid(validated):
         """
         from conftest import *
         from test_random_work import _work
-        from vkamp.run import submission
+        from vkamp.run import kompute_queue
         for engine in map(eval, ENGINES.values()):
             info = device("llvmpipe", engine)
-            for short in (submission._SHORT, -1.0):
-                submission._SHORT = short
+            for short in (kompute_queue._SHORT, -1.0):
+                kompute_queue._SHORT = short
                 for seed in range(3):
                     runner = Runner(engine.open(info))
                     runner.queue.immediate = seed == 2

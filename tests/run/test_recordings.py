@@ -310,7 +310,7 @@ def test_random_recordings(runner, seed):
 
 
 def test_random_recordings_polled(runner, monkeypatch):
-    monkeypatch.setattr("vkamp.run.submission._SHORT", -1.0)
+    monkeypatch.setattr("vkamp.run.kompute_queue._SHORT", -1.0)
     test_random_recordings(runner, 99)
 
 
@@ -395,7 +395,7 @@ def test_many_launches_share_one_submission_where_submissions_are_slow(
     ):
         for name, value in known.items():
             monkeypatch.setattr(thing, name, value)
-    monkeypatch.setattr("vkamp.run.submission.time", clock)
+    monkeypatch.setattr("vkamp.run.kompute_queue.time", clock)
     buffers = [runner.buffer(np.arange(64)) for _ in range(400)]
     recording = runner.queue.record([dispatch(runner, "add", [each], [1]) for each in buffers])
     made = []
@@ -419,7 +419,7 @@ def test_launches_in_turn_are_not_planned(runner, monkeypatch):
     back = runner.queue.ready(dispatch(runner, "scale", [b, a], [1]))
     expected = np.arange(64, dtype=np.uint32)
     clock = Clock()
-    monkeypatch.setattr("vkamp.run.submission.time", clock)
+    monkeypatch.setattr("vkamp.run.kompute_queue.time", clock)
 
     def chain(times):
         nonlocal expected
@@ -431,7 +431,7 @@ def test_launches_in_turn_are_not_planned(runner, monkeypatch):
     chain(1)
     runner.queue.wait()
     with monkeypatch.context() as context:
-        context.setattr("vkamp.run.submission.Submission", None)
+        context.setattr("vkamp.run.kompute_queue.Submission", None)
         assert difference(runner, lambda: chain(100))["submissions"] >= 200 - 64
         runner.queue.wait()
     device, kp = runner.queue.device, runner.queue.device.kp

@@ -24,7 +24,7 @@ from vkamp.cache import default_cache
 from vkamp.cli.console import MARKS, OUT, print_json, say
 from vkamp.cli.probe import MARK
 from vkamp.errors import AmpError
-from vkamp.run import devices
+from vkamp.run import libraries
 
 _TIME_LIMIT = 120.0
 #: The first version that takes ``--target-env vulkan1.1`` and the subgroup extensions.
@@ -179,14 +179,14 @@ def _look_at_the_loader() -> Finding:
 
 def _look_at_drivers() -> list[Finding]:
     """Each driver manifest: whether it can be read, and whether its driver gives a device by itself."""
-    manifests = devices.installed_manifests()
-    named = devices.restricting_variable()
+    manifests = libraries.installed_manifests()
+    named = libraries.restricting_variable()
     out = []
     if not manifests and named is not None:
         text = f"{named}={os.environ[named]} names no driver file, and hides all others"
         return [Finding("drivers", False, text, f"unset {named}")]
     if not manifests and sys.platform != "win32":
-        browser = devices.find_swiftshader()
+        browser = libraries.find_swiftshader()
         if browser:
             return [Finding("drivers", True, f"none is installed; SwiftShader of a browser: {browser[0]}")]
         return [Finding("drivers", False, "the loader is installed, but no driver is", _install("driver"))]
@@ -197,7 +197,7 @@ def _look_at_drivers() -> list[Finding]:
 
 def _look_at_a_driver(path: Path) -> Finding:
     what = f"driver {path.name}"
-    problem = devices.manifest_problem(path)
+    problem = libraries.manifest_problem(path)
     if problem:
         return Finding(what, False, f"{path}: {problem}", _without(path))
     only = {"VK_DRIVER_FILES": str(path), "VK_ICD_FILENAMES": str(path), "VK_ADD_DRIVER_FILES": ""}

@@ -13,30 +13,30 @@ MARK = "vkamp-probe: "
 
 
 def _loader(_: str) -> dict[str, Any]:
-    from vkamp.run import devices
+    from vkamp.run import libraries
 
-    devices.load_binding()
-    return {"version": list(devices.loader_version())}
+    libraries.load_vulkan()
+    return {"version": list(libraries.known.loader_version)}
 
 
 def _devices(_: str) -> dict[str, Any]:
-    from vkamp.run import devices
+    from vkamp.run import devices, libraries
 
     found = devices.vulkan_devices()
     return {
         "devices": [
             {"index": each.index, "name": each.name, "kind": each.kind, "driver": each.driver} for each in found
         ],
-        "steps": [[step.what, step.result, step.ok, step.details] for step in devices.steps()],
+        "steps": [[step.what, step.result, step.ok, step.details] for step in libraries.steps()],
     }
 
 
 def _engine(name: str) -> dict[str, Any]:
-    from vkamp.run import kompute
+    from vkamp.run import libraries
     from vkamp.run.vulkan.engine import VulkanEngine
 
     if name == "kompute":
-        return {"file": kompute.library_file()}
+        return {"file": str(libraries.load_kp().__file__)}
     return {"devices": len(VulkanEngine().devices())}
 
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import enum
-import importlib.util
 import os
 import threading
 import weakref
-from functools import cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -24,7 +22,7 @@ from vkamp.lang.capturing import refuse
 from vkamp.lang.completion import completion_future
 from vkamp.lang.region import ByteSet, scatter
 from vkamp.lang.storage import Storage, set_host_location_provider, set_location_provider
-from vkamp.run import devices
+from vkamp.run import devices, libraries
 from vkamp.run.engine import DeviceInfo, Engine, Limits, Queue, Sink, Statistics
 from vkamp.run.kompute import KomputeEngine
 from vkamp.run.queue import taken
@@ -109,18 +107,13 @@ def _engine_name(wanted: str | None) -> str:
 def choose_engine(info: DeviceInfo) -> tuple[str, str]:
     """The engine that ``auto`` takes to a Vulkan device, and why."""
     if info.kind == "cpu":
-        if not _has_kompute():
+        if not libraries.has_kp():
             return _DIRECT, "Kompute (the package kp) is not installed"
         return _KOMPUTE, "the fastest engine on CPU drivers"
     reason = _engines.unopened.get(_identity(info))
     if reason is not None:
         return _KOMPUTE, f"the direct engine can't open the device: {reason}"
     return _DIRECT, "Kompute waits for the host between dependent launches, and enables no features of the device"
-
-
-@cache
-def _has_kompute() -> bool:
-    return importlib.util.find_spec("kp") is not None
 
 
 def _identity(info: DeviceInfo) -> str:
@@ -192,7 +185,7 @@ def _named(name: str, asked: str, engine: str | None = None) -> DeviceInfo | str
     raise AmpError(
         f"{asked} {problem}: give an index, or part of a name that only one has. The accelerators:\n"
         + _listing(found + others)
-        + (f"\n{devices.swiftshader_package()}" if browsers and not matches else "")
+        + (f"\n{libraries.swiftshader_package()}" if browsers and not matches else "")
     )
 
 

@@ -6,9 +6,10 @@ import logging
 import threading
 import time
 import weakref
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from vkamp.run.device import BaseDevice
+if TYPE_CHECKING:
+    from vkamp.run.queue import BaseQueue
 
 #: Seconds that enqueued work may wait for more, so that both go in one submission.
 PAUSE = 1e-3
@@ -26,20 +27,6 @@ def pause_after(seconds: float) -> float:
     return min(max(_PART * seconds, _SHORTEST), _MAX_LENGTH)
 
 
-class Driven(Protocol):
-    """A queue that has a driver."""
-
-    @property
-    def device(self) -> BaseDevice[Any]:
-        """Its device, whose lock guards the queue."""
-
-    def drive(self) -> float | None:
-        """Hands over what the device has room for, without waiting for the device. The caller has the lock.
-
-        Returns the seconds until the next look, and None if nothing is left to do.
-        """
-
-
 class Driver:
     """Calls ``drive`` of its queue from a thread, now and then while there is something to do.
 
@@ -47,7 +34,7 @@ class Driver:
     still be used. It is made by the first call that needs it, and ends with its queue.
     """
 
-    def __init__(self, queue: Driven) -> None:
+    def __init__(self, queue: BaseQueue[Any, Any]) -> None:
         self._wake = threading.Lock()
         self._wake.acquire()
         self._queue = weakref.ref(queue, self._end)

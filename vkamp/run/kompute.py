@@ -1,5 +1,5 @@
-"""The Kompute engine: the only importer of ``kp``. This file owns the library, devices, memory and pipelines;
-:mod:`vkamp.run.submission` says what runs when.
+"""The Kompute engine: its devices, memory and pipelines;
+:mod:`vkamp.run.kompute_queue` says what runs when.
 
 kp crashes the process on what it does not check (sizes, SPIR-V, missing drivers, order of destruction), so everything
 is checked before it gets there, and everything of kp's that is alive hangs on a :class:`Device`.
@@ -7,7 +7,6 @@ is checked before it gets there, and everything of kp's that is alive hangs on a
 
 from __future__ import annotations
 
-import logging
 import math
 import threading
 import time
@@ -27,13 +26,15 @@ from vkamp.progress import activity
 from vkamp.run import devices
 from vkamp.run.device import POOL_CAPACITY, BaseDevice, DeviceProgram
 from vkamp.run.engine import DeviceInfo, Engine, Statistics
+from vkamp.run.libraries import driver_environment, load_kp
 from vkamp.run.lifetime import OpenDevices, refuse_fork
 from vkamp.run.memory import Budget, readable
 from vkamp.run.module import with_guard
 from vkamp.run.pool import Pool, size_class
 
 if TYPE_CHECKING:
-    from vkamp.run.submission import KomputeQueue, Submission
+    from vkamp.run.kompute_queue import KomputeQueue
+    from vkamp.run.submission import Submission
 
 
 _PIPELINES = 1024
@@ -51,59 +52,7 @@ _WORD = np.dtype(np.uint32)
 #: kp can't switch on the bounds checks of drivers. Accesses further away are limited to them (vkamp.spirv.bounds).
 _GUARD = 16 << 10
 
-_NO_KP = (
-    "the Python package kp (Kompute) does not load ({reason}): pip install kp, or use the other engine "
-    "(VKAMP_ENGINE=vulkan)"
-)
-
-
-# -- the library --------------------------------------------------------------------------------
-
-
-class _Library(OpenDevices["Device"]):
-    """What is global: the module ``kp``, and the open devices."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.kp: Any = None
-        self.has_warned = False
-
-    def load(self) -> Any:
-        """The module ``kp``, imported at first use."""
-        with self.lock:
-            if self.kp is None:
-                self.kp = _import_kp()
-            return self.kp
-
-
-def _import_kp() -> Any:
-    root = logging.getLogger()
-    handlers = list(root.handlers)
-    try:
-        import kp
-    except ImportError as error:
-        if "libvulkan" in str(error):
-            # kp is there, and what it is linked to is not: no other package helps.
-            raise devices.no_loader(error) from error
-        raise AmpError(_NO_KP.format(reason=error)) from error
-    finally:
-        # kp calls logging.basicConfig(), which is the application's to call.
-        for handler in root.handlers[:]:
-            if handler not in handlers:
-                root.removeHandler(handler)
-    if not hasattr(kp, "Manager") or not hasattr(kp, "OpAlgoDispatch"):
-        where = getattr(kp, "__file__", None) or "?"
-        raise AmpError(_NO_KP.format(reason=f"the module kp at {where} is not Kompute"))
-    logging.getLogger("kp").addHandler(logging.NullHandler())
-    return kp
-
-
-def library_file() -> str:
-    """The file of the module ``kp``. AmpError if it does not load, or is another module of that name."""
-    return str(_library.load().__file__)
-
-
-_library = _Library()
+_open: OpenDevices[Device] = OpenDevices()
 
 
 class KomputeEngine(Engine):
@@ -125,24 +74,24 @@ class KomputeEngine(Engine):
 
     def open(self, info: DeviceInfo) -> KomputeQueue:
         """A new queue on the device; the queues of a device share its memory pool and pipelines."""
-        from vkamp.run.submission import KomputeQueue
+        from vkamp.run.kompute_queue import KomputeQueue
 
         refuse_fork()
         mirrored = not devices.shares_memory(info) if self._mirrored is None else self._mirrored
-        return KomputeQueue(_library.open((info, mirrored), lambda: Device(_library.load(), info, mirrored=mirrored)))
+        return KomputeQueue(_open.open((info, mirrored), lambda: Device(load_kp(), info, mirrored=mirrored)))
 
 
 def _open_manager(kp: Any, info: DeviceInfo) -> Any:
     """A ``kp.Manager`` on the device that discovery called ``info``."""
     same = [d.index for d in devices.vulkan_devices() if d.name == info.name]
     try:
-        with devices.driver_environment():
+        with driver_environment():
             manager = kp.Manager(info.index)
         if manager.get_device_properties()["device_name"] == info.name:
             return manager
         names = [row["device_name"] for row in manager.list_devices()]
         indices = [i for i, name in enumerate(names) if name == info.name]
-        with devices.driver_environment():
+        with driver_environment():
             return kp.Manager(indices[same.index(info.index)])
     except (RuntimeError, IndexError, ValueError) as error:
         raise AmpError(f"Kompute can't open {info.name}: {error}") from error
@@ -218,6 +167,9 @@ class Device(BaseDevice[Slot]):
     ``condition`` wakes the threads that wait for a long kernel.
     """
 
+    #: Whether the process was warned of Kompute's waiting.
+    has_warned = False
+
     def __init__(self, kp: Any, info: DeviceInfo, *, mirrored: bool) -> None:
         super().__init__(info)
         self.kp = kp
@@ -251,7 +203,7 @@ class Device(BaseDevice[Slot]):
     def is_alone(self) -> bool:
         """Whether no other device was handed work lately."""
         since = time.perf_counter() - _LATELY
-        return all(each is self or each.used < since for each in list(_library.devices.values()))
+        return all(each is self or each.used < since for each in list(_open.devices.values()))
 
     @property
     def submission_cost(self) -> float:
@@ -364,12 +316,11 @@ class Device(BaseDevice[Slot]):
             self._dummy = self.take(4, self.kind, statistics)
         return self._dummy
 
-    def recording(self, key: Hashable, record: Callable[[], tuple[Any, frozenset[int]]]) -> Any:
-        """The recorded sequence of ``key``: made by ``record`` once, evaluated many times."""
+    def recording(self, key: Hashable, slots: frozenset[int], record: Callable[[], Any]) -> Any:
+        """The recorded sequence of ``key``, which touches ``slots``: made by ``record`` once, evaluated many times."""
         found = self._recordings.get(key)
         if found is None:
-            sequence, slots = record()
-            found = self._recordings[key] = _Recording(sequence, slots)
+            found = self._recordings[key] = _Recording(record(), slots)
             if len(self._recordings) > _RECORDINGS:
                 self._recordings.popitem(last=False)
         else:
@@ -381,8 +332,8 @@ class Device(BaseDevice[Slot]):
         where that has cost too much.
         """
         self._lost += min(self.submission_cost, seconds)
-        if self._lost >= _MUCH and not _library.has_warned:
-            _library.has_warned = True
+        if self._lost >= _MUCH and not Device.has_warned:
+            Device.has_warned = True
             warnings.warn(
                 f"Kompute has waited between dependent launches on {self.info.name} for more than {_MUCH:g} s: "
                 "VKAMP_ENGINE=vulkan, or auto, avoids this",

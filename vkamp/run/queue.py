@@ -144,7 +144,10 @@ class BaseQueue(Queue, Generic[S, W]):
 
     @abstractmethod
     def drive(self) -> float | None:
-        """Hands over what the device has room for; see :class:`vkamp.run.driver.Driver`."""
+        """Hands over what the device has room for, without waiting for the device. The caller has the lock.
+
+        Returns the seconds until the next look, and ``None`` if nothing is left to do.
+        """
 
     @abstractmethod
     def settle_running(self) -> None:

@@ -1,54 +1,23 @@
-"""What runs when on a Kompute device: queues, their buffers, and submissions.
-
-Kompute records no barrier between dispatches, so one that needs another's results is submitted after the host has
-waited for that other; those that are independent share a submission. The same holds for uploads to memory that a
-dispatch then writes. Short submissions are waited for inside kp, which keeps every other Python thread and Ctrl-C
-waiting too; long ones are polled through a word that the device writes at the end.
-"""
+"""Work of the Kompute engine: dispatches, the submissions that they are part of, and recordings."""
 
 from __future__ import annotations
 
-import math
-import time
-import weakref
-from collections.abc import Callable, Hashable, Sequence
-from itertools import islice
-from typing import Any
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from vkamp.errors import AmpError
-from vkamp.lang.copying import copy_bytes
-from vkamp.lang.region import ByteSet, scatter
-from vkamp.run.driver import PAUSE, pause_after
-from vkamp.run.engine import Dispatch, Recording, Sink, Timing
-from vkamp.run.kompute import Device, KomputeProgram, Pipeline, Slot
+from vkamp.run.engine import Dispatch, Recording
+from vkamp.run.kompute import KomputeProgram, Pipeline, Slot
 from vkamp.run.plan import Access, Regions, joint, levels
-from vkamp.run.queue import BaseQueue, DeviceBuffer, moved, taken
 from vkamp.run.work import BoundDispatch, BoundReady
 
-_MAX_PENDING = 64
-_MAX_RUNNING = 32
-#: What is expected to take longer is started by its launch (seconds); shorter work costs less in one piece.
-_WORTH_STARTING = 2e-3
-#: The driver runs short work for so long at a time: it keeps all other threads waiting (seconds).
-_TURN = 2.5e-4
-#: What is expected to take longer is polled, so that Ctrl-C and other threads work (seconds).
-_SHORT = 0.02
-#: The same while another device is in use, too: waiting inside kp keeps its threads from working (seconds).
-_SHORT_BESIDE = 1e-3
+if TYPE_CHECKING:
+    from vkamp.run.kompute_queue import KomputeQueue
+
+
 _BYTES_PER_SECOND = 4e9
-#: Nobody waits longer than this for one that is expected to take long, to see whether it does (seconds).
-_MAX_TRY = 1.0
-_FIRST_PAUSE, _MAX_PAUSE = 2e-5, 2e-3
-#: Of the time that was waited, the part that passes between two looks.
-_PART_PAUSED = 0.1
-#: A lost device never writes the word that is polled; waiting inside kp then tells (seconds).
-_POLL_LIMIT = 60.0
 
 
-class _Pending(BoundDispatch[KomputeProgram, Slot]):
+class Pending(BoundDispatch[KomputeProgram, Slot]):
     """A dispatch with its pipeline, and the recorded sequence of it alone; ``None`` where it needs more."""
 
     __slots__ = ("alone", "pipeline")
@@ -65,7 +34,7 @@ class _Pending(BoundDispatch[KomputeProgram, Slot]):
         self.pipeline = pipeline
         self.alone: list[Any] | None = None
 
-    def _again(self) -> _Pending:
+    def _again(self) -> Pending:
         made = super()._again()
         made.pipeline, made.alone = self.pipeline, None if self.alone is None else []
         return made
@@ -84,26 +53,10 @@ class Submission:
     time without waiting. Everything noted about its progress survives a KeyboardInterrupt at any point.
     """
 
-    __slots__ = (
-        "access",
-        "dispatches",
-        "done",
-        "downloads",
-        "flag",
-        "kept",
-        "operations",
-        "queue",
-        "running",
-        "started",
-        "starting",
-        "uploads",
-        "waited",
-    )
-
     def __init__(
         self,
         queue: KomputeQueue,
-        dispatches: list[_Pending],
+        dispatches: list[Pending],
         uploads: list[Slot],
         downloads: list[Slot],
     ) -> None:
@@ -146,10 +99,10 @@ class Submission:
         return bool(programs) and all(p.tiles_at_once < tiles <= p.tiles_in_time for p in programs)
 
 
-class KomputeReady(BoundReady[_Pending]):
+class KomputeReady(BoundReady[Pending]):
     """A dispatch with its pipeline, which it gives up when the device ends."""
 
-    def __init__(self, queue: KomputeQueue, pending: _Pending) -> None:
+    def __init__(self, queue: KomputeQueue, pending: Pending) -> None:
         super().__init__(queue, pending)
         queue.device.held.add(self)
 
@@ -161,7 +114,7 @@ class KomputeReady(BoundReady[_Pending]):
 class KomputeRecording(Recording):
     """Dispatches by the submissions that they need, with the sequences that were recorded of them."""
 
-    def __init__(self, queue: KomputeQueue, work: list[_Pending]) -> None:
+    def __init__(self, queue: KomputeQueue, work: list[Pending]) -> None:
         self.queue = queue
         self.levels = [[work[i] for i in level] for level in levels([each.access for each in work])]
         self.sequences: dict[Hashable, Any] = {}
@@ -176,615 +129,17 @@ class KomputeRecording(Recording):
         self.sequences.clear()
 
 
-def _touches(work: Submission | _Pending, slot: Slot) -> bool:
+def touches(work: Submission | Pending, slot: Slot) -> bool:
     return slot.id in work.access.writes or slot.id in work.access.reads
 
 
-def _joint_access(dispatches: list[_Pending], uploads: list[Slot], downloads: list[Slot]) -> Access:
+def _joint_access(dispatches: list[Pending], uploads: list[Slot], downloads: list[Slot]) -> Access:
     if len(dispatches) == 1 and not uploads and not downloads:
         return dispatches[0].access
     syncs = Access(dict.fromkeys([s.id for s in downloads]), dict.fromkeys([s.id for s in uploads]))
     return joint([*(each.access for each in dispatches), syncs])
 
 
-def _call(into: list[Any], function: Callable[..., Any], *arguments: Any) -> None:
+def call_noted(into: list[Any], function: Callable[..., Any], *arguments: Any) -> None:
     """Calls ``function`` and notes that it was called, with no place for a KeyboardInterrupt between."""
     into.extend(map(function, *((each,) for each in arguments)))
-
-
-class KomputeQueue(BaseQueue[Slot, _Pending]):
-    """One in-order queue of a device."""
-
-    device: Device
-
-    def __init__(self, device: Device) -> None:
-        super().__init__(device)
-        # Submissions in order, then dispatches that are in none yet: one list, so that planning is one assignment.
-        self._work: list[Submission | _Pending] = []
-        with device.lock:
-            self._flag = device.take_flag()
-        weakref.finalize(self, device.give_back_flag, self._flag).atexit = False
-
-    # -- the interface
-
-    def ready(self, dispatch: Dispatch) -> KomputeReady:
-        pending = self._bind(dispatch)
-        # Memory that both see is moved by nobody, and a CPU is never lost.
-        if not self.device.needs_canary and not any(slot.mirrored for slot in pending.slots):
-            pending.alone = []
-        return KomputeReady(self, pending)
-
-    def record(self, dispatches: Sequence[Dispatch]) -> KomputeRecording:
-        return KomputeRecording(self, [self._bind(each) for each in dispatches])
-
-    def _bind(self, dispatch: Dispatch) -> _Pending:
-        """A checked dispatch, compiled and bound."""
-        self._check()
-        program, slots = self._checked(dispatch)
-        with self.device.lock:
-            # Made here, so that what the driver can't compile is refused before it is in the queue.
-            pipeline = self.device.pipeline(program, slots, dispatch.groups, self._statistics)
-        return _Pending(dispatch, program, slots, self._regions(dispatch), pipeline)
-
-    def append(self, pending: _Pending) -> None:
-        """Enqueues a checked dispatch."""
-        self._check()
-        with self.device.lock:
-            work = self._work
-            work.append(pending if self._sink is None else pending.timed())
-            count = len(work)
-            if self._sink is not None:
-                if self.immediate or count >= _MAX_PENDING:
-                    self._submit()
-            elif self.immediate:
-                self._go()
-                self._bound(_MAX_PENDING)
-            elif count >= _MAX_PENDING:
-                self._make_room()
-            elif count == 1 and pending.seconds() >= _WORTH_STARTING:
-                self._go()
-            elif not self._driver.is_awake:
-                self._driver.call()
-
-    def replay(self, recording: KomputeRecording) -> None:
-        """Appends the submissions of a recording."""
-        self._check()
-        with self.device.lock:
-            self._plan()
-            if self._sink is not None:
-                self._work += [each.timed() for level in recording.levels for each in level]
-                self._submit()
-                return
-            is_idle = not self._work
-            on_their_way = {slot.id for each in self._work if isinstance(each, Submission) for slot in each.uploads}
-            made = [s for level in recording.levels for s in self._submissions(level, on_their_way)]
-            for each in made:
-                each.kept = recording.sequences
-            self._work += made
-            if self.immediate or (is_idle and made and made[0].seconds() >= max(_WORTH_STARTING, self._cost(made[0]))):
-                self._go()
-            elif made:
-                self._driver.call()
-            # Its memory is held by others most likely; two of them are enough to do.
-            self._bound(_MAX_PENDING + 2 * sum(len(each.dispatches) for each in made))
-
-    def _cost(self, submission: Submission) -> float:
-        """The seconds that it takes to start the operations one by one: what takes no longer is better waited for."""
-        return self.device.submission_cost * len(submission.dispatches)
-
-    def _go(self) -> None:
-        """Starts what needs to wait for nothing; the driver starts the rest when it can."""
-        self._plan()
-        self._start_ready()
-        if self._work:
-            self._driver.call()
-
-    def _make_room(self) -> None:
-        """Runs what is pending, if it is short: that costs less in one piece.  Otherwise starts it."""
-        # The next one may need the last one, and go with it.
-        if self._run_in_turn(left=1):
-            return
-        self._plan()
-        if sum([each.seconds() for each in self._work]) < _SHORT:
-            self._settle(lambda _: True)
-        else:
-            self._go()
-            self._bound(_MAX_PENDING)
-
-    def _bound(self, most: int) -> None:
-        """Waits for the oldest work where there are more dispatches than ``most``: they hold their memory."""
-        running = [each for each in self._work if isinstance(each, Submission)]
-        held = sum(len(each.dispatches) for each in running)
-        oldest: list[Submission] = []
-        for each in running:
-            if held <= most:
-                break
-            oldest.append(each)
-            held -= len(each.dispatches)
-        self._settle_these(oldest)
-
-    def flush(self) -> None:
-        self._check()
-        with self.device.lock:
-            self._submit()
-
-    def _submit(self) -> None:
-        """Hands over everything enqueued, as far as nothing has to be waited for; what is timed is waited for."""
-        if self._sink is None:
-            self._go()
-        else:
-            self._plan()
-            self._settle(lambda _: True)
-
-    def wait(self) -> None:
-        self._check()
-        with self.device.lock:
-            if self._run_in_turn():
-                return
-            self._plan()
-            self._settle(lambda _: True)
-
-    def mark(self) -> Callable[[], None]:
-        self._check()
-        with self.device.lock:
-            self._submit()
-            before = [each for each in self._work if isinstance(each, Submission)]
-
-        def wait() -> None:
-            self._check()
-            with self.device.lock:
-                self._settle(lambda s: s in before)
-
-        return wait
-
-    def profile(self, sink: Sink | None) -> None:
-        self.wait()  # what is timed runs alone
-        super().profile(sink)
-
-    def _drop(self) -> None:
-        self._work.clear()
-
-    # -- host access
-
-    def upload(self, buffer: DeviceBuffer[Slot], offset: int, data: NDArray[np.uint8], where: ByteSet | None) -> None:
-        """Writes ``data`` into the host's bytes; the device gets them before the next dispatch that uses them."""
-        self._check()
-        slot, whole = buffer.slot, where is None and data.nbytes == buffer.nbytes
-        if not data.size:
-            return
-        with self.device.lock:
-            # Again, if another thread enqueued more while this one waited.
-            while any(_touches(each, slot) for each in self._work):
-                self._plan()
-                self._settle(lambda s: _touches(s, slot))
-            if slot.stale and not whole:
-                self._bring_home(slot)
-            slot.dirty = slot.mirrored
-            slot.stale = False
-            if where is None:
-                copy_bytes(slot.mirror[offset : offset + data.size], data)
-            else:
-                scatter(slot.mirror[offset : offset + data.size], data, where, 0)
-            self._statistics.uploads += 1
-            self._statistics.uploaded_bytes += moved(data.size, where)
-
-    def download(
-        self,
-        buffer: DeviceBuffer[Slot],
-        offset: int,
-        nbytes: int,
-        where: ByteSet | None,
-        out: NDArray[np.uint8] | None,
-    ) -> NDArray[np.uint8]:
-        self._check()
-        slot = buffer.slot
-        with self.device.lock:
-            self._bring_home(slot)
-            self._statistics.downloads += 1
-            self._statistics.downloaded_bytes += moved(nbytes, where)
-            return taken(slot.mirror[offset : offset + nbytes], where, out)
-
-    def _bring_home(self, slot: Slot) -> None:
-        """Makes the host's bytes of ``slot`` the newest."""
-
-        def changing() -> bool:
-            return any(
-                each.changes(slot) if isinstance(each, Submission) else slot.id in each.access.writes
-                for each in self._work
-            )
-
-        if changing():
-            self._run_in_turn()
-        # Again, if another thread enqueued more while this one waited.
-        while slot.stale or changing():
-            self._plan(slot)
-            self._settle(lambda s: s.changes(slot))
-
-    def _run_in_turn(self, left: int = 0, short: float = _SHORT, most: float = math.inf) -> bool:
-        """Runs the dispatches that there are from recordings of their own, and leaves so many; those that come after
-        ``most`` seconds are left, too.
-
-        ``False`` if something else is to be done: each must need the one before, and all be ``short`` and have run
-        before.
-        """
-        if self.device.running or self._sink is not None or not self._work:
-            return False
-        chain: list[_Pending] = []
-        for each in self._work:
-            if not isinstance(each, _Pending) or each.alone is None or not self._is_brief(each.seconds(), short):
-                return False
-            if chain and not chain[-1].access.conflicts(each.access):
-                return False
-            chain.append(each)
-        until = time.perf_counter() + most
-        for each in chain[: len(chain) - left]:
-            if not self._run_alone(each):
-                return False
-            if time.perf_counter() >= until:
-                break
-        return True
-
-    def _run_alone(self, pending: _Pending) -> bool:
-        """Runs the first dispatch; whether it was as short as expected."""
-        work, device = self._work, self.device
-        assert pending.alone is not None
-        try:
-            if not pending.alone:
-                sequence = device.manager.sequence()
-                for operation in self._dispatching(pending):
-                    sequence.record(operation)
-                pending.alone.append(sequence)
-            started = device.used = time.perf_counter()
-            # In one step with the note that it is done, lest a KeyboardInterrupt come between.
-            work[:1] = islice(map(device.kp.Sequence.eval, pending.alone), 1, None)
-        except RuntimeError as error:
-            raise self._failed(error) from error
-        seconds = time.perf_counter() - started
-        self._statistics.submissions += 1
-        self._statistics.dispatches += 1
-        if max(seconds, pending.seconds()) >= _SHORT_BESIDE:
-            pending.program.seconds_per_tile = seconds / pending.tiles
-        return seconds < _SHORT
-
-    # -- planning
-
-    def _plan(self, wanted: Slot | None = None) -> None:
-        """Puts all pending dispatches into submissions; ``wanted`` comes home with the one that writes it last."""
-        planned = [each for each in self._work if isinstance(each, Submission)]
-        pending = [each for each in self._work if isinstance(each, _Pending)]
-        on_their_way = {slot.id for each in planned for slot in each.uploads}
-        made: list[Submission] = []
-        for level in levels([each.access for each in pending]):
-            # What is timed runs alone.
-            for part in [level] if self._sink is None else [[at] for at in level]:
-                made += self._submissions([pending[i] for i in part], on_their_way)
-        if wanted is not None and wanted.mirrored:
-            last = next((s for s in reversed(made) if s.changes(wanted)), None)
-            if last is not None:
-                last.downloads.append(wanted)
-            elif not any(wanted in s.downloads for s in planned):
-                made.append(Submission(self, [], [], [wanted]))
-        self._work[len(planned) : len(planned) + len(pending)] = made
-
-    def _submissions(self, level: list[_Pending], on_their_way: set[int]) -> list[Submission]:
-        """A level's submission, after one for the uploads that can't be in it."""
-        slots = {slot.id: slot for each in level for slot in each.slots}
-        fresh = [s for s in slots.values() if s.dirty and s.id not in on_their_way]
-        on_their_way.update(slot.id for slot in fresh)
-        written = {i for each in level for i in each.access.writes}
-        # The barrier that Kompute records after a copy covers reads only.
-        before = [slot for slot in fresh if slot.id in written]
-        made = [Submission(self, [], before, [])] if before else []
-        made.append(Submission(self, level, [s for s in fresh if s.id not in written], []))
-        return made
-
-    # -- running
-
-    def drive(self) -> float | None:
-        """Takes off what is over, and starts what the host has left, if the device has room."""
-        if self._sink is not None:
-            return None
-        self._retire()
-        work, device = self._work, self.device
-        if not work:
-            return None
-        head = work[0]
-        if isinstance(head, _Pending):
-            # The host may be about to enqueue more.
-            if self._seen != self._statistics.dispatches:
-                self._seen = self._statistics.dispatches
-                return PAUSE
-            if self._run_in_turn(short=PAUSE, most=_TURN):
-                self._seen = self._statistics.dispatches
-                return pause_after(0)
-        # What is planned is about to hold its memory: no more than the host may have enqueued.
-        if sum([len(each.dispatches) if isinstance(each, Submission) else 1 for each in work]) <= _MAX_PENDING:
-            self._plan()
-        until = time.perf_counter() + _TURN
-        while work and not device.running and isinstance(head := work[0], Submission):
-            if head.seconds() >= max(PAUSE, min(self._cost(head), _SHORT)):
-                break
-            self._advance(head)
-            if time.perf_counter() > until:
-                break
-        self._start_ready()
-        if not work:
-            return PAUSE
-        head = work[0]
-        started = head.started if isinstance(head, Submission) and head.is_started else time.perf_counter()
-        return pause_after(time.perf_counter() - started)
-
-    def _start_ready(self) -> None:
-        """Starts the submissions that need nothing of those before them."""
-        before: list[Submission] = []
-        while len(before) < min(len(self._work), _MAX_RUNNING):
-            each = self._work[len(before)]
-            if not isinstance(each, Submission):
-                return
-            if not each.is_started:
-                if any(other.access.conflicts(each.access) for other in before):
-                    return
-                if not each.dispatches and not self.device.running and each.seconds() < _SHORT:
-                    self._advance(each)  # a short upload, which the next one needs
-                    continue
-                self._start(each)
-            before.append(each)
-
-    def _retire(self) -> None:
-        """Takes off the submissions at the front that are over."""
-        while self._work:
-            head = self._work[0]
-            if not isinstance(head, Submission) or not head.is_started:
-                return
-            if not head.done:
-                self._raise_flag(head)
-                if not self._flag.mirror[0]:
-                    return
-            self._finish(head)
-
-    def _settle_these(self, submissions: list[Submission]) -> None:
-        # The last of them in the queue, so that one look a round is enough.
-        for each in reversed(submissions):
-            while each in self._work:
-                self._advance_first()
-
-    def settle_running(self) -> None:
-        """Waits for everything handed to the device, and for nothing else."""
-        self._settle(lambda s: bool(s.running or s.done))
-
-    def _settle(self, needed: Callable[[Submission], bool]) -> None:
-        """Runs submissions in order until none is ``needed``."""
-        while any(isinstance(each, Submission) and needed(each) for each in self._work):
-            self._advance_first()
-
-    def _advance_first(self) -> None:
-        head = self._work[0]
-        assert isinstance(head, Submission)
-        self._advance(head)
-
-    def _advance(self, head: Submission) -> None:
-        """Brings the first submission to its end, or returns when another thread has."""
-        short, since = self._is_short(head), time.perf_counter()
-        if not head.is_started:
-            head.waited = True
-            if short and not head.running:
-                self._evaluate(head)
-            else:
-                self._start(head)
-        if not head.done and not short and not self._poll(head):
-            return
-        self._finish(head, since)
-
-    def _is_short(self, submission: Submission) -> bool:
-        if self._sink is not None:
-            return True  # only what is waited for in one piece has times
-        others = [s for s in self.device.running.values() if s is not submission]
-        limit = max(_SHORT, self._cost(submission))
-        if self._is_brief(sum([s.seconds() for s in (*others, submission)]), limit):
-            return True
-        return not others and not submission.running and submission.is_worth_a_try()
-
-    def _is_brief(self, seconds: float, limit: float) -> bool:
-        """Whether work that takes so long may be waited for inside kp, where at most ``limit`` may."""
-        return seconds < limit and (seconds < _SHORT_BESIDE or self.device.is_alone)
-
-    def _operations(self, submission: Submission) -> list[Any]:
-        """The kp operations of a submission, in order."""
-        kp = self.device.kp
-        operations = []
-        if submission.uploads:
-            operations.append(kp.OpTensorSyncDevice([s.tensor for s in submission.uploads]))
-        for each in submission.dispatches:
-            operations += self._dispatching(each)
-        if submission.downloads:
-            operations.append(kp.OpTensorSyncLocal([s.tensor for s in submission.downloads]))
-        return operations
-
-    def _dispatching(self, each: _Pending) -> list[Any]:
-        """The kp operations of a dispatch."""
-        if not each.push:
-            return [self.device.kp.OpAlgoDispatch(each.pipeline.algorithm)]
-        words = np.frombuffer(each.push, np.uint32).reshape(1, -1)
-        return [self.device.kp.OpAlgoDispatch(each.pipeline.algorithm, words)]
-
-    def _evaluate(self, submission: Submission) -> None:
-        """Runs a submission inside kp, from a recording if the same ran before."""
-        device = self.device
-        canary = self._flag if device.needs_canary else None
-        key = (
-            tuple(s.id for s in submission.uploads),
-            tuple((d.pipeline.serial, d.push) for d in submission.dispatches),
-            tuple(s.id for s in submission.downloads),
-            canary and canary.id,
-        )
-
-        def record() -> tuple[Any, frozenset[int]]:
-            sequence = device.manager.sequence()
-            for operation in self._operations(submission):
-                sequence.record(operation)
-            if canary is not None:
-                sequence.record(device.kp.OpTensorSyncLocal([canary.tensor]))
-            touched = submission.access.all | ({canary.id} if canary is not None else set())
-            return sequence, touched
-
-        if self._sink is not None and submission.dispatches:
-            self._evaluate_timed(submission, self._sink)
-            return
-        try:
-            if submission.kept is None:
-                sequence = device.recording(key, record)
-            else:
-                sequence = submission.kept.get(key)
-                if sequence is None:
-                    sequence = submission.kept[key] = record()[0]
-            if canary is not None:
-                canary.mirror[:] = 0
-            device.running[id(submission)] = submission
-            submission.started = device.used = time.perf_counter()
-            _call(submission.done, device.kp.Sequence.eval, sequence)
-        except RuntimeError as error:
-            raise self._failed(error) from error
-        self._count(submission, 1)
-        if canary is not None and not canary.mirror[0]:
-            raise device.lose("a submission did not complete")
-
-    def _evaluate_timed(self, submission: Submission, sink: Sink) -> None:
-        """Runs a submission of one dispatch inside kp, with a timestamp after each operation."""
-        device = self.device
-        operations = self._operations(submission)
-        canary = self._flag if device.needs_canary else None
-        try:
-            # One for the beginning, and one for the canary; a slot too few would crash.  Kompute never resets its
-            # queries, as Vulkan asks: no driver minds, but the layers do.
-            has_times = not device.is_validated
-            sequence = device.manager.sequence(0, len(operations) + 2) if has_times else device.manager.sequence()
-            for operation in operations:
-                sequence.record(operation)
-            if canary is not None:
-                sequence.record(device.kp.OpTensorSyncLocal([canary.tensor]))
-                canary.mirror[:] = 0
-            device.running[id(submission)] = submission
-            submission.started = time.perf_counter()
-            _call(submission.done, device.kp.Sequence.eval, sequence)
-            ticks = sequence.get_timestamps() if has_times else []
-        except RuntimeError as error:
-            raise self._failed(error) from error
-        self._count(submission, 1)
-        if canary is not None and not canary.mirror[0]:
-            raise device.lose("a submission did not complete")
-        (each,) = submission.dispatches  # timed ones come alone
-        seen, begin = time.perf_counter(), submission.started
-        if has_times:
-            before = len(operations) - bool(submission.downloads) - 1
-            started, ended = ticks[before : before + 2]
-            sink(each.timing(device.info, started, ended, begin, seen))
-        else:
-            sink(Timing(each.program.key, begin, seen - begin, each.dispatch.launch, each.enqueued, begin, seen))
-
-    def _start(self, submission: Submission) -> None:
-        """Hands every operation to the device and returns."""
-        device = self.device
-        try:
-            if submission.operations is None:
-                submission.operations = self._operations(submission)
-                submission.started = device.used = time.perf_counter()
-                self._count(submission, len(submission.operations))
-            device.running[id(submission)] = submission
-            begin = time.perf_counter()
-            for operation in submission.operations[len(submission.running) :]:
-                sequence = device.manager.sequence()
-                _call(submission.running, device.kp.Sequence.eval_async, sequence, operation)
-            submission.starting += time.perf_counter() - begin
-        except RuntimeError as error:
-            raise self._failed(error) from error
-
-    def _failed(self, error: RuntimeError) -> RuntimeError:
-        """vkamp's own errors pass; kp's mean that the device does not work any more."""
-        return error if isinstance(error, AmpError) else self.device.lose(str(error))
-
-    def _poll(self, head: Submission) -> bool:
-        """Waits with the lock given up; True when ``head`` is over, False when another thread has finished it."""
-        device = self.device
-        flag = self._flag
-        self._raise_flag(head)
-        pause, begin = _FIRST_PAUSE, time.perf_counter()
-        while not flag.mirror[0]:
-            device.condition.wait(pause)
-            pause = min(pause * 1.5, max(pause, _PART_PAUSED * (time.perf_counter() - begin)), _MAX_PAUSE)
-            device.check()
-            if not self._work or self._work[0] is not head:
-                return False
-            if device.needs_canary and time.perf_counter() - begin > _POLL_LIMIT:
-                break
-        return True
-
-    def _raise_flag(self, head: Submission) -> None:
-        """Has the device write the queue's flag when the first submission, which was started, is over."""
-        if head.flag:
-            return
-        device, flag = self.device, self._flag
-        flag.mirror[:] = 0
-        operation = device.kp.OpTensorSyncLocal([flag.tensor])
-        sequence = device.manager.sequence()
-        try:
-            _call(head.flag, device.kp.Sequence.eval_async, sequence, operation)
-        except RuntimeError as error:
-            raise self._failed(error) from error
-        self._statistics.submissions += 1
-
-    def _finish(self, head: Submission, since: float = math.inf) -> None:
-        """Ends the first submission: every step may be repeated, the last one takes it off the list. ``since``: when
-        this thread began to wait for it.
-        """
-        device = self.device
-        for sequence in (*head.running, *head.flag):
-            if sequence.is_running():
-                sequence.eval_await()
-        if head.flag and not self._flag.mirror[0]:
-            raise device.lose("a submission did not complete")
-        over = time.perf_counter()
-        # Who waited for a part of the time saw the end.
-        head.waited |= over - since > (over - head.started) / 16
-        self._learn(head, over - head.started)
-        for slot in head.uploads:
-            slot.dirty = False
-        for each in head.dispatches:
-            for slot in each.slots:
-                slot.stale |= slot.mirrored and slot.id in each.access.writes
-        for slot in head.downloads:
-            slot.stale = False
-        device.running.pop(id(head), None)
-        if self._work and self._work[0] is head:
-            del self._work[0]
-            if device.needs_canary and self._work and head.dispatches:
-                device.waited_between(over - head.started)
-        device.condition.notify_all()
-
-    def _learn(self, head: Submission, seconds: float) -> None:
-        """Remembers how long the programs took; only an upper bound, if nobody waited from the start."""
-        tiles = sum([each.tiles for each in head.dispatches])
-        if not tiles:
-            return
-        if head.done:
-            self.device.quickest = min(self.device.quickest, seconds)
-        rate = max(seconds - self.device.submission_cost, 1e-6) / tiles
-        in_time = seconds < _MAX_TRY and seconds - head.starting < _SHORT
-        for program in {each.program for each in head.dispatches}:
-            if head.done:
-                program.tiles_at_once = max(program.tiles_at_once, tiles)
-            elif in_time:
-                program.tiles_in_time = max(program.tiles_in_time, tiles)
-            known = program.seconds_per_tile
-            # The first run may hold the driver's compilation; later ones forget a long run slowly.
-            if known is None or program.runs == 1 or not head.waited:
-                program.seconds_per_tile = rate if known is None else min(rate, known)
-            else:
-                program.seconds_per_tile = max(rate, known / 4)
-            program.runs += 1
-
-    def _count(self, submission: Submission, submissions: int) -> None:
-        numbers = self._statistics
-        numbers.submissions += submissions
-        numbers.dispatches += len(submission.dispatches)
-        numbers.synced_bytes += sum(s.nbytes for s in submission.uploads if s.mirrored)
-        numbers.synced_bytes += sum(s.nbytes for s in submission.downloads if s.mirrored)

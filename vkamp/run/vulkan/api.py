@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from vkamp.errors import AmpError
-from vkamp.run import devices
+from vkamp.run import devices, libraries
 from vkamp.run.engine import DeviceInfo
 from vkamp.run.features import FeatureChain, chain, struct
 from vkamp.run.workarounds import has_quirk
@@ -69,15 +69,15 @@ class Api:
     """
 
     def __init__(self, info: DeviceInfo) -> None:
-        self.vk: Any = devices.load_binding()
+        self.vk: Any = libraries.load_vulkan()
         self.ffi: Any = self.vk.ffi
         self.null: Any = self.ffi.NULL
         self.instance: Any = None
         self.device: Any = None
-        version = min(NEWEST, info.api_version, devices.loader_version())
+        version = min(NEWEST, info.api_version, libraries.known.loader_version)
         with self._undone_on_error():
             packed = (version[0] << 22) | (version[1] << 12)
-            self.instance, result = devices.create_instance(self.vk, packed)
+            self.instance, result = libraries.create_instance(self.vk, packed)
             self.check("vkCreateInstance", result)
             self.physical = self._find(info)
             extensions = devices.device_extensions(self.vk, self.physical)

@@ -169,34 +169,16 @@ class Memory:
             return None
         external = api.struct("VkExternalMemoryBufferCreateInfo")
         external.handleTypes = kind
-        buffer = self._make_buffer(size, external)
-        block = None
+        source = api.struct("VkImportMemoryHostPointerInfoEXT")
+        source.handleType = kind
+        source.pHostPointer = pointer
         try:
-            requirements = api.ffi.new("VkMemoryRequirements*")
-            api.GetBufferMemoryRequirements(api.device, buffer, requirements)
-            fit = found.memoryTypeBits & requirements.memoryTypeBits
-            types = [t for t in self._types("upload") if fit >> t & 1]
-            need = (self._heap(types[0]), 0) if types else (0, 0)  # the pages count as the host's already
-            if not types or requirements.size > size or self.budget.shortage_of([need]) is not None:
-                return None
-            source = api.struct("VkImportMemoryHostPointerInfoEXT")
-            source.handleType = kind
-            source.pHostPointer = pointer
-            block = self._allocate(size, "host", need, types[0], source)
-            if block is None:
-                return None
-            api.check("vkBindBufferMemory", api.BindBufferMemory(api.device, buffer, block.memory, 0))
-            block.buffer, buffer = buffer, None
-            return block
+            made = self._try_block(size, "host", found.memoryTypeBits, external, source)
         except VulkanError as error:
-            if block is not None:
-                self._free(block)
             if error.is_lost:
                 raise
             return None
-        finally:
-            if buffer is not None:
-                api.DestroyBuffer(api.device, buffer, api.null)
+        return made if isinstance(made, Block) else None
 
     # -- blocks
 
@@ -213,22 +195,26 @@ class Memory:
             problem = found
         return problem
 
-    def _try_block(self, size: int, kind: Kind) -> Block | str:
+    def _try_block(self, size: int, kind: Kind, fit: int = ~0, external: Any = None, source: Any = None) -> Block | str:
+        """A block of the best memory that is left; text if there is none. For the host's own pages, ``fit`` are the
+        types that they can be, and ``external`` and ``source`` the structs that describe them.
+        """
         api = self._api
-        buffer = self._make_buffer(size)
+        buffer = self._make_buffer(size, external)
         block = None
         try:
             requirements = api.ffi.new("VkMemoryRequirements*")
             api.GetBufferMemoryRequirements(api.device, buffer, requirements)
-            types = [t for t in self._types(kind) if requirements.memoryTypeBits >> t & 1]
-            if not types:
+            types = [t for t in self._types(kind) if requirements.memoryTypeBits & fit & 1 << t]
+            if not types or (source is not None and requirements.size > size):
                 return f"no memory type of the device is for {kind}"
             shortage = f"the device cannot allocate {readable(size)}"
-            for number in types:
-                need = (self._heap(number), requirements.size)
+            for number in types if source is None else types[:1]:
+                # Imported pages count as the host's already.
+                need = (self._heap(number), requirements.size if source is None else 0)
                 problem = self.budget.shortage_of([need])
                 if problem is None:
-                    block = self._allocate(size, kind, need, number)
+                    block = self._allocate(size, kind, need, number, source)
                     if block is not None:
                         break
                 shortage = problem or shortage
@@ -316,7 +302,7 @@ class Memory:
             "device": [(local, True), (visible, False)],
             "upload": [(local, False), (cached, False)],
             "readback": [(cached, True), (local, False)],
-            "host": [],
+            "host": [(local, False), (cached, False)],
         }
         rows = []
         for number in range(self._properties.memoryTypeCount):
