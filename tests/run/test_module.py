@@ -101,5 +101,5 @@ def test_operations_of_subgroups_that_the_device_lacks_are_refused(runner, engin
 def test_a_tile_over_the_limit_is_refused(runner, engine, info):
     limits = dataclasses.replace(info.limits, tile_threads=63)
     queue = engine.open(dataclasses.replace(info, limits=limits))
-    with pytest.raises(AmpError, match=r"runs no tile of \(64, 1, 1\) threads: the most are 63"):
+    with pytest.raises(AmpError, match=r"does not support tiles of \(64, 1, 1\) threads: the maximum is 63"):
         queue.program(runner.executable("add"))

@@ -301,7 +301,7 @@ PROGRAMS = {
 
 def test_every_row_has_its_program():
     assert sorted(PROGRAMS) == sorted(row.name for row in WORKAROUNDS if not row.test)
-    assert all((ROOT / row.test).is_file() for row in WORKAROUNDS)
+    assert all((ROOT / row.test).is_file() for row in WORKAROUNDS if row.test)
 
 
 def test_the_compiler_asks_for_no_other_fault():
