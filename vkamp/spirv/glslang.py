@@ -9,7 +9,7 @@ import shutil
 import sys
 import sysconfig
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -112,21 +112,26 @@ def find_compiler() -> Compiler:
 @functools.lru_cache(maxsize=8)
 def _find(named: str, search_path: str, sdk: str) -> Compiler:
     if named:
-        found = shutil.which(named)
-        if found is None:
+        path = shutil.which(named)
+        if path is None:
             raise AmpError(f"VKAMP_GLSLANG names {named!r}, which is not an executable program")
-        return Compiler(found)
+        return Compiler(path)
+    found = find_program(_PROGRAMS, search_path, sdk)
+    if found is None:
+        raise AmpError(f"glslangValidator, which compiles the generated shaders, is not installed: {_INSTALL}")
+    return found
+
+
+def find_program(names: Sequence[str], search_path: str, sdk: str) -> Compiler | None:
+    """The first of some programs that cmeel has, else that is on the PATH or in the Vulkan SDK."""
     for prefix in cmeel_prefixes():
-        for program in _PROGRAMS:
-            found = shutil.which(program, path=str(prefix / "bin"))
+        for name in names:
+            found = shutil.which(name, path=str(prefix / "bin"))
             if found is not None:
                 return Compiler(found, str(prefix / "lib"))
     folders = os.pathsep.join([search_path, *(str(Path(sdk, name)) for name in ("bin", "Bin") if sdk)])
-    for program in _PROGRAMS:
-        found = shutil.which(program, path=folders)
-        if found is not None:
-            return Compiler(found)
-    raise AmpError(f"glslangValidator, which compiles the generated shaders, is not installed: {_INSTALL}")
+    paths = (shutil.which(name, path=folders) for name in names)
+    return next((Compiler(path) for path in paths if path is not None), None)
 
 
 def cmeel_prefixes() -> Iterator[Path]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import functools
 import os
 import re
-import shutil
 from pathlib import Path
 
 from vkamp.errors import AmpError
-from vkamp.spirv.glslang import Compiler, cmeel_prefixes, execute, workplace
+from vkamp.spirv.glslang import Compiler, execute, find_program, workplace
 
 _MESSAGE = re.compile(r"^error: (?:line (\d+): )?(.*)$", re.MULTILINE)
 
@@ -21,13 +20,7 @@ def find_validator() -> Compiler | None:
 
 @functools.lru_cache(maxsize=8)
 def _find(search_path: str, sdk: str) -> Compiler | None:
-    for prefix in cmeel_prefixes():
-        found = shutil.which("spirv-val", path=str(prefix / "bin"))
-        if found is not None:
-            return Compiler(found, str(prefix / "lib"))
-    folders = os.pathsep.join([search_path, *(str(Path(sdk, name)) for name in ("bin", "Bin") if sdk)])
-    found = shutil.which("spirv-val", path=folders)
-    return None if found is None else Compiler(found)
+    return find_program(["spirv-val"], search_path, sdk)
 
 
 def validator_messages(validator: Compiler, spirv: bytes) -> list[tuple[int | None, str]]:
