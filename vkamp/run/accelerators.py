@@ -53,7 +53,7 @@ queuing_mode_automatic = queuing_mode.automatic
 
 
 class _Engines:
-    """The registered engines, and what of their devices was opened."""
+    """The registered engines, and their open queues and views."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -94,12 +94,12 @@ def register_engine(engine: Engine) -> None:
 # -- finding devices ----------------------------------------------------------------------------
 
 
-def _engine_name(wanted: str | None) -> str:
+def _engine_name(requested: str | None) -> str:
     """The engine that is asked for, else the variable's, else ``"auto"``."""
-    given = os.environ.get(_ENGINE_VARIABLE, "") if wanted is None else wanted
-    name = given.strip().lower() or (_AUTO if wanted is None else "")
+    given = os.environ.get(_ENGINE_VARIABLE, "") if requested is None else requested
+    name = given.strip().lower() or (_AUTO if requested is None else "")
     if name not in (*_VULKAN_ENGINES, _AUTO):
-        asked = f"{_ENGINE_VARIABLE}={given}" if wanted is None else f"engine={given!r}"
+        asked = f"{_ENGINE_VARIABLE}={given}" if requested is None else f"engine={given!r}"
         raise AmpError(f"{asked} is not an engine: the engines are 'auto', {' and '.join(map(repr, _VULKAN_ENGINES))}")
     return name
 
@@ -160,25 +160,25 @@ def _listing(found: list[DeviceInfo]) -> str:
 
 
 def _named(name: str, asked: str, engine: str | None = None) -> DeviceInfo | str:
-    """The device that ``name`` stands for; ``"cpu"`` for the accelerator that only stores.
+    """The device that ``name`` means; ``"cpu"`` for the accelerator that only stores.
 
     A name is ``cpu``, a device path, an index, or part of a description, whichever fits first; all but ``cpu`` may end
     in ``@`` and an engine, as ``engine`` says it otherwise. ``asked`` says in errors where the name was given.
     """
-    wanted, engine = _without_engine(name.strip().lower(), engine)
+    requested, engine = _without_engine(name.strip().lower(), engine)
     others = _other_devices() if engine is None else []
     if engine is None:
-        if wanted == _CPU:
+        if requested == _CPU:
             return _CPU
-        exact = [info for info in others if wanted == _path(info).lower()]
+        exact = [info for info in others if requested == _path(info).lower()]
         if exact:
             return exact[0]
     found = _vulkan_devices(engine)
-    matches = _matches(wanted, found)
-    browsers = not matches and bool(wanted) and wanted in "swiftshader"
+    matches = _matches(requested, found)
+    browsers = not matches and bool(requested) and requested in "swiftshader"
     if browsers:
         found = _vulkan_devices(engine, search_browsers=True)
-        matches = _matches(wanted, found)
+        matches = _matches(requested, found)
     if len({info.name for info in matches}) == 1:
         return matches[0]
     problem = "is ambiguous" if matches else "names no accelerator"
@@ -190,7 +190,7 @@ def _named(name: str, asked: str, engine: str | None = None) -> DeviceInfo | str
 
 
 def _without_engine(name: str, engine: str | None) -> tuple[str, str | None]:
-    """A name and the engine that is asked for, in it (``nvidia@vulkan``) or beside it."""
+    """A name and the requested engine, which the name (``nvidia@vulkan``) or ``engine`` says."""
     start, _, end = name.rpartition("@")
     if end not in _VULKAN_ENGINES:
         return name, engine if engine is None else _engine_name(engine)
@@ -199,11 +199,11 @@ def _without_engine(name: str, engine: str | None) -> tuple[str, str | None]:
     return start, end
 
 
-def _matches(wanted: str, found: list[DeviceInfo]) -> list[DeviceInfo]:
-    exact = [i for i in found if wanted in (f"vulkan:{i.index}", str(i.index))]
-    if exact or not wanted or wanted.isdigit():
+def _matches(requested: str, found: list[DeviceInfo]) -> list[DeviceInfo]:
+    exact = [i for i in found if requested in (f"vulkan:{i.index}", str(i.index))]
+    if exact or not requested or requested.isdigit():
         return exact
-    return [i for i in found if wanted in i.name.lower()]
+    return [i for i in found if requested in i.name.lower()]
 
 
 def _default_device() -> DeviceInfo | str:
@@ -297,7 +297,7 @@ class accelerator:
 
     @staticmethod
     def get_auto_selection_view() -> accelerator_view:
-        """The view that stands for "choose one": in a launch as if no view was given, else the default view."""
+        """The view that means "choose one": in a launch as if no view was given, else the default view."""
         return accelerator_view._of(accelerator().default_view._view, is_auto=True)
 
     @property
@@ -329,7 +329,7 @@ class accelerator:
 
     @property
     def is_emulated(self) -> bool:
-        """Whether it is no hardware of its own: a CPU driver, the reference accelerator, ``"cpu"``."""
+        """Whether it runs on the host's processor: a CPU driver, the reference accelerator, ``"cpu"``."""
         return self._info is None or self._info.kind in ("cpu", "reference")
 
     @property
@@ -380,9 +380,9 @@ class accelerator:
             _engines.access[self._info] = access
             return True
 
-    def _check_access(self, wanted: access_type) -> None:
-        if wanted != access_type_none and not self.supports_cpu_shared_memory:
-            raise AmpError(f"cpu_access_type {wanted.name}: {self.description} shares no memory with the host")
+    def _check_access(self, requested: access_type) -> None:
+        if requested != access_type_none and not self.supports_cpu_shared_memory:
+            raise AmpError(f"cpu_access_type {requested.name}: {self.description} shares no memory with the host")
 
     @property
     def limits(self) -> Limits | None:
@@ -485,20 +485,20 @@ def _open(owner: accelerator) -> Queue:
 
 
 class Observer(Protocol):
-    """What a profile needs to be told."""
+    """What a profile implements to get the events of queues."""
 
     def sink(self, queue: Queue) -> Sink:
         """What takes the events of a queue."""
 
     def missed(self, queue: Queue, reason: AmpError) -> None:
-        """A queue whose events, or some of them, are not to be had."""
+        """Reports a queue of which events are missing."""
 
 
 def _attach(queue: Queue, observer: Observer) -> None:
     try:
         queue.profile(observer.sink(queue))
     except AcceleratorRemovedError:
-        pass  # whoever uses it is told
+        pass  # the next use of it raises
     except AmpError as error:
         observer.missed(queue, error)
 
@@ -581,7 +581,7 @@ class accelerator_view:
 
     @property
     def is_auto_selection(self) -> bool:
-        """Whether it stands for "choose one" (``accelerator.get_auto_selection_view()``)."""
+        """Whether it means "choose one" (``accelerator.get_auto_selection_view()``)."""
         return self._is_auto
 
     @property
@@ -599,21 +599,21 @@ class accelerator_view:
         """False for views of ``"cpu"``."""
         return self._view.queue is not None
 
-    def host_access(self, wanted: access_type) -> access_type:
-        """How the host may reach the elements of an array here that asks for ``wanted``; ``AmpError`` if the
+    def host_access(self, requested: access_type) -> access_type:
+        """How the host may reach the elements of an array here that asks for ``requested``; ``AmpError`` if the
         accelerator shares no memory with the host. ``access_type_auto`` is the accelerator's default, which is fixed
         from then on.
         """
-        if not isinstance(wanted, access_type):
-            raise TypeError(f"cpu_access_type is an access_type, got {wanted!r}")
+        if not isinstance(requested, access_type):
+            raise TypeError(f"cpu_access_type is an access_type, got {requested!r}")
         owner = self._view.owner
         if owner._info is None:
             return access_type_read_write
-        if wanted == access_type_auto:
+        if requested == access_type_auto:
             with _engines.lock:
                 return _engines.access.setdefault(owner._info, access_type_none)
-        owner._check_access(wanted)
-        return wanted
+        owner._check_access(requested)
+        return requested
 
     def allocate(self, nbytes: int) -> Storage:
         """Memory of the view, ``nbytes`` (1 or more) long; ``OutOfMemoryError`` if there is none."""

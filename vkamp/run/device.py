@@ -79,8 +79,8 @@ def check_program(info: DeviceInfo, executable: Executable) -> None:
 class BaseDevice(ABC, Generic[S]):
     """A device with everything that was made on it; shared by the queues on the device.
 
-    ``lock`` guards all of it; a thread that waits for a long kernel gives it up meanwhile. Memory comes in slots of a
-    size class and a kind, which say what is interchangeable; ``kind`` is what an engine makes of it.
+    ``lock`` guards all of it; a thread that waits for a long kernel releases it during the wait. Memory comes in slots
+    of a size class and a kind, which say what is interchangeable; ``kind`` is what an engine makes of it.
     """
 
     def __init__(self, info: DeviceInfo) -> None:
@@ -181,7 +181,7 @@ class BaseDevice(ABC, Generic[S]):
             self._destroy(slot)
 
     def _release_everything(self) -> None:
-        """Work that is over and garbage in cycles may hold memory that nobody else does."""
+        """Frees the memory that only finished work and garbage in cycles hold."""
         self.settle_queues()
         gc.collect()
         self.collect()
@@ -200,7 +200,7 @@ class BaseDevice(ABC, Generic[S]):
         """Frees memory that nothing uses, and first what was made for it."""
 
     def _forget(self, slot: S) -> None:
-        """Called with each slot that comes back: what it holds is of no interest any more."""
+        """Called with each slot that comes back: its contents are no longer needed."""
 
     # -- the end
 

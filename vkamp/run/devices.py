@@ -62,7 +62,7 @@ def vulkan_devices(*, search_browsers: bool = False) -> list[DeviceInfo]:
 
 
 def known_devices() -> object:
-    """What stands for the devices as they are known now: another object when they are others, None before."""
+    """An object that identifies the known devices: another one after they have changed, None before the first search."""
     return _State.devices
 
 
@@ -98,7 +98,7 @@ def heap_budgets(binding: Any, device: Any) -> tuple[int, ...]:
 
 
 def rank(info: DeviceInfo) -> tuple[int, bool, int, int]:
-    """Sort key for the default device: kind, then the driver (those whose loops end too early last), then memory."""
+    """The sort key for the default device: kind, then the driver (those that end loops too early last), then memory."""
     return (_ORDER[info.kind], has_quirk(info, "ends_loops"), -info.memory_bytes, info.index)
 
 

@@ -1,8 +1,8 @@
 """The engine interface: device list, buffers, programs, submission, completion.
 
-Everything that knows Vulkan stands behind these classes. An engine gives devices (:class:`DeviceInfo`) and opens queues
-on them; a :class:`Queue` is what one ``accelerator_view`` is: it allocates, takes programs and runs dispatches as if
-one after the other. Nothing here imports an engine or a driver.
+Everything that knows Vulkan implements these classes. An engine gives devices (:class:`DeviceInfo`) and opens queues on
+them; a :class:`Queue` is what one ``accelerator_view`` is: it allocates, takes programs and runs dispatches as if one
+after the other. Nothing here imports an engine or a driver.
 """
 
 from __future__ import annotations
@@ -321,7 +321,7 @@ class Queue(ABC):
     def program(self, executable: Executable) -> Program:
         """The program of ``executable`` on this device; the same one for the same key.
 
-        Raises ``UnsupportedFeatureError`` if it needs what the device or the engine hasn't, ``AmpError`` if it is no
+        Raises ``UnsupportedFeatureError`` if it needs what the device or the engine lacks, ``AmpError`` if it is no
         valid program.
         """
 

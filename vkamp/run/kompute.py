@@ -1,5 +1,4 @@
-"""The Kompute engine: its devices, memory and pipelines;
-:mod:`vkamp.run.kompute_queue` says what runs when.
+"""The Kompute engine: its devices, memory and pipelines; :mod:`vkamp.run.kompute_queue` says what runs when.
 
 kp crashes the process on what it does not check (sizes, SPIR-V, missing drivers, order of destruction), so everything
 is checked before it gets there, and everything of kp's that is alive hangs on a :class:`Device`.
@@ -45,7 +44,7 @@ _RECORDINGS = 64
 _SUBMISSION = 1e-4, 1e-3
 #: A device that was handed work so long ago is in use (seconds).
 _LATELY = 0.1
-#: Seconds that a program may lose to Kompute's waiting on a GPU before it is told so.
+#: Seconds that a program may lose to Kompute's waiting on a GPU before it gets a warning.
 _MUCH = 1.0
 _WORD = np.dtype(np.uint32)
 #: Bytes before and behind each buffer on CPU drivers, where a store out of bounds would change the host's own memory:
@@ -155,10 +154,10 @@ class Slot:
 
 
 class Held(Protocol):
-    """Something that holds objects of kp's, and must let go of them before the device does."""
+    """Something that holds objects of kp's, and must release them before the device does."""
 
     def release(self) -> None:
-        """Gives up everything of kp's."""
+        """Releases everything of kp's."""
 
 
 class Device(BaseDevice[Slot]):
@@ -299,7 +298,7 @@ class Device(BaseDevice[Slot]):
         # Two dimensions keep the words from being taken for a list of floats.
         push = np.zeros((1, program.push_bytes // 4), _WORD)
         tensors = [slot.tensor for slot in slots]
-        # Kompute lets no other thread run meanwhile.
+        # No other thread runs during the call.
         at_once = len(program.spirv) >= _LONG_BYTES
         try:
             with activity(f"{self.info.name} compiles {program.name}", at_once=at_once):
@@ -328,8 +327,8 @@ class Device(BaseDevice[Slot]):
         return found.sequence
 
     def waited_between(self, seconds: float) -> None:
-        """Notes that a submission, which took so long, was over before the next one could be handed over; says so once
-        where that has cost too much.
+        """Notes that a submission, which took so long, was over before the next one could be handed over; warns once
+        when that has cost too much.
         """
         self._lost += min(self.submission_cost, seconds)
         if self._lost >= _MUCH and not Device.has_warned:

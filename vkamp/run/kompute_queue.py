@@ -33,7 +33,7 @@ _MAX_RUNNING = 32
 #: What is expected to take longer is started by its launch (seconds); shorter work costs less in one piece.
 _WORTH_STARTING = 2e-3
 #: The driver runs short work for so long at a time: it keeps all other threads waiting (seconds).
-_TURN = 2.5e-4
+_SLICE = 2.5e-4
 #: What is expected to take longer is polled, so that Ctrl-C and other threads work (seconds).
 _SHORT = 0.02
 #: The same while another device is in use, too: waiting inside kp keeps its threads from working (seconds).
@@ -43,7 +43,7 @@ _MAX_TRY = 1.0
 _FIRST_PAUSE, _MAX_PAUSE = 2e-5, 2e-3
 #: Of the time that was waited, the part that passes between two looks.
 _PART_PAUSED = 0.1
-#: A lost device never writes the word that is polled; waiting inside kp then tells (seconds).
+#: A lost device never writes the word that is polled; waiting inside kp then raises an error (seconds).
 _POLL_LIMIT = 60.0
 
 
@@ -64,7 +64,7 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
 
     def ready(self, dispatch: Dispatch) -> KomputeReady:
         pending = self._bind(dispatch)
-        # Memory that both see is moved by nobody, and a CPU is never lost.
+        # Memory that both see needs no copies, and a CPU is never lost.
         if not self.device.needs_canary and not any(slot.mirrored for slot in pending.slots):
             pending.alone = []
         return KomputeReady(self, pending)
@@ -137,7 +137,7 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
     def _make_room(self) -> None:
         """Runs what is pending, if it is short: that costs less in one piece.  Otherwise starts it."""
         # The next one may need the last one, and go with it.
-        if self._run_in_turn(left=1):
+        if self._run_one_by_one(left=1):
             return
         self._plan()
         if sum([each.seconds() for each in self._work]) < _SHORT:
@@ -174,7 +174,7 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
     def wait(self) -> None:
         self._check()
         with self.device.lock:
-            if self._run_in_turn():
+            if self._run_one_by_one():
                 return
             self._plan()
             self._settle(lambda _: True)
@@ -213,7 +213,7 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
                 self._plan()
                 self._settle(lambda s: touches(s, slot))
             if slot.stale and not whole:
-                self._bring_home(slot)
+                self._copy_to_host(slot)
             slot.dirty = slot.mirrored
             slot.stale = False
             if where is None:
@@ -234,12 +234,12 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
         self._check()
         slot = buffer.slot
         with self.device.lock:
-            self._bring_home(slot)
+            self._copy_to_host(slot)
             self._statistics.downloads += 1
             self._statistics.downloaded_bytes += moved(nbytes, where)
             return taken(slot.mirror[offset : offset + nbytes], where, out)
 
-    def _bring_home(self, slot: Slot) -> None:
+    def _copy_to_host(self, slot: Slot) -> None:
         """Makes the host's bytes of ``slot`` the newest."""
 
         def changing() -> bool:
@@ -249,13 +249,13 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
             )
 
         if changing():
-            self._run_in_turn()
+            self._run_one_by_one()
         # Again, if another thread enqueued more while this one waited.
         while slot.stale or changing():
             self._plan(slot)
             self._settle(lambda s: s.changes(slot))
 
-    def _run_in_turn(self, left: int = 0, short: float = _SHORT, most: float = math.inf) -> bool:
+    def _run_one_by_one(self, left: int = 0, short: float = _SHORT, most: float = math.inf) -> bool:
         """Runs the dispatches that there are from recordings of their own, and leaves so many; those that come after
         ``most`` seconds are left, too.
 
@@ -290,7 +290,7 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
                     sequence.record(operation)
                 pending.alone.append(sequence)
             started = device.used = time.perf_counter()
-            # In one step with the note that it is done, lest a KeyboardInterrupt come between.
+            # Run and remove it in one step, so that a KeyboardInterrupt cannot come in between.
             work[:1] = islice(map(device.kp.Sequence.eval, pending.alone), 1, None)
         except RuntimeError as error:
             raise self._failed(error) from error
@@ -303,8 +303,10 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
 
     # -- planning
 
-    def _plan(self, wanted: Slot | None = None) -> None:
-        """Puts all pending dispatches into submissions; ``wanted`` comes home with the one that writes it last."""
+    def _plan(self, needed_slot: Slot | None = None) -> None:
+        """Puts all pending dispatches into submissions; ``needed_slot`` is copied to the host by the one that writes it
+        last.
+        """
         planned = [each for each in self._work if isinstance(each, Submission)]
         pending = [each for each in self._work if isinstance(each, Pending)]
         on_their_way = {slot.id for each in planned for slot in each.uploads}
@@ -313,12 +315,12 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
             # What is timed runs alone.
             for part in [level] if self._sink is None else [[at] for at in level]:
                 made += self._submissions([pending[i] for i in part], on_their_way)
-        if wanted is not None and wanted.mirrored:
-            last = next((s for s in reversed(made) if s.changes(wanted)), None)
+        if needed_slot is not None and needed_slot.mirrored:
+            last = next((s for s in reversed(made) if s.changes(needed_slot)), None)
             if last is not None:
-                last.downloads.append(wanted)
-            elif not any(wanted in s.downloads for s in planned):
-                made.append(Submission(self, [], [], [wanted]))
+                last.downloads.append(needed_slot)
+            elif not any(needed_slot in s.downloads for s in planned):
+                made.append(Submission(self, [], [], [needed_slot]))
         self._work[len(planned) : len(planned) + len(pending)] = made
 
     def _submissions(self, level: list[Pending], on_their_way: set[int]) -> list[Submission]:
@@ -349,13 +351,13 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
             if self._seen != self._statistics.dispatches:
                 self._seen = self._statistics.dispatches
                 return PAUSE
-            if self._run_in_turn(short=PAUSE, most=_TURN):
+            if self._run_one_by_one(short=PAUSE, most=_SLICE):
                 self._seen = self._statistics.dispatches
                 return pause_after(0)
         # What is planned is about to hold its memory: no more than the host may have enqueued.
         if sum([len(each.dispatches) if isinstance(each, Submission) else 1 for each in work]) <= _MAX_PENDING:
             self._plan()
-        until = time.perf_counter() + _TURN
+        until = time.perf_counter() + _SLICE
         while work and not device.running and isinstance(head := work[0], Submission):
             if head.seconds() >= max(PAUSE, min(self._cost(head), _SHORT)):
                 break
@@ -596,7 +598,7 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
         device.condition.notify_all()
 
     def _learn(self, head: Submission, seconds: float) -> None:
-        """Remembers how long the programs took; only an upper bound, if nobody waited from the start."""
+        """Remembers how long the programs took; only an upper bound, if no thread waited from the start."""
         tiles = sum([each.tiles for each in head.dispatches])
         if not tiles:
             return

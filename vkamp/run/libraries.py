@@ -1,7 +1,7 @@
 """The native libraries and the drivers: the one place that imports ``kp`` and ``vulkan``, finds drivers, and says what
 to install where one is missing.
 
-Every step is recorded for people who wonder (:func:`steps`).
+Every step is recorded (:func:`steps`).
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def load_kp() -> Any:
         import kp
     except ImportError as error:
         if "libvulkan" in str(error):
-            # kp is there, and what it is linked to is not: no other package helps.
+            # kp is installed, and the library that it is linked to is not: no other package helps.
             raise _no_loader(error) from error
         raise AmpError(_NO_KP.format(reason=error)) from error
     finally:
@@ -190,11 +190,11 @@ def driver_environment() -> Iterator[None]:
     SwiftShader that was found is added. Child processes see nothing of it.
     """
     with lock:
-        wanted = _driver_variables()
+        variables = _driver_variables()
         if not os.environ.get("VK_INSTANCE_LAYERS") and "VK_LOADER_LAYERS_DISABLE" not in os.environ:
-            wanted["VK_LOADER_LAYERS_DISABLE"] = "~all~"
-        before = {name: os.environ.get(name) for name in wanted}
-        os.environ.update(wanted)
+            variables["VK_LOADER_LAYERS_DISABLE"] = "~all~"
+        before = {name: os.environ.get(name) for name in variables}
+        os.environ.update(variables)
         try:
             yield
         finally:
@@ -304,7 +304,7 @@ def manifest_problem(manifest: Path) -> str | None:
         return f"not a driver manifest ({error})"
     if not isinstance(library, str):
         return "not a driver manifest (library_path is no string)"
-    # A bare file name is looked for by the system's linker, anything else beside the manifest.
+    # A bare file name is looked for by the system's linker, any other relative to the manifest.
     if os.path.basename(library) != library and not (manifest.parent / library).is_file():
         return f"its library {library} is missing"
     return None

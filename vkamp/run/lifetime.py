@@ -76,7 +76,7 @@ class OpenDevices(Generic[D]):
             os.register_at_fork(after_in_child=self._after_fork)
 
     def _after_fork(self) -> None:
-        """In a forked child nothing of the parent's may be used or destroyed: all of it is kept for ever."""
+        """In a forked child nothing of the parent's may be used or destroyed: all of it is kept alive."""
         self.forked = bool(self.devices)
         _Process.forked |= self.forked
         self.lock = threading.RLock()
@@ -91,7 +91,7 @@ class OpenDevices(Generic[D]):
             for device in list(self.devices.values()):
                 device.close()
         except KeyboardInterrupt:
-            # Ending while a kernel runs crashes in the driver's destructors; the user has asked twice.
+            # Exiting while a kernel runs crashes in the driver's destructors; this is the user's second Ctrl-C.
             for stream in (sys.stdout, sys.stderr):
                 with contextlib.suppress(OSError, ValueError, AttributeError):
                     stream.flush()

@@ -71,10 +71,10 @@ class HeapBudget:
         if self._since + max(nbytes for _, nbytes in needs) > _ASK_AGAIN_AFTER:
             self._refresh()
         if self._limit:
-            wanted: dict[int, int] = {}
+            needed: dict[int, int] = {}
             for heap, nbytes in needs:
-                wanted[heap] = wanted.get(heap, 0) + nbytes
-            for heap, nbytes in wanted.items():
+                needed[heap] = needed.get(heap, 0) + nbytes
+            for heap, nbytes in needed.items():
                 if self._used[heap] + nbytes > self._limit[heap]:
                     return f"{readable(self._used[heap])} of {readable(self._limit[heap])} are in use"
         return self._host_shortage(sum(nbytes for _, nbytes in needs))

@@ -1,4 +1,4 @@
-"""A look into a SPIR-V module before a driver sees it: drivers crash on a bad one instead of saying so."""
+"""Checks of a SPIR-V module before a driver gets it: drivers crash on a bad one."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ _MEMBER_DECORATE, _TYPE_POINTER = 72, 32
 _BLOCK, _OFFSET, _STORAGE_BUFFER = 2, 35, 12
 _HEADER_WORDS = 5
 
-#: Capability -> the device feature that it stands for, by names of :mod:`vkamp.run.features`. What no name is for, no
-#: engine enables.
+#: The device feature of each capability, by the names of :mod:`vkamp.run.features`. No engine enables the others.
 _FEATURES = {
     9: "float16",
     10: "float64",
@@ -43,7 +42,7 @@ _FEATURES = {
 }
 
 
-#: Capability -> the operations of subgroups that it stands for.
+#: The operations of subgroups of each capability.
 _SUBGROUPS = {
     61: "basic",
     62: "vote",

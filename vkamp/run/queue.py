@@ -45,7 +45,7 @@ class DeviceBuffer(Buffer, Generic[S]):
         self.queue = queue
         self.slot = slot
         self._nbytes = nbytes
-        # Memory may come back in any thread, in the middle of anything; work that uses it holds the buffer.
+        # A finalizer may run in any thread, at any point; work that uses the memory holds the buffer.
         weakref.finalize(self, queue.device.give_back, slot).atexit = False
 
     @property
@@ -92,7 +92,7 @@ class BaseQueue(Queue, Generic[S, W]):
         self._sink: Sink | None = None
 
     def note_transfer(self, direction: Literal["up", "down"], nbytes: int, started: float) -> None:
-        """Tells a profile of a transfer that is over."""
+        """Reports a transfer that is over to the profile."""
         sink = self._sink
         if sink is not None:
             sink(Transfer(direction, nbytes, started, time.perf_counter()))
@@ -180,7 +180,7 @@ class BaseQueue(Queue, Generic[S, W]):
 
     @abstractmethod
     def _drop(self) -> None:
-        """Gives up all work: the queue is closed."""
+        """Drops all work: the queue is closed."""
 
     def _check(self) -> None:
         self.device.check()

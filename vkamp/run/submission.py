@@ -100,7 +100,7 @@ class Submission:
 
 
 class KomputeReady(BoundReady[Pending]):
-    """A dispatch with its pipeline, which it gives up when the device ends."""
+    """A dispatch with its pipeline, which it releases when the device closes."""
 
     def __init__(self, queue: KomputeQueue, pending: Pending) -> None:
         super().__init__(queue, pending)
@@ -124,7 +124,7 @@ class KomputeRecording(Recording):
         self.queue.replay(self)
 
     def release(self) -> None:
-        """Gives up everything of kp's: the device ends."""
+        """Releases everything of kp's: the device closes."""
         self.levels = []
         self.sequences.clear()
 

@@ -53,8 +53,8 @@ def _error_names(vk: Any) -> dict[int, str]:
 def computing_family(flags: Sequence[int]) -> int | None:
     """Which of the queue families, by their ``VkQueueFlags``, to compute with; None if there is none.
 
-    One without graphics comes first: a launch takes 3 us less on NVIDIA's, and what a desktop draws does not stand
-    before it. Each that computes copies, too.
+    One without graphics comes first: a launch takes 3 us less on NVIDIA's, and does not wait for what a desktop draws.
+    Each family that computes can copy, too.
     """
     graphics, compute = 1, 2
     families = [number for number, each in enumerate(flags) if each & compute]

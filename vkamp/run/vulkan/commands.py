@@ -20,7 +20,7 @@ from vkamp.run.work import BoundDispatch
 
 #: Regions that one copy command takes at a time.
 _REGIONS = 1 << 16
-#: A launch that uses more bytes is worth a submission of its own.
+#: A launch that uses more bytes is submitted by itself.
 _HEAVY = 256 << 20
 
 
@@ -50,7 +50,7 @@ class DispatchWork(BoundDispatch[VulkanProgram, Slot]):
         return rate is not None and rate * self.tiles < PAUSE
 
     def took(self, seconds: float, *, at_most: bool) -> None:
-        """Notes how long it ran, alone; ``at_most``: nobody looked when it was over."""
+        """Records how long it ran by itself; ``at_most``: it may have ended earlier than that."""
         rate, known = seconds / self.tiles, self.program.seconds_per_tile
         self.program.seconds_per_tile = min(rate, known) if at_most and known is not None else rate
 
@@ -120,9 +120,9 @@ def joint_access(work: Sequence[Work]) -> Access:
 class Recorder:
     """Writes work into command buffers.
 
-    Everything that is independent runs side by side; a barrier stands only before work that touches what was written,
-    or writes what was touched, since the last one. A queue runs its command buffers in order, so that this holds across
-    them, too: the caller keeps the :class:`Hazards`.
+    Everything that is independent runs side by side; a barrier is recorded only before work that touches what was
+    written, or writes what was touched, since the last one. A queue runs its command buffers in order, so that this
+    holds across them, too: the caller keeps the :class:`Hazards`.
     """
 
     def __init__(self, api: Api) -> None:

@@ -65,7 +65,8 @@ class VulkanDevice(BaseDevice[Slot]):
         self._relays_lock = threading.Lock()
         self._frames: list[Frames] = []
         self._spare_frames: list[Frames] = []
-        #: Threads that use memory that the host sees without the device's lock: it must not be freed meanwhile.
+        #: Threads that use memory that the host sees without the device's lock: it must not be freed until they have
+        #: left.
         self._visitors = 0
 
     @property
@@ -116,7 +117,7 @@ class VulkanDevice(BaseDevice[Slot]):
             return found
 
     def tidy(self) -> None:
-        """Gives up what nobody uses any more."""
+        """Frees what is no longer used."""
         with self.lock:
             if self.is_usable:
                 self.collect()

@@ -15,7 +15,7 @@ _open: OpenDevices[VulkanDevice] = OpenDevices()
 
 
 class VulkanEngine(Engine):
-    """Vulkan devices, spoken to directly.
+    """Vulkan devices, through Vulkan's functions.
 
     ``staged`` chooses the kind of memory: the device's own, which the host reaches by copies (True), memory that both
     see (False), or by the device's kind (None): CPU drivers and integrated devices need no copies.

@@ -46,7 +46,7 @@ class Frame:
         self.results: list[int] = []
         #: Whether its fence was seen to be signalled.
         self.is_over = False
-        #: Threads that wait for the fence without the device's lock: it must not be reset meanwhile.
+        #: Threads that wait for the fence without the device's lock: it must not be reset until they have left.
         self.waiters = 0
         self.queries: Any = None
 
@@ -129,14 +129,14 @@ class Frames:
         frame.is_over = False
 
     def prepare(self) -> None:
-        """Makes the frame ready that is taken next, while the host has to wait anyway."""
+        """Resets the frame that is taken next, while the host has to wait."""
         if not self._spare:
             self._spare.append(self._make())
         elif self._spare[0].results and not self._spare[0].waiters:
             self._reset(self._spare[0])
 
     def give_back(self, frame: Frame) -> None:
-        """Takes a frame that is done, or was never submitted."""
+        """Returns a frame that is done, or was never submitted."""
         self._spare.append(frame)
 
     def _allocate(self) -> Any:

@@ -24,7 +24,7 @@ _ALIGNMENT = 256
 #: Memory types that need features which are not enabled: VK_MEMORY_PROPERTY_PROTECTED_BIT,
 #: VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD with VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD.
 _PROTECTED, _UNCACHED_AMD = 0x20, 0xC0
-#: Less memory of the host's is copied sooner than imported (bytes).
+#: Smaller arrays of the host's are copied instead of imported (bytes).
 _MIN_IMPORT = 4096
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 20, 64 << 20
 
@@ -149,7 +149,7 @@ class Memory:
         if before % places or before % 4 or memory.size % 4:
             return None
         if self._info.kind != "cpu" and (before or memory.size % pages):
-            return None  # nothing checks bounds there: what is beside would be within a kernel's reach
+            return None  # nothing checks bounds there: a kernel could reach the rest of the pages
         size = -(-(before + memory.size) // pages) * pages
         block = self._import(address - before, size)
         if block is None:
@@ -188,8 +188,8 @@ class Memory:
         usual = max(_SMALLEST_BLOCK, min(largest, self.capacity(kind) // 64))
         sizes = [usual, size] if size <= usual // 2 else [size]
         problem = ""
-        for wanted in sizes:
-            found = self._try_block(wanted, kind)
+        for each in sizes:
+            found = self._try_block(each, kind)
             if isinstance(found, Block):
                 return found
             problem = found
@@ -308,6 +308,6 @@ class Memory:
         for number in range(self._properties.memoryTypeCount):
             flags = self._properties.memoryTypes[number].propertyFlags
             if flags & needed == needed and not flags & unfit:
-                score = tuple(bool(flags & flag) != wanted for flag, wanted in weights[kind])
+                score = tuple(bool(flags & flag) != good for flag, good in weights[kind])
                 rows.append((score, number))
         return [number for _, number in sorted(rows)]

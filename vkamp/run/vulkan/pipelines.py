@@ -21,7 +21,7 @@ from vkamp.run.vulkan.memory import Slot
 _PIPELINES = 512
 _SETS = 4096
 _SETS_IN_POOL = 64
-#: So many new pipelines are written to the disk at once, lest a crash loses many.
+#: The cache is written to the disk after so many new pipelines.
 _SAVE_EVERY = 32
 _HEADER = struct.Struct("<IIII16s")
 #: VK_INCOMPLETE
@@ -119,7 +119,7 @@ class Pipelines:
         return found
 
     def add(self, program: VulkanProgram) -> None:
-        """Takes a program in; the one that was not used for longest goes."""
+        """Adds a program, and drops the least recently used one if there are too many."""
         self._programs[program.key] = program
         while len(self._programs) > _PIPELINES:
             self._programs.popitem(last=False)
@@ -221,7 +221,7 @@ class DescriptorSets:
         return made
 
     def forget_block(self, serial: int) -> None:
-        """Gives up the sets that name a block."""
+        """Drops the sets that name a block."""
         for key in self._by_block.pop(serial, ()):
             self._forget(key)
 
@@ -294,7 +294,7 @@ def cache_header(vendor: int, device: int, uuid: bytes) -> bytes:
 
 
 class PipelineCache:
-    """A VkPipelineCache with a file beside the SPIR-V cache, shared by many processes.
+    """A VkPipelineCache with a file in the folder of the SPIR-V cache, shared by many processes.
 
     Data that are damaged, or another driver's, are never given to the driver: it starts empty then. Some drivers refuse
     data that they gave themselves: those are not kept.
@@ -348,7 +348,7 @@ class PipelineCache:
             self.save()
 
     def save(self) -> None:
-        """Writes the cache, with what other processes wrote meanwhile, if there is anything new."""
+        """Writes the cache, with what other processes have written since, if it has changed."""
         if not self._new or self.store.folder is None:
             return
         self._new = 0

@@ -193,7 +193,7 @@ class VulkanQueue(BaseQueue[Slot, DispatchWork]):
                 self._submit()
             else:
                 self._submit()
-                # It counts as one piece, whose memory somebody else most likely holds anyway.
+                # It counts as one piece: its memory is most likely held by others, too.
                 self._resubmit(recording.recorded, recording, 1, {})
             oldest = self._excess()
         if oldest is not None:
@@ -458,7 +458,7 @@ class VulkanQueue(BaseQueue[Slot, DispatchWork]):
                     return
                 submission, hazards, barriers = self._record(now)
                 device.busy[id(self)] = self
-                # From here on the work is submitted, sooner or later, and is not recorded again.
+                # From here on the work counts as recorded: it is submitted now or by a later call.
                 self._state = _State(later, [*self._state.running, submission], hazards)
                 self._statistics.submissions += 1
                 self._statistics.barriers += barriers
@@ -557,7 +557,7 @@ class VulkanQueue(BaseQueue[Slot, DispatchWork]):
             self._await(submitted[-1])
 
     def retire(self, waited: Submission | None = None) -> None:
-        """Lets go of work that is over; ``waited``: what a thread has waited for up to now."""
+        """Releases work that is over; ``waited``: the submission that a thread has just waited for."""
         if self.device.closed:
             return
         pending, running, hazards = self._state

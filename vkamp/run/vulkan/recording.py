@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from vkamp.run.vulkan.queue import VulkanQueue
 
 
-#: Lists of work that a queue keeps recorded, and those that it has seen once; the ones unused longest go first.
+#: Lists of work that a queue keeps recorded, and those that it has seen once; the least recently used ones are dropped
+#: first.
 _KEPT = 64
 _SEEN = 256
 
@@ -25,8 +26,8 @@ _Key = tuple[int, ...]
 class Recorded:
     """A command buffer with all that it names but memory: whoever submits it keeps that alive.
 
-    ``after`` are the hazards that it leaves behind, ``barriers`` those in it. ``follows_itself``: it needs none behind
-    another run of its own. ``slots``: the memory that it uses, by number, in bytes.
+    ``after`` are the hazards that it leaves behind, ``barriers`` those in it. ``follows_itself``: it needs none after
+    another run of the same commands. ``slots``: the memory that it uses, by number, in bytes.
     """
 
     __slots__ = ("access", "after", "barriers", "commands", "count", "follows_itself", "named", "slots")
@@ -55,7 +56,7 @@ class VulkanRecording(Recording):
 
 
 class Repeats:
-    """What a queue submits again and again without being asked to: its recording, when it comes for the third time."""
+    """The recordings of repeated launches: a list of work that comes for the third time is recorded."""
 
     def __init__(self) -> None:
         self._seen: OrderedDict[_Key, None] = OrderedDict()
@@ -79,7 +80,7 @@ class Repeats:
         return found
 
     def is_worth_it(self, key: _Key) -> bool:
-        """Whether ``key`` came before."""
+        """Whether ``key`` came before; it is remembered otherwise."""
         if key in self._seen:
             del self._seen[key]
             return True
@@ -89,12 +90,12 @@ class Repeats:
         return False
 
     def keep(self, key: _Key, recorded: Recorded) -> None:
-        """Takes a recording in."""
+        """Keeps a recording."""
         self._kept[key] = recorded
         if len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
 
     def clear(self) -> None:
-        """Gives up all of them."""
+        """Drops all of them."""
         self._kept.clear()
         self._seen.clear()

@@ -51,7 +51,7 @@ class Relay:
         self.memory = memory
         self.slots = slots
         self.count, self.piece = len(slots[0]), slots[0][0].nbytes
-        #: Whether work may still use it that nobody could wait for.
+        #: Whether work may still use it because a wait for it failed.
         self.is_lost = False
 
     @classmethod

@@ -1,7 +1,7 @@
 """Transfers between the host's memory and memory that it does not see: through pieces of memory that both see.
 
 While the device copies one piece, threads of the host fill or empty others. The device's lock is taken for each piece
-alone, so that other threads launch meanwhile.
+alone, so that other threads can launch during a transfer.
 """
 
 from __future__ import annotations
@@ -109,9 +109,9 @@ def send(queue: VulkanQueue, buffer: Buffer, offset: int, data: _Bytes, where: B
 
 
 def send_whole(queue: VulkanQueue, buffer: Buffer, offset: int, data: _Bytes, where: ByteSet) -> None:
-    """As :func:`send`, of many intervals: the host puts them into what is there now, and sends all of it."""
+    """As :func:`send`, of many intervals: the host downloads the whole range, changes it, and uploads it."""
     low, high = where.start, where.stop
-    with queue.device.lock:  # nobody else comes between
+    with queue.device.lock:  # no other thread may change it in between
         whole = fetch(queue, buffer, offset + low, high - low, None, None)
         scatter(whole, data[low:high], where, low)
         send(queue, buffer, offset + low, whole, None, "upload")
@@ -126,7 +126,7 @@ def fetch(
     queue: VulkanQueue, buffer: Buffer, offset: int, nbytes: int, where: ByteSet | None, out: _Bytes | None
 ) -> _Bytes:
     """The bytes of a buffer (those ``where``) in a fresh array, or written to ``out``, whose other bytes stay."""
-    wanted = None if out is None else where
+    only = None if out is None else where
     out = np.empty(nbytes, np.uint8) if out is None else out
     first, last = 0, nbytes
     if where is not None:
@@ -139,14 +139,14 @@ def fetch(
     with queue.device.visit(), _Copies() as copies:
         for start, stop, part in _parts(first, last, size, where):
             if len(on_their_way) * size >= _WINDOW:
-                on_their_way.popleft().finish(out, wanted, copies)
+                on_their_way.popleft().finish(out, only, copies)
             staging = queue.take_staging(size if last - first > size else stop - start, "readback")
             work = queue.copy_work(buffer, staging, regions_of(part, offset, -start))
             submission = queue.append_copy(work, now=True)
             assert submission is not None
             on_their_way.append(_Fetched(queue, submission, staging, start, stop, part))
         for each in on_their_way:
-            each.finish(out, wanted, copies)
+            each.finish(out, only, copies)
     return out
 
 
@@ -162,13 +162,13 @@ class _Fetched:
         self.start, self.stop = start, stop
         self.part = part
 
-    def finish(self, out: _Bytes, wanted: ByteSet | None, copies: _Copies) -> None:
-        """Puts what was copied into ``out``; only the bytes ``wanted``, unless that is ``None``."""
+    def finish(self, out: _Bytes, only: ByteSet | None, copies: _Copies) -> None:
+        """Puts what was copied into ``out``; only the bytes ``only``, unless that is ``None``."""
         self.queue.wait_for(self.submission)
         start, stop = self.start, self.stop
         assert self.staging.slot.mapped is not None
         found = self.staging.slot.mapped[: stop - start]
-        part = self.part if wanted is None else self.part & wanted
+        part = self.part if only is None else self.part & only
         if part.count == 1 and part.nbytes == stop - start:
             staging = self.staging
             copies.add(out[start:stop], found, lambda: _keep(staging))
