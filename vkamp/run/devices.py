@@ -62,7 +62,7 @@ def vulkan_devices(*, search_browsers: bool = False) -> list[DeviceInfo]:
 
 
 def known_devices() -> object:
-    """An object that identifies the known devices: another one after they have changed, None before the first search."""
+    """An object that identifies the known devices: another one after a change, None before the first search."""
     return _State.devices
 
 
