@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
+from typing import TypeVar
 
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
-from vkamp.ir.dataflow import mentioned, uses
+from vkamp.ir.dataflow import mentioned, targets, uses
+
+_Rewritten = TypeVar("_Rewritten", ir.Expr, ir.Stmt)
 
 
 class Names:
@@ -79,15 +83,27 @@ def filtered(block: ir.Block, keep: Callable[[ir.Stmt], bool]) -> ir.Block:
     return tuple(out)
 
 
-def substituted(expr: ir.Node, values: Mapping[str, ir.Expr]) -> ir.Expr:
-    """An expression with values in the places of whole variables, by name."""
+def substituted(node: _Rewritten, values: Mapping[str, ir.Expr]) -> _Rewritten:
+    """An expression or statement with values in the places of whole variables, by name."""
 
     def change(node: ir.Node) -> ir.Node:
         if isinstance(node, ir.Load) and isinstance(node.place, ir.Local):
             return values.get(node.place.variable.name, node)
         return node
 
-    return changed(expr, change)
+    return ir.transform(node, change)  # type: ignore[return-value]
+
+
+def fixed_values(block: ir.Block, is_fixed: Callable[[ir.Expr], bool]) -> dict[str, ir.Expr]:
+    """The variables that are assigned once in all, by name, whose values ``is_fixed``, with each other in them."""
+    times = Counter(v.name for s in ir.walk_statements(block) for v in targets(s))
+    found: dict[str, ir.Expr] = {}
+    for statement in ir.walk_statements(block):
+        if isinstance(statement, ir.Assign) and isinstance(statement.place, ir.Local):
+            name, value = statement.place.variable.name, substituted(statement.value, found)
+            if times[name] == 1 and is_fixed(value):
+                found[name] = value
+    return found
 
 
 def without_unused(block: ir.Block, candidates: Container[str]) -> ir.Block:

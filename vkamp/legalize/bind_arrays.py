@@ -12,6 +12,7 @@ import dataclasses
 from dataclasses import dataclass
 
 from vkamp.ir import nodes as ir
+from vkamp.ir.rewrite import with_variables
 
 #: For each parameter: the variable that stands in its place, or ``None``.
 _Binding = tuple[ir.Variable | None, ...]
@@ -33,7 +34,7 @@ class _Binder:
             while any(f.name == new_name for f in (*self.functions, *self.kernel.functions)) and bound:
                 new_name += "_"
             params = tuple(p for p in function.params if p.name not in bound)
-            body = self.block(_substitute(function.body, bound) if bound else function.body)
+            body = self.block(with_variables(function.body, bound))
             self.done[key] = new_name
             python_name = "_".join((function.python_name, *(v.name for v in bound.values())))
             self.functions.append(
@@ -66,17 +67,6 @@ class _Binder:
         name = self.function(call.function, tuple(binding))
         args = tuple(a for a, b in zip(call.args, binding, strict=True) if b is None)
         return dataclasses.replace(call, function=name, args=args)
-
-
-def _substitute(block: ir.Block, bound: dict[str, ir.Variable]) -> ir.Block:
-    """The block with the variables of ``bound`` in place of the parameters of those names."""
-
-    def change(node: ir.Node) -> ir.Node:
-        if isinstance(node, ir.Local) and node.variable.storage == "parameter":
-            return dataclasses.replace(node, variable=bound.get(node.variable.name, node.variable))
-        return node
-
-    return ir.map_block(block, change)
 
 
 def bind_arrays(kernel: ir.Kernel) -> ir.Kernel:

@@ -14,6 +14,7 @@ from collections import Counter
 from vkamp.ir import nodes as ir
 from vkamp.ir.dataflow import own_nodes
 from vkamp.ir.lowered import PureCall
+from vkamp.ir.rewrite import substituted
 from vkamp.ir.types import Array
 
 
@@ -85,7 +86,7 @@ def _with_values(block: ir.Block, uses: Counter[str], pure: frozenset[str] | Non
             if statement.variable.temporary and not uses[statement.variable.name]:
                 continue
             if following is not None and _is_used_in(following, statement.variable, uses, 1):
-                out[-1] = _with_value(following, statement.variable, statement.value)
+                out[-1] = substituted(following, {statement.variable.name: statement.value})
                 continue
             place = ir.Local(statement.span, statement.variable.type, statement.variable)
             statement = ir.Assign(statement.span, place, statement.value)
@@ -104,12 +105,12 @@ def _moved(statement: ir.Stmt, following: ir.Stmt, uses: Counter[str], pure: fro
         (result,) = statement.results
         if result is not None and _is_used_in(following, result, uses, 1):
             called = PureCall(statement.span, result.type, statement.function, statement.args)
-            return _with_value(following, result, called)
+            return substituted(following, {result.name: called})
     if isinstance(statement, ir.Assign) and isinstance(statement.place, ir.Local) and not _is_constant(statement.value):
         variable = statement.place.variable
         # It names the variable itself.
         if variable.storage == "local" and _is_used_in(following, variable, uses, 2):
-            return _with_value(following, variable, statement.value)
+            return substituted(following, {variable.name: statement.value})
     return None
 
 
@@ -127,18 +128,6 @@ def _is_used_in(statement: ir.Stmt, variable: ir.Variable, uses: Counter[str], c
     nodes = ir.walk(statement.value) if isinstance(statement, ir.Assign) else own_nodes(statement)
     loads = (node.place for node in nodes if isinstance(node, ir.Load))
     return any(isinstance(place, ir.Local) and place.variable == variable for place in loads)
-
-
-def _with_value(statement: ir.Stmt, variable: ir.Variable, value: ir.Expr) -> ir.Stmt:
-    """The statement with a value in the place of a variable."""
-
-    def change(node: ir.Node) -> ir.Node:
-        is_it = isinstance(node, ir.Load) and isinstance(node.place, ir.Local) and node.place.variable == variable
-        return value if is_it else node
-
-    changed = ir.transform(statement, change)
-    assert isinstance(changed, ir.Stmt)
-    return changed
 
 
 def _copies(

@@ -28,10 +28,7 @@ _PLAIN = (
 def plain_exits(kernel: ir.Kernel) -> ir.Kernel:
     """The kernel with conditions for leaving loops that the driver's compiler leaves to the device."""
 
-    def mended(function: ir.Function) -> ir.Function:
-        return dataclasses.replace(function, body=_outside(function.body))
-
-    return dataclasses.replace(kernel, functions=tuple(map(mended, kernel.functions)), body=mended(kernel.body))
+    return ir.map_functions(kernel, lambda f: dataclasses.replace(f, body=_outside(f.body)))
 
 
 def _outside(block: ir.Block) -> ir.Block:

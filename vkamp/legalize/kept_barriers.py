@@ -22,9 +22,7 @@ def kept_barriers(kernel: ir.Kernel) -> ir.Kernel:
     """The kernel with barriers of the tile where a branch is on either side of a subgroup's."""
     if kernel.lanes is None:
         return kernel
-    functions = (*kernel.functions, kernel.body)
-    *rest, body = (dataclasses.replace(f, body=_kept(f.body)) for f in functions)
-    return dataclasses.replace(kernel, functions=tuple(rest), body=body)
+    return ir.map_functions(kernel, lambda f: dataclasses.replace(f, body=_kept(f.body)))
 
 
 def _kept(block: ir.Block) -> ir.Block:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from vkamp.artifacts import Target
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
-from vkamp.ir.dataflow import named, own_nodes, targets
+from vkamp.ir.dataflow import named, own_nodes
 from vkamp.ir.narrow_types import DeviceTypes
 from vkamp.ir.requirements import access, typed_access
-from vkamp.ir.rewrite import substituted, without_unused
+from vkamp.ir.rewrite import fixed_values, substituted, without_unused
 from vkamp.ir.types import FLOAT64, INT32, Scalar, Type
 
 #: Bytes of the largest access, and of a word.
@@ -54,7 +54,7 @@ def peeled(kernel: ir.Kernel) -> PlainBody | None:
         return None
     if _weight(kernel) > _MAX_NODES:
         return None
-    body = PlainBody((), (), _index_values(kernel.body.body))
+    body = PlainBody((), (), fixed_values(kernel.body.body, _reads_nothing))
     before: list[ir.Stmt] = []
     tests: list[ir.Compare] = []
     rest = kernel.body.body
@@ -83,18 +83,8 @@ def _is_index_value(statement: ir.Assign, values: dict[str, ir.Expr]) -> bool:
     return isinstance(statement.place, ir.Local) and statement.place.variable.name in values
 
 
-def _index_values(block: ir.Block) -> dict[str, ir.Expr]:
-    """The variables that get one value in all, of the thread's index, constants and the launch."""
-    times = Counter(v.name for s in ir.walk_statements(block) for v in targets(s))
-    known = PlainBody((), (), {})
-    for statement in ir.walk_statements(block):
-        if not isinstance(statement, ir.Assign) or not isinstance(statement.place, ir.Local):
-            continue
-        name = statement.place.variable.name
-        value = known.resolved(statement.value)
-        if times[name] == 1 and not any(isinstance(n, ir.Load) for n in ir.walk(value)):
-            known.values[name] = value
-    return known.values
+def _reads_nothing(value: ir.Expr) -> bool:
+    return not any(isinstance(n, ir.Load) for n in ir.walk(value))
 
 
 def _behind_test(head: ir.Stmt, rest: ir.Block, last: int, body: PlainBody) -> tuple[list[ir.Compare], ir.Block] | None:

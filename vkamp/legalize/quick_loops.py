@@ -16,7 +16,7 @@ from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.dataflow import own_nodes
 from vkamp.ir.lowered import LaunchWord
-from vkamp.ir.rewrite import nowhere
+from vkamp.ir.rewrite import Names, nowhere
 from vkamp.ir.types import BOOL, INT32, UINT32
 
 #: Loops one after the other that stay as they are, and those of a group.
@@ -29,15 +29,15 @@ _WHOLE = "The sum hides the end from this driver, which would unroll this long l
 
 def quick_loops(kernel: ir.Kernel) -> ir.Kernel:
     """The kernel with long loops that stay loops, and with groups of the outermost ones where there are many."""
-    functions = tuple(dataclasses.replace(f, body=_kept_whole(f.body)) for f in (*kernel.functions, kernel.body))
-    function = functions[-1]
-    if sum(map(_loops, function.body)) > _MAX:
-        taken = {v.name for v in (*function.params, *function.variables)}
-        name = next(n for n in ("part", *(f"part_{k}" for k in range(1, len(taken) + 2))) if n not in taken)
-        counter = ir.Variable(name, INT32, "local", function.span, temporary=True)
-        body = _in_groups(function.body, counter)
-        function = dataclasses.replace(function, body=body, variables=(*function.variables, counter))
-    return dataclasses.replace(kernel, functions=functions[:-1], body=function)
+    kernel = ir.map_functions(kernel, lambda f: dataclasses.replace(f, body=_kept_whole(f.body)))
+    function = kernel.body
+    if sum(map(_loops, function.body)) <= _MAX:
+        return kernel
+    counter = ir.Variable(Names(function).give("part"), INT32, "local", function.span, temporary=True)
+    body = _in_groups(function.body, counter)
+    return dataclasses.replace(
+        kernel, body=dataclasses.replace(function, body=body, variables=(*function.variables, counter))
+    )
 
 
 def _more_than(number: ir.Expr, span: Span) -> ir.Expr:

@@ -10,8 +10,9 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.algebra import affine
 from vkamp.ir.arithmetic import MIRRORED
 from vkamp.ir.dataflow import assigned, named, read_value, targets
+from vkamp.ir.rewrite import substituted
 from vkamp.ir.types import INT32
-from vkamp.lower.phases import Branch, Item, Phase, Repeat
+from vkamp.lower.phases import Item, Phase, map_phases
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +45,7 @@ def bounds_of(condition: ir.Expr, known: Mapping[str, ir.Expr], once: frozenset[
 def _bounds(
     op: str, left: ir.Expr, right: ir.Expr, known: Mapping[str, ir.Expr], once: frozenset[str]
 ) -> Iterator[Bound]:
-    terms, constant = affine(resolved(left, known))
+    terms, constant = affine(substituted(left, known))
     if len(terms) != 1:
         return
     ((index, factor),) = terms.items()
@@ -59,16 +60,6 @@ def _bounds(
             yield Bound(index.dim, stop=ir.Const(right.span, INT32, int(right.value) + shift))
         elif shift == 0:
             yield Bound(index.dim, stop=right)
-
-
-def resolved(expr: ir.Expr, known: Mapping[str, ir.Expr]) -> ir.Expr:
-    """An expression with the values of known variables in their places, as far as they lead to an index."""
-    if isinstance(expr, ir.Load) and isinstance(expr.place, ir.Local) and expr.place.variable.name in known:
-        return known[expr.place.variable.name]
-    if isinstance(expr, ir.Binary) and expr.type == INT32:
-        left, right = resolved(expr.left, known), resolved(expr.right, known)
-        return dataclasses.replace(expr, left=left, right=right)
-    return expr
 
 
 def _is_uniform(expr: ir.Expr, once: frozenset[str]) -> bool:
@@ -111,7 +102,7 @@ def known_before(last: ir.Stmt, block: ir.Block) -> dict[str, ir.Expr]:
         if statement is last:
             break
         for name in assigned((statement,)):
-            value = resolved(statement.value, known) if isinstance(statement, ir.Assign) else None
+            value = substituted(statement.value, known) if isinstance(statement, ir.Assign) else None
             if value is not None and _is_value(statement) and not read_value(value) & changes:
                 known[name] = value
             else:
@@ -148,20 +139,7 @@ def split_guarded(items: tuple[Item, ...], once: frozenset[str], again: frozense
                 parts[-1].append(statement)
         return [Phase(tuple(part)) for part in parts if part]
 
-    def of(items: tuple[Item, ...]) -> tuple[Item, ...]:
-        out: list[Item] = []
-        for item in items:
-            if isinstance(item, Phase):
-                out += split(item)
-            elif isinstance(item, Branch):
-                out.append(dataclasses.replace(item, then=of(item.then), orelse=of(item.orelse)))
-            elif isinstance(item, Repeat):
-                out.append(dataclasses.replace(item, body=of(item.body)))
-            else:
-                out.append(item)
-        return tuple(out)
-
-    return of(items)
+    return map_phases(items, split)
 
 
 def _is_guarded(statement: ir.Stmt, block: ir.Block, once: frozenset[str]) -> bool:

@@ -7,7 +7,7 @@ outside the loops over threads; so do the jumps that such control flow is left b
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
@@ -69,6 +69,27 @@ def walk_items(items: tuple[Item, ...]) -> Iterator[Item]:
             yield from walk_items(item.orelse)
         elif isinstance(item, Repeat):
             yield from walk_items(item.body)
+
+
+def map_phases(
+    items: tuple[Item, ...],
+    change: Callable[[Phase], list[Item]],
+    loop: Callable[[Repeat], Repeat] = lambda item: item,
+) -> tuple[Item, ...]:
+    """The tree with other items in the places of its phases, and first of all other loops."""
+    out: list[Item] = []
+    for item in items:
+        if isinstance(item, Phase):
+            out += change(item)
+        elif isinstance(item, Branch):
+            then, orelse = map_phases(item.then, change, loop), map_phases(item.orelse, change, loop)
+            out.append(dataclasses.replace(item, then=then, orelse=orelse))
+        elif isinstance(item, Repeat):
+            item = loop(item)
+            out.append(dataclasses.replace(item, body=map_phases(item.body, change, loop)))
+        else:
+            out.append(item)
+    return tuple(out)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,16 +7,15 @@ of tile_static memory is left, and nothing else is exchanged between threads, th
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from vkamp.ir import nodes as ir
 from vkamp.ir.algebra import affine, simplified
-from vkamp.ir.dataflow import assigned, own_nodes, targets
+from vkamp.ir.dataflow import assigned, own_nodes
 from vkamp.ir.ranges import Ranges
 from vkamp.ir.requirements import access, memory_unit
-from vkamp.ir.rewrite import changed, contains, filtered
+from vkamp.ir.rewrite import changed, contains, filtered, fixed_values, substituted
 from vkamp.ir.types import INT32, Array
 from vkamp.lower.inline import global_index, is_wait
 from vkamp.lower.phases import phases_of
@@ -124,17 +123,7 @@ def _inner(statement: ir.Stmt) -> Iterator[ir.Stmt]:
 
 def index_values(kernel: ir.Kernel) -> dict[str, ir.Expr]:
     """The variables that are one value of the thread's index wherever they are used, and those values."""
-    counts = Counter(v.name for s in ir.walk_statements(kernel.body.body) for v in targets(s))
-    found: dict[str, ir.Expr] = {}
-    for statement in ir.walk_statements(kernel.body.body):
-        if isinstance(statement, ir.Assign) and isinstance(statement.place, ir.Local):
-            variable = statement.place.variable
-            if counts[variable.name] != 1 or variable.storage != "local" or variable.type != INT32:
-                continue
-            value = resolved(statement.value, found)
-            if _is_fixed(value):
-                found[variable.name] = value
-    return found
+    return fixed_values(kernel.body.body, lambda value: value.type == INT32 and _is_fixed(value))
 
 
 def _is_fixed(expr: ir.Expr) -> bool:
@@ -145,17 +134,6 @@ def _is_fixed(expr: ir.Expr) -> bool:
         if not isinstance(node, (ir.Const, ir.ScalarValue, ir.BufferExtent, ir.ThreadIndex)):
             return False
     return True
-
-
-def resolved(expr: ir.Expr, values: Mapping[str, ir.Expr]) -> ir.Expr:
-    """An expression with such variables' values in their places."""
-
-    def change(node: ir.Node) -> ir.Node:
-        if isinstance(node, ir.Load) and isinstance(node.place, ir.Local) and node.place.variable.storage == "local":
-            return values.get(node.place.variable.name, node)
-        return node
-
-    return changed(expr, change)
 
 
 # -- finding copies ------------------------------------------------------------------------------------------------
@@ -222,7 +200,7 @@ def _shape_of(
 ) -> _Copy | None:
     """The copy that a statement makes, one element for each thread."""
     assert isinstance(statement.place, ir.ArrayElement) and kernel.tile is not None
-    value = resolved(statement.value, values)
+    value = substituted(statement.value, values)
     load = value
     while isinstance(load, ir.Cast):
         load = load.operand
@@ -233,7 +211,7 @@ def _shape_of(
     dims: list[int] = []
     shifts: list[int] = []
     for index in statement.place.indices:
-        terms, constant = affine(resolved(index, values)) if index.type == INT32 else ({}, 0)
+        terms, constant = affine(substituted(index, values)) if index.type == INT32 else ({}, 0)
         if len(terms) != 1:
             return None
         ((term, factor),) = terms.items()
@@ -271,7 +249,7 @@ def _is_inside(copy: _Copy, load: ir.Node, kernel: ir.Kernel, ranges: Ranges, va
             return False
         if shift == 0 and size == kernel.tile[dim]:
             continue
-        low, high = ranges.of(resolved(index, values))
+        low, high = ranges.of(substituted(index, values))
         if low < shift or high >= shift + kernel.tile[dim]:
             return False
     return True
@@ -286,7 +264,7 @@ def _without(kernel: ir.Kernel, copy: _Copy, values: Mapping[str, ir.Expr]) -> i
     def source(place: ir.ArrayElement) -> ir.Expr:
         local: dict[int, ir.Expr] = {}
         for index, dim, shift in zip(place.indices, copy.dims, copy.shifts, strict=True):
-            whole = resolved(index, values)
+            whole = substituted(index, values)
             moved = ir.Binary(whole.span, INT32, "sub", whole, ir.Const(whole.span, INT32, shift))
             local[dim] = changed(moved, simplified)
 

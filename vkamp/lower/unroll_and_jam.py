@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from vkamp.ir import nodes as ir
 from vkamp.ir.algebra import affine
 from vkamp.ir.dataflow import assigned, exposed, mentioned, own_nodes
-from vkamp.ir.rewrite import Names, contains, filtered, value_of, with_variables
+from vkamp.ir.rewrite import Names, contains, filtered, substituted, value_of, with_variables
 from vkamp.ir.types import INT32, Vector
 from vkamp.lower.bounds import values
 from vkamp.lower.load_sharing import WIDE, Group, Memory, certain_loads, is_memory, shared
@@ -177,16 +177,15 @@ def _without_index_values(block: ir.Block, private: frozenset[str]) -> ir.Block:
             break
         known = {n: v for n, v in known.items() if n not in wrong}
 
-    def change(node: ir.Node) -> ir.Node:
-        if isinstance(node, ir.Load) and isinstance(node.place, ir.Local) and node.place.variable.name in known:
-            return ir.transform(known[node.place.variable.name], change)
-        return node
+    whole: dict[str, ir.Expr] = {}
+    for name, value in known.items():
+        whole[name] = substituted(value, whole)
 
     def keep(statement: ir.Stmt) -> bool:
         is_value = isinstance(statement, ir.Assign) and isinstance(statement.place, ir.Local)
         return not (is_value and statement.place.variable.name in known)  # type: ignore[attr-defined]
 
-    return ir.map_block(filtered(block, keep), change)
+    return tuple(substituted(s, whole) for s in filtered(block, keep))
 
 
 def _is_index(expr: ir.Expr) -> bool:

@@ -15,7 +15,7 @@ from vkamp.ir.dataflow import assigned, exposed, named, read, read_value, target
 from vkamp.ir.requirements import access
 from vkamp.ir.rewrite import Names, value_of
 from vkamp.ir.types import Array, Struct
-from vkamp.lower.phases import Branch, Item, Phase, Repeat, Single, walk_items
+from vkamp.lower.phases import Branch, Item, Phase, Repeat, Single, map_phases, walk_items
 
 #: What a value may cost to be computed again rather than kept; a kept one costs a store and a load in each phase.
 _CHEAP = 24
@@ -120,8 +120,11 @@ def hoist(
     uniform = _Uniform(kernel, items)
     counters: set[str] = set()
 
-    def own_variable(item: Repeat, loop: ir.For) -> Repeat:
+    def own_variable(item: Repeat) -> Repeat:
         """A loop whose variable each thread has for itself: all count together, and copy the counter."""
+        loop = item.statement
+        if not isinstance(loop, ir.For) or loop.variable.name in uniform.variables:
+            return item
         own = loop.variable
         counter = dataclasses.replace(own, name=names.give(f"{own.name}_counter"), temporary=True)
         variables.append(counter)
@@ -129,23 +132,8 @@ def hoist(
         copy = ir.Assign(loop.span, ir.Local(loop.span, own.type, own), value_of(counter, loop))
         return Repeat(dataclasses.replace(loop, variable=counter), (Phase((copy,)), *item.body))
 
-    def of(items: tuple[Item, ...]) -> tuple[Item, ...]:
-        out: list[Item] = []
-        for item in items:
-            if isinstance(item, Phase):
-                out += _hoisted(item, uniform)
-            elif isinstance(item, Branch):
-                out.append(dataclasses.replace(item, then=of(item.then), orelse=of(item.orelse)))
-            elif isinstance(item, Repeat):
-                loop = item.statement
-                if isinstance(loop, ir.For) and loop.variable.name not in uniform.variables:
-                    item = own_variable(item, loop)
-                out.append(dataclasses.replace(item, body=of(item.body)))
-            else:
-                out.append(item)
-        return tuple(out)
-
-    return of(items), frozenset(uniform.variables | counters)
+    made = map_phases(items, lambda phase: _hoisted(phase, uniform), own_variable)
+    return made, frozenset(uniform.variables | counters)
 
 
 def _hoisted(phase: Phase, uniform: _Uniform) -> list[Item]:
@@ -286,7 +274,7 @@ class _Again:
             slow = expr.op in DIVISIONS and not isinstance(expr.right, ir.Const)
             return self.sum(_DIVISION_COST if slow else 1, (expr.left, expr.right))
         if isinstance(expr, _PURE):
-            return self.sum(1, _operands(expr))
+            return self.sum(1, (child for child in ir.children(expr) if isinstance(child, ir.Expr)))
         return None
 
     def sum(self, own: int, operands: Iterable[ir.Expr]) -> int | None:
@@ -308,14 +296,3 @@ class _Again:
         if isinstance(place, ir.BufferElement) and place.buffer in self.constant:
             return self.sum(_LOAD_COST, place.indices)
         return None
-
-
-def _operands(expr: ir.Expr) -> list[ir.Expr]:
-    if isinstance(expr, (ir.Unary, ir.Cast, ir.Swizzle)):
-        return [expr.operand]
-    if isinstance(expr, (ir.Compare, ir.Logical)):
-        return [expr.left, expr.right]
-    if isinstance(expr, ir.Select):
-        return [expr.condition, expr.then, expr.orelse]
-    assert isinstance(expr, ir.Construct)
-    return list(expr.parts)
