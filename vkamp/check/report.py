@@ -83,22 +83,22 @@ def decode(
         not_covered.append(f"{count - RECORDS} further findings: the report holds {RECORDS}")
     if words[EXHAUSTED]:
         not_covered.append("races after very many barriers: the numbers of the barrier intervals ran out")
-    told: list[tuple[int, Finding]] = []
+    reported: list[tuple[int, Finding]] = []
     raced: set[int] = set()
     for record in _records(words, min(count, RECORDS), where):
         if record.cell < layout.unset:
-            told.append((0, _value(sites.values[record.cell], record, where)))
+            reported.append((0, _value(sites.values[record.cell], record, where)))
         elif record.cell < layout.static_pairs:
-            told.append((record.cell - layout.unset, _unset(sites.static, record, layout, where)))
+            reported.append((record.cell - layout.unset, _unset(sites.static, record, layout, where)))
         elif record.cell < layout.global_pairs:
             pair = divmod(record.cell - layout.static_pairs, layout.static + 1)
             raced.update(pair)
-            told.append((0, _race(sites.static, pair, record, where, layout)))
+            reported.append((0, _race(sites.static, pair, record, where, layout)))
         else:
             pair = divmod(record.cell - layout.global_pairs, layout.global_ + 1)
-            told.append((0, _race(sites.global_, pair, record, where, None)))
+            reported.append((0, _race(sites.global_, pair, record, where, None)))
     out: dict[object, Finding] = {}
-    for unset, found in told:
+    for unset, found in reported:
         # A read that races may be too early by chance: the race is what is wrong.
         if unset not in raced:
             out.setdefault(_key(found), found)
@@ -181,7 +181,7 @@ def _race(
     sites: Sequence[RaceSite], pair: tuple[int, int], record: _Record, where: Where, static: Layout | None
 ) -> Finding:
     sides = [(pair[0], record.thread), (pair[1], where.thread(*record.other))]
-    # Which of the two came first is chance: the later in the program is told of.
+    # Which of the two came first is chance: the later in the program is the one reported.
     (before, first), (now, second) = sorted(sides, key=lambda side: (side[0], side[1].global_))
     there, here = sites[before - 1], sites[now - 1]
     name, index = _touched(here, record.a, where, static)

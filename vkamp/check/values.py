@@ -39,7 +39,7 @@ def part_key(key: str, part: str) -> str:
 
 
 def place_parts(place: ir.Place) -> tuple[tuple[str, ...], bool]:
-    """The parts of the variable that a place lies in, and whether it is the whole of them."""
+    """The parts of the variable that a place is a part of, and whether it is the whole of them."""
     steps = [place]
     while not isinstance(place, (ir.Local, ir.BufferElement)):
         assert isinstance(place, (ir.ArrayElement, ir.ComponentsOf, ir.FieldOf, ir.Reinterpreted, ir.ViewElement))

@@ -268,7 +268,7 @@ class Reinterpreted(Place):
     """Element ``index`` of the memory that begins at ``base``, read as a row of elements of ``type``.
 
     ``base`` is an element of a container or array, maybe of another type and size; what follows it has no gaps.  In
-    an array both types are scalars of one size; in a container ``base`` lies at a whole number of elements of
+    an array both types are scalars of one size; in a container ``base`` is at a whole number of elements of
     ``type``.
     """
 
@@ -278,7 +278,7 @@ class Reinterpreted(Place):
 
 @dataclass(frozen=True, repr=False)
 class ViewElement(Place):
-    """The element at ``indices`` of a view that the kernel made, whose extent is ``extent``; it lies at ``base``.
+    """The element at ``indices`` of a view that the kernel made, whose extent is ``extent``; it is stored at ``base``.
 
     Each index must be from 0 to below its extent; a device does not check it.
     """
@@ -556,7 +556,7 @@ def once_per_kernel(find: Callable[[Kernel], _T]) -> Callable[[Kernel], _T]:
 
 
 def root_of(place: Place) -> Local | BufferElement:
-    """The variable or container element that a place lies in."""
+    """The variable or container element that a place is a part of."""
     while isinstance(place, (ArrayElement, ComponentsOf, FieldOf, Reinterpreted, ViewElement)):
         place = place.base
     assert isinstance(place, (Local, BufferElement))

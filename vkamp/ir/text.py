@@ -43,7 +43,7 @@ def _declared(variable: ir.Variable) -> str:
 
 
 class _Printer:
-    """The text of nodes; compound operands stand in parentheses."""
+    """The text of nodes; compound operands are in parentheses."""
 
     def __init__(self, index_name: str) -> None:
         self.index_name = index_name

@@ -59,7 +59,7 @@ class Expr(Node):
 
 @dataclass(frozen=True, repr=False)
 class Place(Node):
-    """Something that can be read or written; ``type`` is what lies there."""
+    """Something that can be read or written; ``type`` is what is stored there."""
 
     type: Type
 

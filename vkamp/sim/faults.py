@@ -296,7 +296,7 @@ class FaultReporter:
     def missed_meeting(self, waiting: tuple[int, int], other: int) -> None:
         """A thread (number, site) is at a function of subgroups, and another of its subgroup is not."""
         site = self.sites[waiting[1]]
-        if self._is_new("apart", waiting[1]):
+        if self._is_new("missed meeting", waiting[1]):
             first, second = self.grid.thread(waiting[0]), self.grid.thread(other)
             self._found(findings.missed_subgroup(site.text, first, second, site.span))
 

@@ -36,7 +36,7 @@ from vkamp.sim.translate import translate
 #: The lanes of a subgroup unless a launch chooses; that of most discrete GPUs.
 SUBGROUP_SIZE = 32
 
-#: Translated kernels; held by identity, for equal kernels may stand at different lines.
+#: Translated kernels; held by identity, for equal kernels may be at different lines.
 _programs: OrderedDict[tuple[int, Mode], Program] = OrderedDict()
 _KEPT = 64
 
@@ -371,15 +371,15 @@ class _Launch:
     def _run_group(self, main: Callable[[Thread], Any], threads: list[Thread]) -> None:
         """Runs the threads of a tile from barrier to barrier; of an untiled kernel some threads."""
         if not self.program.waits:
-            self._turn([partial(main, thread) for thread in threads])
+            self._run_interval([partial(main, thread) for thread in threads])
             return
         running: list[Generator[int, None, None]] = [main(thread) for thread in threads]
         steps = [partial(next, thread, None) for thread in running]
-        while waiting := self._turn(steps):
+        while waiting := self._run_interval(steps):
             if not self._pass_barrier(threads, waiting):
                 return
 
-    def _turn(self, steps: Sequence[Callable[[], int | None]]) -> dict[int, int]:
+    def _run_interval(self, steps: Sequence[Callable[[], int | None]]) -> dict[int, int]:
         """Runs each thread of a tile up to its next barrier; returns the sites that threads wait at.
 
         A thread that reads what nothing wrote may be ahead of the one that writes it: the others run on, and the

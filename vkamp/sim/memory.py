@@ -36,7 +36,7 @@ ZEROS: dict[str, Any] = {
     **dict.fromkeys(LETTERS.values(), 0), "f": np.float32(0), "d": np.float64(0), "h": np.float16(0), "b": False, "": 0,
 }  # fmt: skip
 
-#: Of the types that lie in buffers: bytes, the letter that the module struct has, the numpy type of floats.
+#: Of the types in buffers: bytes, the letter that the module struct has, the numpy type of floats.
 _STORED: dict[str, tuple[int, str, Any]] = {
     "f": (4, "f", np.float32), "i": (4, "i", None), "u": (4, "I", None), "d": (8, "d", np.float64),
     "l": (8, "q", None), "m": (8, "Q", None), "h": (2, "e", np.float16), "j": (2, "h", None), "q": (2, "H", None),
@@ -168,7 +168,7 @@ class _Scalars:
 
 
 class Region:
-    """A stretch of numpy memory that buffers lie in, as arrays of words of each type."""
+    """A range of numpy memory that buffers are in, as arrays of words of each type."""
 
     def __init__(self, low: int, high: int, owners: tuple[NDArray[Any], ...], unit: int = 4) -> None:
         self.low = low
@@ -298,7 +298,7 @@ def _span(array: NDArray[Any]) -> tuple[int, int]:
 
 
 def _regions(buffers: Iterable[NDArray[Any]], unit: int) -> list[Region]:
-    """The merged stretches of memory of all buffers."""
+    """The merged ranges of memory of all buffers."""
     spans = sorted(((*_span(a), a) for a in buffers), key=lambda s: s[:2])
     merged: list[tuple[int, int, list[NDArray[Any]]]] = []
     for low, high, array in spans:

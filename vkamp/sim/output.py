@@ -52,7 +52,7 @@ def _inside(index: Sequence[int], shape: Sequence[int]) -> bool:
 
 
 class PrintedText:
-    """A ``print`` statement, apart from its values."""
+    """A ``print`` statement without its values."""
 
     def __init__(self, node: Print, unit: int) -> None:
         self.unit = unit

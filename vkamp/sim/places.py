@@ -1,4 +1,4 @@
-"""Translation of places: where they lie, whether an index is inside, loads and stores."""
+"""Translation of places: where they are, whether an index is inside, loads and stores."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Places(Scope):
         return self.site(span, root.variable.name, access, root.variable.type, value=value)
 
     def is_value(self, root: ir.Local | ir.BufferElement) -> bool:
-        """Whether the place lies in a struct or vector variable, which is a plain list."""
+        """Whether the place is in a struct or vector variable, which is a plain list."""
         return isinstance(root, ir.Local) and isinstance(root.variable.type, (Struct, Vector))
 
     def holder(self, root: ir.Local | ir.BufferElement) -> ast.expr:

@@ -61,7 +61,7 @@ class Orders:
     def __init__(self, schedule: Schedule) -> None:
         self.name = schedule.name
         self.random = random.Random(schedule.seed)
-        self.turn = 0
+        self.interval = 0
 
     def tiles(self, count: int) -> Sequence[int]:
         """The numbers of all tiles (of an untiled kernel: threads) in their order."""
@@ -74,8 +74,8 @@ class Orders:
         """The threads of a tile in the order in which they begin the next barrier interval."""
         if self.name != "adversarial":
             return self._plain(count)
-        self.turn += 1
-        if self.turn % 2:
+        self.interval += 1
+        if self.interval % 2:
             return range(count - 1, -1, -1)
         half = count // 2
         return [*range(half, count), *range(half)]

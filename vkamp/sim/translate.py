@@ -56,9 +56,9 @@ def _written(statements: Sequence[ir.Stmt]) -> frozenset[str]:
 
 def _split(fences: Sequence[Fence]) -> tuple[bool, bool]:
     """For global and tile_static memory: fences that don't wait, and waits that don't order it?"""
-    apart = [f for f in fences if not f.waits]
+    separate = [f for f in fences if not f.waits]
     waits = [f for f in fences if f.waits]
     return (
-        any(f.orders_global for f in apart) and not all(f.orders_global for f in waits),
-        any(f.orders_tile_static for f in apart) and not all(f.orders_tile_static for f in waits),
+        any(f.orders_global for f in separate) and not all(f.orders_global for f in waits),
+        any(f.orders_tile_static for f in separate) and not all(f.orders_tile_static for f in waits),
     )

@@ -15,7 +15,7 @@ def _template(text: str) -> ast.expr:
 
 
 def quote(text: str, **parts: ast.expr | int | str) -> ast.expr:
-    """An expression from a template; its upper-case names stand for trees, integers, names."""
+    """An expression from a template; its upper-case names are replaced by trees, integers, names."""
     trees = {name: _part(part) for name, part in parts.items()}
     return cast(ast.expr, _fill(_template(text), trees))
 

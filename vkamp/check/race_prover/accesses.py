@@ -34,7 +34,7 @@ class SharedAccess:
 
     ``index``: per dimension the number, or ``None``.  ``words``: which 32-bit words of the element; all of them
     certainly if ``exact``.  No thread outside ``may`` makes it; those of ``must`` do where the code around is reached
-    with ``guards`` holding.  ``chosen``: what lies in tile_static memory tells each thread whether to make it.
+    with ``guards`` holding.  ``chosen``: a value in tile_static memory decides whether each thread makes it.
     ``maybe``: a barrier may have ended its interval.  ``shared_store``: reported_stores of otherwise.
     """
 
@@ -305,7 +305,7 @@ def _collisions(
 
 
 class TilePartition:
-    """Whether the tiles of a launch keep apart in a container: which dimension holds which component of the tile."""
+    """Whether the tiles of a launch access disjoint parts of a container: its dimensions by components of the tile."""
 
     def __init__(self, rank: int) -> None:
         self.rank = rank

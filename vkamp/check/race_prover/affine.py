@@ -1,7 +1,7 @@
 """What a value is in each thread of one tile, all threads at once.
 
 A number is known up to uniform unknowns: in thread ``t`` it is ``lane[t]`` plus a sum of symbols, each of one value
-for all threads of the tile, modulo 2**32. A truth is known per thread, or is a symbol, or lies between two bounds.
+for all threads of the tile, modulo 2**32. A truth is known per thread, or is a symbol, or is between two bounds.
 ``None`` stands for a value of which nothing is known.
 """
 
@@ -30,7 +30,7 @@ _ANYTHING = (-(1 << 62), 1 << 62)
 class AffineValue:
     """``lane`` (one number, or one per thread) plus the symbols ``terms``, as (symbol, coefficient) in order.
 
-    Every ``lane`` lies between ``low`` and ``high``.
+    Every ``lane`` is between ``low`` and ``high``.
     """
 
     lane: int | Lanes
@@ -67,7 +67,7 @@ class LanePredicate:
 
 
 class TileStaticData:
-    """A number that nothing but tile_static memory decides: any number may lie there."""
+    """A number that nothing but tile_static memory decides: any number may be there."""
 
 
 DATA = TileStaticData()
@@ -78,7 +78,7 @@ _MAYBE = LanePredicate(True, False)
 
 
 class Symbols:
-    """The unknown uniform values of one analysis, by what they stand for.
+    """The unknown uniform values of one analysis, by what they mean.
 
     A symbol is ``vague`` where the analysis lost the value, and not the launch decides it.
     """

@@ -25,7 +25,7 @@ class Facts:
         self._local_only: dict[int, bool] = {}
 
     def in_tile_static(self, place: ir.Place) -> bool:
-        """Whether a place lies in tile_static memory that is filled with what comes from containers."""
+        """Whether a place is in tile_static memory that is filled with what comes from containers."""
         root = ir.root_of(place)
         return isinstance(root, ir.Local) and root.variable in self._filled()
 
@@ -84,7 +84,7 @@ class Facts:
                 yield statement
 
     def waits(self, statement: ir.Stmt) -> bool:
-        """Whether a barrier may stand in it."""
+        """Whether it may contain a barrier."""
         for inner in ir.walk_statements((statement,)):
             if isinstance(inner, ir.Barrier):
                 return True

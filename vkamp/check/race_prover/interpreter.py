@@ -1,7 +1,7 @@
 """Runs a kernel for all threads of one tile at once, as far as the compiler knows it.
 
 Loops whose bounds are known run; of others the body is run for one iteration and for a later one, whose counters
-and variables stand for any. Every access that a thread of the tile can make is met on the way; what is not certain
+and variables may have any value. Every access that a thread of the tile can make is met on the way; what is not certain
 is marked so.
 """
 
@@ -55,10 +55,8 @@ class Interpreter:
 
     def _nested(self, statement: ir.Stmt, iteration: int, block: ir.Block) -> None:
         """A nested block."""
-        outer = self.run.path
-        self.run.path = (*outer, (statement, iteration))
-        self.block(block)
-        self.run.path = outer
+        with self.run.at(statement, iteration):
+            self.block(block)
 
     # -- plain statements ----------------------------------------------------------------------------------------
 
@@ -66,27 +64,23 @@ class Interpreter:
         pass
 
     def _assign(self, statement: ir.Assign) -> None:
-        outer = self.run.path
-        self.run.path = (*outer, (statement, 0))
-        place = statement.place
-        value = self.values.value(statement.value)
-        if isinstance(place, ir.Local):
-            self.run.state.env[place.variable.name] = value
-        else:
-            self.values.accesses.note("write", place, id(statement))
-            root = ir.root_of(place)
-            if isinstance(root, ir.Local) and not isinstance(root.type, Array):
-                self.run.state.env[root.variable.name] = None
-        self.run.path = outer
+        with self.run.at(statement):
+            place = statement.place
+            value = self.values.value(statement.value)
+            if isinstance(place, ir.Local):
+                self.run.state.env[place.variable.name] = value
+            else:
+                self.values.accesses.note("write", place, id(statement))
+                root = ir.root_of(place)
+                if isinstance(root, ir.Local) and not isinstance(root.type, Array):
+                    self.run.state.env[root.variable.name] = None
 
     def _claim(self, statement: ir.Claim) -> None:
-        outer = self.run.path
-        self.run.path = (*outer, (statement, 0))
-        value = self.values.value(statement.value)
-        if value is None and statement.variable.type in TRACKED:
-            value = self.run.lost(statement.variable.type)
-        self.run.state.env[statement.variable.name] = value
-        self.run.path = outer
+        with self.run.at(statement):
+            value = self.values.value(statement.value)
+            if value is None and statement.variable.type in TRACKED:
+                value = self.run.lost(statement.variable.type)
+            self.run.state.env[statement.variable.name] = value
 
     def _barrier(self, statement: ir.Barrier) -> None:
         fence, pending = statement.fence, self.run.state.pending
@@ -103,23 +97,19 @@ class Interpreter:
                 pending.clear(space)
 
     def _atomic(self, statement: ir.Atomic) -> None:
-        outer = self.run.path
-        self.run.path = (*outer, (statement, 0))
-        for argument in statement.args:
-            self.values.value(argument)
-        self.values.accesses.note("atomic", statement.place)
-        for variable in ir.definitions(statement):
-            self.run.state.env[variable.name] = None
-        self.run.path = outer
+        with self.run.at(statement):
+            for argument in statement.args:
+                self.values.value(argument)
+            self.values.accesses.note("atomic", statement.place)
+            for variable in ir.definitions(statement):
+                self.run.state.env[variable.name] = None
 
     def _subgroup(self, statement: ir.Subgroup) -> None:
         # It orders no memory: what its threads give each other is just not known.
-        outer = self.run.path
-        self.run.path = (*outer, (statement, 0))
-        for argument in statement.args:
-            self.values.value(argument)
-        self.run.state.env[statement.result.name] = None
-        self.run.path = outer
+        with self.run.at(statement):
+            for argument in statement.args:
+                self.values.value(argument)
+            self.run.state.env[statement.result.name] = None
 
     def _aside(self, statement: ir.Assert | ir.Print | ir.Breakpoint) -> None:
         # A device does not run it: whatever it reads is not certain.
@@ -449,7 +439,7 @@ class Interpreter:
         self.run.state.may = np.logical_or.reduce([end.may for end in ends])
         self.run.state.must = before.must & ~gone
 
-    # -- loops of which iterations stand for others --------------------------------------------------------------
+    # -- loops with one iteration in place of the others --------------------------------------------------------------
 
     def _forget(self, statement: ir.Stmt) -> None:
         """A loop that changes nothing but local variables."""
@@ -526,7 +516,7 @@ class Interpreter:
     def _broken(
         self, start: dict[str, Value], lost: set[str], assigned: Iterable[str], end: PathState | None = None
     ) -> set[str]:
-        """The variables whose values do not keep apart as they did before the iteration."""
+        """The variables whose values differ between threads by more than before the iteration."""
         env = (end or self.run.state).env
         broken = set()
         for name in assigned:

@@ -51,7 +51,7 @@ class PathState:
     must: Mask
     guards: Guards
     pending: AccessSet
-    #: Whether each thread is here only if what lies in tile_static memory says so.
+    #: Whether each thread is here only if a value in tile_static memory says so.
     chosen: bool = False
     live: bool = True
 
@@ -134,6 +134,14 @@ class Run:
         self.steps += 1
         if self.steps > LIMIT:
             raise OutOfBudget
+
+    @contextmanager
+    def at(self, statement: ir.Stmt, iteration: int = 0) -> Iterator[None]:
+        """Inside a statement, in an iteration if it is a loop."""
+        outer = self.path
+        self.path = (*outer, (statement, iteration))
+        yield
+        self.path = outer
 
     def lost(self, kind: Type) -> Value:
         """Some value that is the same for all threads."""

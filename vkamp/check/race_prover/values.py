@@ -31,7 +31,7 @@ from vkamp.ir.types import BOOL, Array, Scalar
 
 
 class Values:
-    """Evaluates expressions where the context is; loads are noted in ``accesses``."""
+    """Evaluates expressions where the run is; loads are noted in ``accesses``."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -185,7 +185,7 @@ class Values:
         return DATA if self.run.facts.in_tile_static(place) else None
 
     def is_data(self, expr: ir.Expr) -> bool:
-        """Whether what lies in tile_static memory decides the value, and otherwise only what is known."""
+        """Whether a value in tile_static memory decides the value, and otherwise only what is known."""
         return self._source(expr) == "data"
 
     def _source(self, expr: ir.Expr) -> Literal["data", "known"] | None:
