@@ -60,6 +60,11 @@ class Slot:
         self.place = (block.serial, offset, nbytes)
         self.mapped = None if block.mapped is None else block.mapped[offset : offset + nbytes]
 
+    def seen(self, start: int, nbytes: int) -> NDArray[np.uint8]:
+        """Bytes of memory that the host sees."""
+        assert self.mapped is not None
+        return self.mapped[start : start + nbytes]
+
 
 class Memory:
     """The blocks of a device, by kind."""

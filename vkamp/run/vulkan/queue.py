@@ -278,12 +278,11 @@ class VulkanQueue(BaseQueue[Slot, DispatchWork]):
                 break
             self._await(blocker)
         with self.device.visit():
-            mapped = buffer.slot.mapped
-            assert mapped is not None
+            target = buffer.slot.seen(offset, data.size)
             if where is None:
-                copy_bytes(mapped[offset : offset + data.size], data)
+                copy_bytes(target, data)
             else:
-                scatter(mapped[offset : offset + data.size], data, where, 0)
+                scatter(target, data, where, 0)
 
     def download(
         self, buffer: Buffer, offset: int, nbytes: int, where: ByteSet | None, out: NDArray[np.uint8] | None
@@ -302,9 +301,7 @@ class VulkanQueue(BaseQueue[Slot, DispatchWork]):
     ) -> NDArray[np.uint8]:
         self.settle(buffer, writes_only=True)
         with self.device.visit():
-            mapped = buffer.slot.mapped
-            assert mapped is not None
-            return taken(mapped[offset : offset + nbytes], where, out)
+            return taken(buffer.slot.seen(offset, nbytes), where, out)
 
     def take_from(
         self, target: Buffer, target_offset: int, source: EngineBuffer, source_offset: int, nbytes: int
@@ -321,21 +318,15 @@ class VulkanQueue(BaseQueue[Slot, DispatchWork]):
         elif other.device is self.device and self.device.staged:
             # Neither queue knows what the other does: the host waits for both.
             other.settle(source, writes_only=True)
-            submission = self.append_copy(self.copy_work(source, target, regions), now=True)
-            assert submission is not None
-            self.wait_for(submission)
+            self.wait_for(self.copy_now(source, target, regions))
         elif not other.device.staged:
             other.settle(source, writes_only=True)
             with other.device.visit():
-                mapped = source.slot.mapped
-                assert mapped is not None
-                self.upload(target, target_offset, mapped[source_offset : source_offset + nbytes], None)
+                self.upload(target, target_offset, source.slot.seen(source_offset, nbytes), None)
         elif not self.device.staged:
             self.settle(target, writes_only=False)
             with self.device.visit():
-                mapped = target.slot.mapped
-                assert mapped is not None
-                other.download(source, source_offset, nbytes, None, mapped[target_offset : target_offset + nbytes])
+                other.download(source, source_offset, nbytes, None, target.slot.seen(target_offset, nbytes))
         else:
             relay(source, source_offset, target, target_offset, nbytes)
         return True
@@ -364,8 +355,15 @@ class VulkanQueue(BaseQueue[Slot, DispatchWork]):
         """A copy between two buffers; see :class:`CopyWork`."""
         return CopyWork(source, target, regions, by_parts=self.device.orders_parts)
 
-    def append_copy(self, work: CopyWork, *, now: bool) -> Submission | None:
-        """Enqueues a copy. With ``now`` it is handed over, with what has to be over before; its submission then."""
+    def copy_now(self, source: Buffer, target: Buffer, regions: NDArray[np.uint64]) -> Submission:
+        """Submits a copy, with the work that has to be over before."""
+        work = self.copy_work(source, target, regions)
+        with self.device.lock:
+            self.append_copy(work, now=True)
+            return self._state.running[-1]
+
+    def append_copy(self, work: CopyWork, *, now: bool) -> None:
+        """Enqueues a copy. With ``now`` it is submitted, with the work that has to be over before."""
         with self.device.lock:
             self._check()
             pending = self._state.pending
@@ -378,7 +376,6 @@ class VulkanQueue(BaseQueue[Slot, DispatchWork]):
                 self._submit()
             else:
                 self._driver.call()
-            return self._state.running[-1] if now else None
 
     def wait_for(self, submission: Submission) -> None:
         """Waits until a submission is over."""

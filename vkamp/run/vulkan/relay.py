@@ -107,9 +107,7 @@ class _Trip:
                 size = min(self.relay.piece, nbytes - start)
                 into = _Piece(self.one, self.relay.slots[0][piece])
                 regions = staging.regions_of(ByteSet.interval(0, size), source_offset + start, 0)
-                submission = self.one.append_copy(self.one.copy_work(source, into, regions), now=True)
-                assert submission is not None
-                self.coming.append((submission, piece, start))
+                self.coming.append((self.one.copy_now(source, into, regions), piece, start))
             while self.coming:
                 self._forward(target, target_offset, nbytes)
 
@@ -120,9 +118,7 @@ class _Trip:
         out_of = _Piece(self.other, self.relay.slots[1][piece])
         size = min(self.relay.piece, nbytes - start)
         regions = staging.regions_of(ByteSet.interval(0, size), 0, target_offset + start)
-        taken = self.other.append_copy(self.other.copy_work(out_of, target, regions), now=True)
-        assert taken is not None
-        self.readers[piece] = taken
+        self.readers[piece] = self.other.copy_now(out_of, target, regions)
         self.coming.popleft()
 
     @contextmanager
@@ -148,8 +144,5 @@ def _through_staging(source: Buffer, source_offset: int, target: Buffer, target_
         with one.device.visit():
             held = one.take_staging(size, "readback")
             regions = staging.regions_of(ByteSet.interval(0, size), source_offset + start, 0)
-            submission = one.append_copy(one.copy_work(source, held, regions), now=True)
-            assert submission is not None
-            assert held.slot.mapped is not None
-            one.wait_for(submission)
-            staging.send(other, target, target_offset + start, held.slot.mapped[:size], None, "upload")
+            one.wait_for(one.copy_now(source, held, regions))
+            staging.send(other, target, target_offset + start, held.slot.seen(0, size), None, "upload")

@@ -99,8 +99,7 @@ def send(queue: VulkanQueue, buffer: Buffer, offset: int, data: _Bytes, where: B
             def then(work: CopyWork = work, *, is_full: bool = stop - start == size) -> None:
                 queue.append_copy(work, now=is_full)
 
-            assert staging.slot.mapped is not None
-            target = staging.slot.mapped[: stop - start]
+            target = staging.slot.seen(0, stop - start)
             if last - first > size:
                 copies.add(target, data[start:stop], then)
             else:
@@ -141,9 +140,7 @@ def fetch(
             if len(on_their_way) * size >= _WINDOW:
                 on_their_way.popleft().finish(out, only, copies)
             staging = queue.take_staging(size if last - first > size else stop - start, "readback")
-            work = queue.copy_work(buffer, staging, regions_of(part, offset, -start))
-            submission = queue.append_copy(work, now=True)
-            assert submission is not None
+            submission = queue.copy_now(buffer, staging, regions_of(part, offset, -start))
             on_their_way.append(_Fetched(queue, submission, staging, start, stop, part))
         for each in on_their_way:
             each.finish(out, only, copies)
@@ -166,8 +163,7 @@ class _Fetched:
         """Puts what was copied into ``out``; only the bytes ``only``, unless that is ``None``."""
         self.queue.wait_for(self.submission)
         start, stop = self.start, self.stop
-        assert self.staging.slot.mapped is not None
-        found = self.staging.slot.mapped[: stop - start]
+        found = self.staging.slot.seen(0, stop - start)
         part = self.part if only is None else self.part & only
         if part.count == 1 and part.nbytes == stop - start:
             staging = self.staging
