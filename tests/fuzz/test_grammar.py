@@ -141,7 +141,7 @@ def test_what_the_language_gets_new_is_claimed():
     row = builtins.BUILTINS["abs"]
     with mock.patch.dict(builtins.BUILTINS, {"newest": row.__class__(**{**vars(row), "name": "newest"})}):
         assert "builtin: newest of variable" in grammar.claimed()
-    with mock.patch.dict(context._EXPRESSIONS, {__import__("ast").Await: lambda *_: None}):
+    with mock.patch.dict(context._HANDLERS, {__import__("ast").Await: lambda *_: None}):
         assert "source: Await" in grammar.claimed()
     assert {*types.SCALARS, *types.SMALL} <= set(grammar.TYPES)
 

@@ -713,10 +713,9 @@ def _has_shape(name: str, shape: str) -> bool:
 def source_classes() -> list[type[ast.AST]]:
     """The classes of syntax that the front end knows."""
     import vkamp.front.lower  # noqa: F401  (registers the handlers)
-    from vkamp.front.context import _EXPRESSIONS
-    from vkamp.front.statements import _STATEMENTS
+    from vkamp.front.context import _HANDLERS
 
-    return [*_EXPRESSIONS, *_STATEMENTS]
+    return list(_HANDLERS)
 
 
 def pairs_of_seeds(seeds: range) -> Counter[str]:

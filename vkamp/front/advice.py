@@ -14,15 +14,14 @@ import numpy as np
 from vkamp.errors import AmpError, Span, diagnostic
 from vkamp.front import habits
 from vkamp.front.values import (
-    ArrayRef,
     BarrierRef,
     BufferRef,
     FieldMethod,
+    Memory,
     Object,
     ThreadRef,
     TupleValue,
     Value,
-    ViewRef,
 )
 from vkamp.ir.types import SCALARS, SMALL, Scalar
 from vkamp.lang import device
@@ -128,7 +127,7 @@ def attribute_of_module(ctx: Context, target: Any, text: str, name: str) -> str:
     return attribute(text, name, known, HABITS if isinstance(target, SubgroupNamespace) else None)
 
 
-def attribute_of_container(ctx: Context, owner: BufferRef | ArrayRef | ViewRef, text: str, name: str) -> str:
+def attribute_of_container(ctx: Context, owner: Memory, text: str, name: str) -> str:
     """For an attribute that a container or array lacks."""
     if name in habits.ARRAY:
         return habits.ARRAY[name].format(text=text, amp=language_alias(ctx), element=subscript(ctx, text, owner))
@@ -138,7 +137,7 @@ def attribute_of_container(ctx: Context, owner: BufferRef | ArrayRef | ViewRef, 
 # -- things in the wrong place -------------------------------------------------------------------------------------
 
 
-def subscript(ctx: Context, text: str, value: BufferRef | ArrayRef | ViewRef) -> str:
+def subscript(ctx: Context, text: str, value: Memory) -> str:
     """An element of a container or array: by the kernel's index where that fits, else by i, j, ..."""
     index, rank = ctx.module.index_name, value.rank
     if isinstance(value, BufferRef) and not value.prefix and ctx.is_kernel and rank <= ctx.module.rank:
@@ -150,7 +149,7 @@ def subscript(ctx: Context, text: str, value: BufferRef | ArrayRef | ViewRef) ->
 
 def as_number(ctx: Context, value: Value, text: str) -> str:
     """How to get a number out of what is none."""
-    if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
+    if isinstance(value, Memory):
         return f"take an element: `{subscript(ctx, text, value)}`"
     if text.startswith("("):
         return "use one of its items"

@@ -22,6 +22,7 @@ from vkamp.front.values import (
     Constant,
     Element,
     Functor,
+    Memory,
     NoValue,
     Number,
     Object,
@@ -318,7 +319,7 @@ def _pack_array(ctx: Context, packing: ArgumentPacking, name: str, value: ArrayR
     packing.args.extend(parts)
 
     def bind(callee: Context, param: str, span: Span) -> Value:
-        memory: views.Memory = value
+        memory: Memory = value
         if own:
             variable = callee.new_variable(param, root.type, span, "parameter")
             callee.parameters.append(variable)
@@ -393,7 +394,7 @@ def _pack_view(ctx: Context, packing: ArgumentPacking, name: str, value: ViewRef
     packing.key.append(("view", views.structure(value), tuple(known)))
 
     def bind(callee: Context, param: str, span: Span) -> Value:
-        base: views.Memory = value
+        base: Memory = value
         if by_reference is not None:
             variable = callee.new_variable(param, by_reference.type, span, "parameter")
             callee.parameters.append(variable)

@@ -11,7 +11,7 @@ from typing import NoReturn
 from vkamp.errors import Note, Span
 from vkamp.front import advice, closures, convert, dtypes, references, views
 from vkamp.front.calls import check_writable, fixed_place, marked_name, wrong_count
-from vkamp.front.context import Context, NeedsElementsError, Slot, contains_load, expression
+from vkamp.front.context import Context, NeedsElementsError, Slot, contains_load, handles
 from vkamp.front.expressions import binary, thread_index
 from vkamp.front.objects import arguments_by_name
 from vkamp.front.sequences import items_of
@@ -24,6 +24,7 @@ from vkamp.front.values import (
     Closure,
     Constant,
     Element,
+    Memory,
     NoValue,
     Number,
     Object,
@@ -45,7 +46,8 @@ _PRIVATE_LIMIT = 1 << 19
 _INITIAL = ("value", "values", "init", "initial", "initializer", "fill", "fill_value", "data")
 
 
-def assign(ctx: Context, node: ast.Assign) -> None:
+@handles(ast.Assign)
+def _assign(ctx: Context, node: ast.Assign) -> None:
     """``target = value``, also of arrays and functions that are declared so."""
     if _declares_array(ctx, node):
         return
@@ -70,7 +72,7 @@ def assign(ctx: Context, node: ast.Assign) -> None:
         store(ctx, target, value, node.value, node)
 
 
-@expression(ast.NamedExpr)
+@handles(ast.NamedExpr)
 def _named(ctx: Context, node: ast.NamedExpr) -> Value:
     """``(name := value)``."""
     value = ctx.expr(node.value)
@@ -80,7 +82,8 @@ def _named(ctx: Context, node: ast.NamedExpr) -> Value:
     return ctx.expr(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
 
 
-def ann_assign(ctx: Context, node: ast.AnnAssign) -> None:
+@handles(ast.AnnAssign)
+def _ann_assign(ctx: Context, node: ast.AnnAssign) -> None:
     """``name: type = value``."""
     annotation, text = ctx.text(node.annotation), ctx.text(node.target)
     if not isinstance(node.target, ast.Name):
@@ -96,7 +99,8 @@ def ann_assign(ctx: Context, node: ast.AnnAssign) -> None:
     _store_name(ctx, node.target, Number(expr), node.value, node)
 
 
-def aug_assign(ctx: Context, node: ast.AugAssign) -> None:
+@handles(ast.AugAssign)
+def _aug_assign(ctx: Context, node: ast.AugAssign) -> None:
     """``target += value`` and its kin."""
     target: ast.expr = node.target
     owner = ctx.expr(target)
@@ -206,7 +210,7 @@ def _stored_place(ctx: Context, target: ast.expr) -> tuple[ir.Place, ...] | None
 def _places_of(value: Value) -> tuple[ir.Place, ...]:
     if isinstance(value, TupleValue):
         return tuple(p for item in value.items for p in _places_of(item))
-    if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
+    if isinstance(value, Memory):
         return tuple(p.place for p in view_parts(value) if isinstance(p, ir.Load))
     return (value.place,) if isinstance(value, Element) else ()
 
@@ -231,7 +235,7 @@ def _depends_on(value: Value, places: set[ir.Place], memory: bool) -> bool:
     """Whether a value reads one of some locals, or, with ``memory``, anything but locals."""
     if isinstance(value, TupleValue):
         return any(_depends_on(item, places, memory) for item in value.items)
-    if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
+    if isinstance(value, Memory):
         return any(_depends_on(Number(part), places, memory) for part in view_parts(value))
     if isinstance(value, Element):
         inside = value.place in places or ir.root_of(value.place) in places
@@ -247,7 +251,7 @@ def settle(ctx: Context, value: Value, *, in_index: bool = False) -> Value:
     """The value as it is now, before assignments change what it reads; ``in_index``: a component of an index."""
     if isinstance(value, TupleValue):
         return TupleValue(tuple(settle(ctx, i, in_index=value.kind != "tuple") for i in value.items), value.kind)
-    if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
+    if isinstance(value, Memory):
         return views.stable_view(ctx, value, "value")
     if isinstance(value, Element):
         place = value.place
@@ -297,7 +301,7 @@ def _store_place(
         value = ctx.keep(value, before)[0]
     if isinstance(owner, ArrayRef) and isinstance(owner.place.type, Array) and owner.place.type.shape == ():
         owner = element_of(ir.ArrayElement(ctx.span(target), owner.place.type.element, owner.place, ()))
-    if isinstance(owner, (BufferRef, ArrayRef, ViewRef)):
+    if isinstance(owner, Memory):
         _no_element(ctx, owner, target)
     if not isinstance(owner, Element):
         _not_assignable(ctx, target)
@@ -307,7 +311,7 @@ def _store_place(
     ctx.emit(ir.Assign(ctx.span(node), owner.place, expr))
 
 
-def _no_element(ctx: Context, owner: views.Memory, target: ast.Subscript | ast.Attribute) -> NoReturn:
+def _no_element(ctx: Context, owner: Memory, target: ast.Subscript | ast.Attribute) -> NoReturn:
     text = ctx.text(target)
     rank = owner.rank
     if isinstance(target, ast.Subscript) and (isinstance(owner, ViewRef) or owner.prefix):
@@ -512,7 +516,7 @@ def _is_fixed(value: Value) -> bool:
     """Whether a tuple is known at compile time: numbers, types, functions, and memory that is the same throughout."""
     if isinstance(value, TupleValue):
         return all(map(_is_fixed, value.items))
-    if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
+    if isinstance(value, Memory):
         return not any(contains_load(part) for part in view_parts(value))
     return isinstance(value, (Constant, Object))
 
@@ -565,7 +569,7 @@ def _assign_items(
 
 def _store_alias(ctx: Context, target: ast.Name, slot: Slot | None, value: Value, value_node: ast.expr) -> None:
     """A name for a container, an array, a view; for a function or a type, bound once."""
-    if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
+    if isinstance(value, Memory):
         _store_view(ctx, target, slot, value)
         return
     if isinstance(value, Object) and isinstance(value.value, str):
@@ -579,18 +583,18 @@ def _store_alias(ctx: Context, target: ast.Name, slot: Slot | None, value: Value
     ctx.slots[target.id] = Slot(value, ctx.span(target), "alias")
 
 
-def _store_view(ctx: Context, target: ast.Name, slot: Slot | None, value: views.Memory) -> None:
+def _store_view(ctx: Context, target: ast.Name, slot: Slot | None, value: Memory) -> None:
     """A name for memory.  What one block binds anew is another thing from here on; what branches and loops bind anew
     must differ in its numbers alone, which are variables then."""
     name, span = target.id, ctx.span(target)
     known = slot.value if slot is not None else None
-    if slot is not None and not isinstance(known, (BufferRef, ArrayRef, ViewRef)):
+    if slot is not None and not isinstance(known, Memory):
         changes_kind(ctx, target, slot, value)
     if name in ctx.once:
         value = views.stable_view(ctx, value, name)
     elif slot is None or slot.block is ctx.block or ctx.depth == 0:
         value = views.variable_view(ctx, value, name)
-    elif isinstance(known, (BufferRef, ArrayRef, ViewRef)) and views.same_structure(known, value):
+    elif isinstance(known, Memory) and views.same_structure(known, value):
         views.assign_view(ctx, known, value, span)
         return
     else:
@@ -603,7 +607,8 @@ def _store_view(ctx: Context, target: ast.Name, slot: Slot | None, value: views.
 # -- functions that stand in this one ------------------------------------------------------------------------------
 
 
-def define(ctx: Context, node: ast.FunctionDef) -> None:
+@handles(ast.FunctionDef)
+def _define(ctx: Context, node: ast.FunctionDef) -> None:
     """``def`` inside a kernel."""
     name = ast.copy_location(ast.Name(node.name, ast.Store()), node)
     _store_function(ctx, name, closures.definition(ctx, node))

@@ -13,7 +13,7 @@ import numpy as np
 
 from vkamp.errors import Span
 from vkamp.front import advice, convert, dtypes, printing, references, scalars, vectors, views
-from vkamp.front.context import Context, NeedsElementsError, contains_load, expression
+from vkamp.front.context import Context, NeedsElementsError, contains_load, handles
 from vkamp.front.counters import Counter
 from vkamp.front.expressions import binary, thread_index
 from vkamp.front.functions import call_closure, call_function
@@ -27,19 +27,18 @@ from vkamp.front.values import (
     ArrayRef,
     BarrierRef,
     BoundFunction,
-    BufferRef,
     Closure,
     Constant,
     Element,
     FieldMethod,
     Functor,
+    Memory,
     NoValue,
     Number,
     Object,
     ThreadRef,
     TupleValue,
     Value,
-    ViewRef,
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.algebra import operation
@@ -100,7 +99,7 @@ def marked_name(value: Value) -> str | None:
     return None
 
 
-@expression(ast.Call)
+@handles(ast.Call)
 def _call(ctx: Context, node: ast.Call) -> Value:
     callee = ctx.expr(node.func)
     if any(isinstance(argument, ast.Starred) for argument in node.args):
@@ -188,7 +187,7 @@ def _length(ctx: Context, node: ast.Call) -> Value:
     """``len``: of a container and of an array its first dimension, of an index, an extent and a tuple their items."""
     _arity(ctx, node, 1, "len", "len(x)")
     value = ctx.expr(node.args[0])
-    if isinstance(value, (BufferRef, ArrayRef, ViewRef)) and value.rank:
+    if isinstance(value, Memory) and value.rank:
         return views.extent_value(value, ctx.span(node)).items[0]
     if isinstance(value, TupleValue):
         return Constant(len(value.items))
@@ -235,7 +234,7 @@ def _no_function(ctx: Context, value: Value, node: ast.Call) -> NoReturn:
     text = ctx.text(node.func)
     arguments = ", ".join(map(ctx.text, node.args))
     help_text = "call a function"
-    if isinstance(value, (BufferRef, ArrayRef, ViewRef, TupleValue, ThreadRef)):
+    if isinstance(value, (Memory, TupleValue, ThreadRef)):
         help_text = f"subscripts are written with [ ]: `{text}[{arguments}]`"
     elif isinstance(value, (Number, Constant, Element)):
         help_text = f"a product is written with *: `{text} * ({arguments})`"
@@ -486,7 +485,7 @@ def _method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
         if method.name == "copy" and isinstance(method.owner, Element):
             return references.copy_of(ctx, method.owner, node)
         return replace(method.owner, objects=None) if isinstance(method.owner, Number) else method.owner
-    if isinstance(method.owner, (BufferRef, ArrayRef, ViewRef)):
+    if isinstance(method.owner, Memory):
         return _view_method(ctx, method.owner, method.name, node)
     assert isinstance(method.owner, TupleValue)
     items = method.owner.items
@@ -533,7 +532,7 @@ def _scalar_method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
 _VIEW_ARGUMENTS = {"view_as": "amp.extent(...)", "reinterpret_as": "amp.int32"}
 
 
-def _view_method(ctx: Context, owner: views.Memory, name: str, node: ast.Call) -> Value:
+def _view_method(ctx: Context, owner: Memory, name: str, node: ast.Call) -> Value:
     """``section``, ``view_as``, ``reinterpret_as``."""
     if name in _VIEW_ARGUMENTS:
         _arity(ctx, node, 1, name, f"{ctx.text(node.func)}({_VIEW_ARGUMENTS[name]})")
@@ -649,7 +648,7 @@ def _beyond_glsl(place: ir.Place) -> str:
 def _no_element(ctx: Context, value: Value, name: str, node: ast.expr) -> NoReturn:
     text = ctx.text(node)
     help_text = f"write the element itself as the first argument: `amp.{name}(counts[i], ...)`"
-    if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
+    if isinstance(value, Memory):
         help_text = f"write one element of it: `amp.{name}({advice.subscript(ctx, text, value)}, ...)`"
     ctx.fail("VKA406", node, name=name, text=text, what=ctx.describe(value), advice=help_text)
 

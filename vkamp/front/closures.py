@@ -13,7 +13,7 @@ from typing import Any
 
 from vkamp.errors import Note
 from vkamp.front import convert
-from vkamp.front.context import Context, expression
+from vkamp.front.context import Context, handles
 from vkamp.front.scopes import name_nodes, own_nodes, parameters
 from vkamp.front.source import Source
 from vkamp.front.values import Closure, Constant, LocalFunction, Number, Object, Value
@@ -21,7 +21,7 @@ from vkamp.ir import nodes as ir
 from vkamp.lang.kernel import func
 
 
-@expression(ast.Lambda)
+@handles(ast.Lambda)
 def _lambda(ctx: Context, node: ast.Lambda) -> Value:
     return closure(ctx, node, "function")
 

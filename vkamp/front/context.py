@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import FunctionType
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from vkamp.front.values import (
     Element,
     FieldMethod,
     Functor,
+    Memory,
     NoValue,
     Number,
     Object,
@@ -176,18 +177,16 @@ class Slot:
     block: list[ir.Stmt] | None = None
 
 
-#: Handlers by class of syntax node; the modules of expressions fill it.
-_EXPRESSIONS: dict[type[ast.expr], Callable[[Context, Any], Value]] = {}
+_H = TypeVar("_H", bound=Callable[..., Any])
+#: Handlers by class of syntax node; the modules of expressions and statements fill it.
+_HANDLERS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {}
 
 
-def expression(
-    *kinds: type[ast.expr],
-) -> Callable[[Callable[[Context, Any], Value]], Callable[[Context, Any], Value]]:
-    """Registers the handler of some classes of expression."""
+def handles(*kinds: type[ast.AST]) -> Callable[[_H], _H]:
+    """Registers the handler of some classes of expression or statement."""
 
-    def register(handler: Callable[[Context, Any], Value]) -> Callable[[Context, Any], Value]:
-        for kind in kinds:
-            _EXPRESSIONS[kind] = handler
+    def register(handler: _H) -> _H:
+        _HANDLERS.update(dict.fromkeys(kinds, handler))
         return handler
 
     return register
@@ -307,6 +306,14 @@ class Context:
 
     # -- statements --------------------------------------------------------------------------------------------
 
+    def statements(self, body: list[ast.stmt]) -> None:
+        """Lowers statements into the block under construction."""
+        for statement in body:
+            handler = _HANDLERS.get(type(statement))
+            if handler is None:
+                self.refuse(statement)
+            handler(self, statement)
+
     def emit(self, statement: ir.Stmt) -> None:
         """Appends a statement to the block under construction."""
         self.block.append(statement)
@@ -414,7 +421,7 @@ class Context:
 
     def expr(self, node: ast.expr) -> Value:
         """Lowers an expression; its effects become statements of the current block."""
-        handler = _EXPRESSIONS.get(type(node))
+        handler: Callable[[Context, ast.expr], Value] | None = _HANDLERS.get(type(node))
         if handler is None:
             self.refuse(node)
         self.nesting += 1
@@ -448,7 +455,7 @@ class Context:
             if isinstance(value.place.type, Struct):
                 return self._keep_place(value.place, at)
             value = Number(loaded(value.place, value.place.span), objects=objects_of(value))
-        if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
+        if isinstance(value, Memory):
             parts = view_parts(value)
             for i, part in enumerate(parts):
                 if contains_load(part):

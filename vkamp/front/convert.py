@@ -332,10 +332,25 @@ def _conversion(
     return f"{wider}; or {write}" if variable else write
 
 
+class NeededAsConstantError(Exception):
+    """A captured number is needed at compile time: lowering starts again with its value."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+def as_constant(ctx: Context, value: Value) -> Value:
+    """The value itself; a captured Python number makes lowering start again with it as a constant."""
+    if isinstance(value, Number) and value.weak:
+        for node in ir.walk(value.expr):
+            if isinstance(node, ir.ScalarValue) and node.name in ctx.module.constant_values:
+                raise NeededAsConstantError(node.name)
+    return value
+
+
 def constant_int(ctx: Context, value: Value, node: ast.expr, what: str) -> int:
     """A compile-time int; a captured Python int becomes one."""
-    from vkamp.front.names import as_constant
-
     found = as_constant(ctx, value)
     if isinstance(found, Constant) and isinstance(found.value, int) and not isinstance(found.value, bool):
         return found.value

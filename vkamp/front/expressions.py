@@ -14,22 +14,20 @@ import numpy as np
 
 from vkamp.errors import Note, Span
 from vkamp.front import advice, convert, counters, habits, objects, references, signs, vectors
-from vkamp.front.context import Context, Slot, expression
+from vkamp.front.context import Context, Slot, handles
 from vkamp.front.counters import Counter
 from vkamp.front.functions import call_function
 from vkamp.front.names import constant_value
 from vkamp.front.signature import read_name
 from vkamp.front.values import (
-    ArrayRef,
-    BufferRef,
     Constant,
     Element,
+    Memory,
     Number,
     Object,
     ThreadRef,
     TupleValue,
     Value,
-    ViewRef,
     objects_of_any,
 )
 from vkamp.ir import nodes as ir
@@ -44,7 +42,7 @@ ThreadKind = Literal["global", "local", "tile", "tile_origin"]
 # -- literals and names --------------------------------------------------------------------------------------------
 
 
-@expression(ast.Constant)
+@handles(ast.Constant)
 def _constant(ctx: Context, node: ast.Constant) -> Value:
     value = node.value
     if isinstance(value, (bool, int, float)):
@@ -61,7 +59,7 @@ def _constant(ctx: Context, node: ast.Constant) -> Value:
     ctx.fail("VKA101", node, what=what, advice=help_text)
 
 
-@expression(ast.Name)
+@handles(ast.Name)
 def _name(ctx: Context, node: ast.Name) -> Value:
     slot = ctx.slots.get(node.id)
     if slot is not None:
@@ -87,7 +85,7 @@ def _unassigned(ctx: Context, node: ast.Name, slot: Slot | None) -> NoReturn:
     ctx.fail("VKA202", node, notes=notes, name=name, advice=help_text)
 
 
-@expression(ast.Tuple)
+@handles(ast.Tuple)
 def _tuple(ctx: Context, node: ast.Tuple) -> Value:
     # That module is built on this one.
     from vkamp.front.sequences import spread
@@ -119,7 +117,7 @@ _SYMBOL: dict[type[ast.AST], str] = {
 }  # fmt: skip
 
 
-@expression(ast.BinOp)
+@handles(ast.BinOp)
 def _binop(ctx: Context, node: ast.BinOp) -> Value:
     left, right = ctx.operands(node.left, node.right)
     return binary(ctx, node.op, left, right, node, node.left, node.right)
@@ -364,7 +362,7 @@ def _whole_exponent(ctx: Context, value: Constant | Number) -> Value:
     return Number(convert.cast(value.expr, INT32, value.expr.span))
 
 
-@expression(ast.UnaryOp)
+@handles(ast.UnaryOp)
 def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
     span = ctx.span(node)
     if isinstance(node.op, ast.Not):
@@ -416,7 +414,7 @@ def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
 # -- conditions ----------------------------------------------------------------------------------------------------
 
 
-@expression(ast.BoolOp)
+@handles(ast.BoolOp)
 def _boolop(ctx: Context, node: ast.BoolOp) -> Value:
     """The operand that decides, as in Python."""
     name: Literal["and", "or"] = "and" if isinstance(node.op, ast.And) else "or"
@@ -549,7 +547,7 @@ def _bool(expr: ir.Expr) -> Value:
     return Constant(bool(expr.value)) if isinstance(expr, ir.Const) else Number(expr)
 
 
-@expression(ast.IfExp)
+@handles(ast.IfExp)
 def _ifexp(ctx: Context, node: ast.IfExp) -> Value:
     test = truth_of(ctx, node.test)
     if isinstance(test, ir.Const):
@@ -604,7 +602,7 @@ def _meet(
     pair = vectors.choice(ctx, then, orelse, node)
     if pair is not None:
         return *pair, False, None
-    if any(isinstance(v, (BufferRef, ArrayRef, ViewRef)) for v in (then, orelse)):
+    if any(isinstance(v, Memory) for v in (then, orelse)):
         what = f"a choice between {ctx.describe(then)} and {ctx.describe(orelse)}"
         ctx.fail("VKA311", node, text=ctx.text(node), what=what, advice="choose between their elements")
     x, y = convert.number(ctx, then, node.body), convert.number(ctx, orelse, node.orelse)
@@ -653,7 +651,7 @@ _COMPARE: dict[type[ast.cmpop], Any] = {
 }  # fmt: skip
 
 
-@expression(ast.Compare)
+@handles(ast.Compare)
 def _compare(ctx: Context, node: ast.Compare) -> Value:
     if len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
         # That module is built on this one.

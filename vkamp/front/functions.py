@@ -45,21 +45,6 @@ from vkamp.lang.kernel import DeviceFunction
 _MAX_DEPTH = 32
 
 
-_lower_body: Callable[[Context, list[ast.stmt]], None] | None = None
-
-
-def set_body_lowering(lower: Callable[[Context, list[ast.stmt]], None]) -> None:
-    """The module of statements registers itself: calls are expressions, and bodies hold statements."""
-    global _lower_body
-    _lower_body = lower
-
-
-def lower_body(ctx: Context, body: list[ast.stmt]) -> None:
-    """Lowers a function's statements into the context's block."""
-    assert _lower_body is not None
-    _lower_body(ctx, body)
-
-
 @dataclass(frozen=True, eq=False)
 class _Callee:
     """What a call runs: an ``@amp.func``, or a function that stands in a kernel with what it captured."""
@@ -170,7 +155,11 @@ def _call(ctx: Context, callee: _Callee, node: ast.Call, arguments: CallArgument
             if name in static:
                 specialise(packing, name, value)
             else:
+                first = len(packing.args)
                 pack(ctx, packing, name, value, nodes[name])
+                if callee.by_value and _is_copied(ctx, value):
+                    # The function has a new object, in Python, too.
+                    packing.objects = {at: found for at, found in packing.objects.items() if at < first}
         for name, value in callee.captured:
             pack_captured(ctx, packing, name, value, node)
         return packing
@@ -251,6 +240,11 @@ def _instance(ctx: Context, callee: _Callee, packing: ArgumentPacking, node: ast
         module.restore(before)
     module.instances[key] = instance
     return instance
+
+
+def _is_copied(ctx: Context, value: Value) -> bool:
+    """Whether an ``@amp.func`` gets a copy of an argument: of a vector, an index or an extent."""
+    return (isinstance(value, TupleValue) and value.kind != "tuple") or ctx.vector_of(value) is not None
 
 
 def _shared_objects(values: list[Value]) -> frozenset[ir.Variable]:
@@ -453,9 +447,7 @@ def _is_constant(annotation: Any) -> bool:
 
 
 def _compile_time(ctx: Context, value: Value, node: ast.expr, name: str) -> Value:
-    from vkamp.front.names import as_constant
-
-    value = as_constant(ctx, value)
+    value = convert.as_constant(ctx, value)
     if isinstance(value, (Constant, Object)):
         return value
     if isinstance(value, Number) and isinstance(value.expr, ir.Const):
@@ -508,7 +500,7 @@ def _lower_function(ctx: Context, function: _Callee, packing: ArgumentPacking, n
     ctx.module.stack.append(Frame(function.outer, span, tuple(packing.key), function.name))
     name = ctx.module.unique_function(_plain_name(function))
     try:
-        lower_body(callee, source.node.body)
+        callee.statements(source.node.body)
         returned = unify_returns(callee, source, tuple(callee.block))
         changed, body = _with_changes(callee, source, returned.body)
     finally:

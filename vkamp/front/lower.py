@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+import vkamp.front.statements  # noqa: F401 -- registers the handlers of syntax
 from vkamp.errors import CompileError, Span, UnsupportedFeatureError, diagnostic
-from vkamp.front import advice, references, sharing, statements, varying
+from vkamp.front import advice, references, sharing, varying
 from vkamp.front.context import Context, Frame, Module, Slot
+from vkamp.front.convert import NeededAsConstantError
 from vkamp.front.counters import CopiesNeededError
 from vkamp.front.guards import Guard
-from vkamp.front.names import NeededAsConstantError, bind_argument, outside_lookup, wrap
+from vkamp.front.names import bind_argument, outside_lookup, wrap
 from vkamp.front.parameters import head_of
 from vkamp.front.scopes import assigned_once
 from vkamp.front.signature import Request, local_names, loop_counters
@@ -80,7 +82,7 @@ def _lower(request: Request, module: Module) -> ir.Kernel:
     references.note_bindings(ctx, source.node)
     _declare_parameters(ctx, request, source)
     module.stack.append(Frame(function, None, (function,), source.name))
-    statements.lower_statements(ctx, source.node.body)
+    ctx.statements(source.node.body)
     sharing.check(ctx, tuple(ctx.block))
     variables = (*module.prologue_variables, *ctx.variables)
     body = ir.Function("main", source.name, (), (), variables, (*module.prologue, *ctx.block), definition)

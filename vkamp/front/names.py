@@ -173,23 +173,6 @@ def outside_lookup(
     return lookup
 
 
-class NeededAsConstantError(Exception):
-    """A captured number is needed at compile time: lowering starts again with its value."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.name = name
-
-
-def as_constant(ctx: Context, value: Value) -> Value:
-    """The value itself; a captured Python number makes lowering start again with it as a constant."""
-    if isinstance(value, Number) and value.weak:
-        for node in ir.walk(value.expr):
-            if isinstance(node, ir.ScalarValue) and node.name in ctx.module.constant_values:
-                raise NeededAsConstantError(node.name)
-    return value
-
-
 def attribute_of_object(ctx: Context, owner: Object, name: str, node: ast.Attribute) -> Value:
     """``module.name``, ``fast_math.name`` and class attributes, resolved at compile time."""
     target = owner.value

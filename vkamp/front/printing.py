@@ -10,16 +10,15 @@ from vkamp.front.context import Context
 from vkamp.front.expressions import thread_index
 from vkamp.front.values import (
     ArrayRef,
-    BufferRef,
     Constant,
     Element,
+    Memory,
     NoValue,
     Number,
     Object,
     ThreadRef,
     TupleValue,
     Value,
-    ViewRef,
     loaded,
 )
 from vkamp.ir import nodes as ir
@@ -180,7 +179,7 @@ def _check_format(ctx: Context, spec: str, sample: Any, what: str, node: ast.exp
 def _not_shown(ctx: Context, value: Value, node: ast.expr) -> None:
     text = ctx.text(node)
     help_text = "print a number, a vector, a struct or an index"
-    if isinstance(value, (BufferRef, ArrayRef, ViewRef)):
+    if isinstance(value, Memory):
         if isinstance(value, ArrayRef) and value.rank == 0:
             help_text = f"print its element: `{text}[()]`"
         else:

@@ -19,14 +19,12 @@ from vkamp.front.expressions import binary, thread_value
 from vkamp.front.scopes import COMPREHENSIONS
 from vkamp.front.subscripts import choose_item, memory_item
 from vkamp.front.values import (
-    ArrayRef,
-    BufferRef,
     Constant,
+    Memory,
     Number,
     Object,
     TupleValue,
     Value,
-    ViewRef,
     loaded,
     objects_of,
 )
@@ -114,7 +112,7 @@ def _of_value(ctx: Context, value: Value, node: ast.expr) -> Sequence | None:
     value = thread_value(ctx, value, node)
     if isinstance(value, TupleValue):
         return listed(ctx, value.items, node)
-    if isinstance(value, (BufferRef, ArrayRef, ViewRef)) and value.rank:
+    if isinstance(value, Memory) and value.rank:
         return _of_memory(ctx, value, node)
     vector = convert.vector(ctx, value, node)
     if vector is not None:
@@ -124,7 +122,7 @@ def _of_value(ctx: Context, value: Value, node: ast.expr) -> Sequence | None:
     return None
 
 
-def _of_memory(ctx: Context, value: views.Memory, node: ast.expr) -> Sequence:
+def _of_memory(ctx: Context, value: Memory, node: ast.expr) -> Sequence:
     span = ctx.span(node)
     value = views.stable_view(ctx, value, "at")
 

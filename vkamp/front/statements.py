@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from vkamp.errors import CompileError, Note, Span, UnsupportedFeatureError
 from vkamp.front import convert
-from vkamp.front.assignments import ann_assign, assign, aug_assign, changes_kind, define, settle, store
+from vkamp.front.assignments import changes_kind, settle, store
 from vkamp.front.calls import marked_name, wrong_count
-from vkamp.front.context import Context, Slot
+from vkamp.front.context import Context, Slot, handles
 from vkamp.front.counters import CopiesNeededError, Counter, Loop, mentions
 from vkamp.front.expressions import thread_index, truth_of
-from vkamp.front.functions import set_body_lowering
 from vkamp.front.loop_else import without_else
 from vkamp.front.matching import as_branches
 from vkamp.front.returns import flatten
@@ -36,37 +34,8 @@ from vkamp.front.values import (
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, INT32, Scalar, int_range
 
-_STATEMENTS: dict[type[ast.stmt], Callable[[Context, Any], None]] = {
-    ast.Assign: assign,
-    ast.AnnAssign: ann_assign,
-    ast.AugAssign: aug_assign,
-    ast.FunctionDef: define,
-}
-
 #: Copies that an unrolled loop may make: more is a shader that drivers compile for minutes.
 _UNROLL_LIMIT = 4096
-
-
-def _statement(
-    kind: type[ast.stmt],
-) -> Callable[[Callable[[Context, Any], None]], Callable[[Context, Any], None]]:
-    def register(handler: Callable[[Context, Any], None]) -> Callable[[Context, Any], None]:
-        _STATEMENTS[kind] = handler
-        return handler
-
-    return register
-
-
-def lower_statements(ctx: Context, body: list[ast.stmt]) -> None:
-    """Lowers statements into the context's block."""
-    for statement in body:
-        handler = _STATEMENTS.get(type(statement))
-        if handler is None:
-            ctx.refuse(statement)
-        handler(ctx, statement)
-
-
-set_body_lowering(lower_statements)
 
 
 def _join(*states: set[str] | None) -> set[str] | None:
@@ -75,12 +44,12 @@ def _join(*states: set[str] | None) -> set[str] | None:
     return set.intersection(*live) if live else None
 
 
-@_statement(ast.Pass)
+@handles(ast.Pass)
 def _pass(ctx: Context, node: ast.Pass) -> None:
     del ctx, node
 
 
-@_statement(ast.Expr)
+@handles(ast.Expr)
 def _expr(ctx: Context, node: ast.Expr) -> None:
     value = node.value
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
@@ -131,7 +100,7 @@ def _drop_results(ctx: Context) -> None:
         ctx.block[-1] = ir.Call(last.span, last.function, last.args, results)
 
 
-@_statement(ast.Assert)
+@handles(ast.Assert)
 def _assert(ctx: Context, node: ast.Assert) -> None:
     test = truth_of(ctx, node.test)
     message = "" if node.msg is None else _assert_message(ctx, node.msg)
@@ -158,17 +127,17 @@ def _branch(ctx: Context, body: list[ast.stmt], entry: set[str] | None) -> tuple
     ctx.assigned = None if entry is None else set(entry)
     ctx.depth += 1
     with ctx.nested() as block:
-        lower_statements(ctx, body)
+        ctx.statements(body)
     ctx.depth -= 1
     return tuple(block), ctx.assigned
 
 
-@_statement(ast.If)
+@handles(ast.If)
 def _if(ctx: Context, node: ast.If) -> None:
     test = truth_of(ctx, node.test)
     if isinstance(test, ir.Const):
         # Decided at compile time: the other branch is not part of this kernel.
-        lower_statements(ctx, node.body if test.value else node.orelse)
+        ctx.statements(node.body if test.value else node.orelse)
         return
     entry = ctx.assigned
     then, after_then = _branch(ctx, node.body, entry)
@@ -177,15 +146,15 @@ def _if(ctx: Context, node: ast.If) -> None:
     ctx.emit(ir.If(ctx.span(node), test, then, orelse))
 
 
-@_statement(ast.Match)
+@handles(ast.Match)
 def _match(ctx: Context, node: ast.Match) -> None:
-    lower_statements(ctx, as_branches(ctx, node))
+    ctx.statements(as_branches(ctx, node))
 
 
-@_statement(ast.While)
+@handles(ast.While)
 def _while(ctx: Context, node: ast.While) -> None:
     if node.orelse:
-        lower_statements(ctx, without_else(node, ctx.slots.keys() | ctx.local_names))
+        ctx.statements(without_else(node, ctx.slots.keys() | ctx.local_names))
         return
     entry, returns = ctx.assigned, ctx.reached_returns
     ctx.loops.append([])
@@ -198,7 +167,7 @@ def _while(ctx: Context, node: ast.While) -> None:
             span = ctx.span(node.test)
             ctx.emit(ir.If(span, ir.Unary(span, BOOL, "not", test), (ir.Break(span),), ()))
         ctx.assigned = None if entry is None else set(entry)
-        lower_statements(ctx, node.body)
+        ctx.statements(node.body)
     ctx.depth -= 1
     ctx.counted.pop()
     exits = ctx.loops.pop()
@@ -211,10 +180,10 @@ def _while(ctx: Context, node: ast.While) -> None:
     ctx.emit(ir.While(ctx.span(node), condition, tuple(block)))
 
 
-@_statement(ast.For)
+@handles(ast.For)
 def _for(ctx: Context, node: ast.For) -> None:
     if node.orelse:
-        lower_statements(ctx, without_else(node, ctx.slots.keys() | ctx.local_names))
+        ctx.statements(without_else(node, ctx.slots.keys() | ctx.local_names))
         return
     call = node.iter
     kind = _kind_of_range(ctx, call) if isinstance(call, ast.Call) and isinstance(node.target, ast.Name) else None
@@ -270,7 +239,7 @@ def _sequence_for(ctx: Context, node: ast.For) -> None:
     ctx.depth += 1
     with ctx.nested() as block:
         _bind_item(ctx, node, sequence.item(counter), own)
-        lower_statements(ctx, node.body)
+        ctx.statements(node.body)
     ctx.depth -= 1
     end = ctx.assigned
     ctx.counted.pop()
@@ -314,7 +283,7 @@ def _unrolled_for(ctx: Context, node: ast.For, sequence: Sequence, own: bool) ->
         else:
             _bind_item(ctx, node, item, own)
         ctx.depth += 1
-        lower_statements(ctx, node.body)
+        ctx.statements(node.body)
         ctx.depth -= 1
     ctx.counted.pop()
     ctx.loops.pop()
@@ -422,7 +391,7 @@ def _static_body(ctx: Context, node: ast.For, target: ast.Name, value: Constant)
     if ctx.assigned is not None:
         ctx.assigned.add(target.id)
     ctx.depth += 1
-    lower_statements(ctx, node.body)
+    ctx.statements(node.body)
     ctx.depth -= 1
 
 
@@ -521,19 +490,19 @@ def _leave(ctx: Context, node: ast.Break | ast.Continue, name: str) -> None:
     ctx.assigned = None
 
 
-@_statement(ast.Break)
+@handles(ast.Break)
 def _break(ctx: Context, node: ast.Break) -> None:
     _leave(ctx, node, "break")
     ctx.emit(ir.Break(ctx.span(node)))
 
 
-@_statement(ast.Continue)
+@handles(ast.Continue)
 def _continue(ctx: Context, node: ast.Continue) -> None:
     _leave(ctx, node, "continue")
     ctx.emit(ir.Continue(ctx.span(node)))
 
 
-@_statement(ast.Return)
+@handles(ast.Return)
 def _return(ctx: Context, node: ast.Return) -> None:
     span = ctx.span(node)
     ctx.reached_returns += ctx.assigned is not None

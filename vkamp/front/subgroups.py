@@ -67,9 +67,7 @@ def _ballot(ctx: Context, row: SubgroupRow, value: Value, node: ast.expr) -> ir.
 
 
 def _constant_lane(ctx: Context, row: SubgroupRow, number: Constant | Number, node: ast.expr) -> Constant:
-    from vkamp.front.names import as_constant
-
-    found = as_constant(ctx, number)
+    found = convert.as_constant(ctx, number)
     if isinstance(found, Constant):
         return found
     if isinstance(found, Number) and isinstance(found.expr, ir.Const):

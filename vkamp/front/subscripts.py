@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from vkamp.errors import Span
 from vkamp.front import advice, convert, habits, objects, scalars, vectors, views
-from vkamp.front.context import Context, expression
+from vkamp.front.context import Context, handles
 from vkamp.front.counters import Counter
 from vkamp.front.expressions import ThreadKind, thread_index, thread_value
 from vkamp.front.names import attribute_of_object
@@ -20,6 +20,7 @@ from vkamp.front.values import (
     Element,
     FieldMethod,
     Functor,
+    Memory,
     Number,
     Object,
     ThreadRef,
@@ -35,7 +36,7 @@ from vkamp.ir.types import BOOL, FLOAT32, INT32, Array, Scalar, Struct, Vector, 
 # -- subscripts ----------------------------------------------------------------------------------------------------
 
 
-@expression(ast.Subscript)
+@handles(ast.Subscript)
 def _subscript(ctx: Context, node: ast.Subscript) -> Value:
     if isinstance(node.slice, ast.Slice):
         return _slice(ctx, thread_value(ctx, ctx.expr(node.value), node), node, node.slice)
@@ -147,7 +148,7 @@ def _view_item(ctx: Context, owner: ViewRef, key: Value, node: ast.Subscript) ->
     return memory_item(owner, indices, ctx.span(node))
 
 
-def memory_item(owner: views.Memory, indices: tuple[ir.Expr, ...], span: Span) -> Value:
+def memory_item(owner: Memory, indices: tuple[ir.Expr, ...], span: Span) -> Value:
     """What lies at some subscripts: an element, or what is left where there are fewer of them than dimensions."""
     if isinstance(owner, ViewRef):
         if len(indices) < owner.rank:
@@ -170,7 +171,7 @@ def element_of(place: ir.Place) -> Value:
     return ArrayRef(place) if isinstance(place.type, Array) else Element(place)
 
 
-def _rank_mismatch(ctx: Context, node: ast.Subscript, owner: views.Memory, given: int) -> NoReturn:
+def _rank_mismatch(ctx: Context, node: ast.Subscript, owner: Memory, given: int) -> NoReturn:
     text = ctx.text(node.value)
     s, are = ("", "is") if given == 1 else ("s", "are")
     help_text = f"write `{advice.subscript(ctx, text, owner)}`"
@@ -268,7 +269,7 @@ _THREAD_KINDS: dict[str, ThreadKind] = {
 }  # fmt: skip
 
 
-@expression(ast.Attribute)
+@handles(ast.Attribute)
 def _attribute(ctx: Context, node: ast.Attribute) -> Value:
     owner = ctx.expr(node.value)
     name = node.attr
@@ -281,7 +282,7 @@ def _attribute(ctx: Context, node: ast.Attribute) -> Value:
         _no_attribute(ctx, node, "a barrier", waits)
     if isinstance(owner, Object):
         return attribute_of_object(ctx, owner, name, node)
-    if isinstance(owner, (BufferRef, ArrayRef, ViewRef)):
+    if isinstance(owner, Memory):
         return _container_attribute(ctx, owner, name, node)
     if isinstance(owner, TupleValue) and owner.kind != "tuple":
         if name == "rank":
@@ -374,7 +375,7 @@ _HOST_ONLY = (
 )  # fmt: skip
 
 
-def _container_attribute(ctx: Context, owner: views.Memory, name: str, node: ast.Attribute) -> Value:
+def _container_attribute(ctx: Context, owner: Memory, name: str, node: ast.Attribute) -> Value:
     span = ctx.span(node)
     if isinstance(owner, ArrayRef) and isinstance(owner.place.type, Array):
         kind = owner.place.type

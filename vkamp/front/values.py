@@ -128,12 +128,16 @@ class ArrayRef(Value):
 class ViewRef(Value):
     """A view made in the kernel, over a container, an array or another view."""
 
-    of: BufferRef | ArrayRef | ViewRef
+    of: Memory
 
     @property
     def rank(self) -> int:
         """The number of dimensions."""
         raise NotImplementedError
+
+
+#: What has elements.
+Memory = BufferRef | ArrayRef | ViewRef
 
 
 @dataclass(frozen=True)
@@ -250,8 +254,6 @@ class NoValue(Value):
 
 # -- the run-time parts of views -----------------------------------------------------------------------------------
 
-_Memory = BufferRef | ArrayRef | ViewRef
-
 
 def place_parts(place: ir.Place) -> list[ir.Expr]:
     """The subscripts on the way to an array, outermost first."""
@@ -287,7 +289,7 @@ def with_place_parts(place: ir.Place, parts: Iterator[ir.Expr]) -> ir.Place:
     return replace(place, base=base)
 
 
-def view_parts(value: _Memory) -> list[ir.Expr]:
+def view_parts(value: Memory) -> list[ir.Expr]:
     """Every number that the run time gives to a container, array or view: subscripts, origins, sizes."""
     if isinstance(value, BufferRef):
         return list(value.prefix)
@@ -301,7 +303,7 @@ def view_parts(value: _Memory) -> list[ir.Expr]:
     return [*inner, value.index] if isinstance(value, ProjectionView) else inner
 
 
-def with_view_parts(value: _Memory, parts: Iterator[ir.Expr]) -> _Memory:
+def with_view_parts(value: Memory, parts: Iterator[ir.Expr]) -> Memory:
     """The value with other numbers, in the order of :func:`view_parts`."""
 
     def some(old: tuple[ir.Expr, ...]) -> tuple[ir.Expr, ...]:

@@ -21,6 +21,7 @@ from vkamp.front.values import (
     ArrayRef,
     BufferRef,
     Constant,
+    Memory,
     Number,
     ProjectionView,
     ReinterpretedView,
@@ -37,7 +38,6 @@ from vkamp.ir.algebra import difference, operation, product, sum_of
 from vkamp.ir.types import INT32, Array, Scalar, Struct, Type
 
 #: What can be viewed.
-Memory = BufferRef | ArrayRef | ViewRef
 
 #: The methods that make views.
 METHODS = ("section", "reinterpret_as", "view_as")
@@ -160,7 +160,7 @@ def make_view(ctx: Context, view: Memory, name: str, values: list[Value], node: 
 def make_array_view(ctx: Context, values: list[Value], node: ast.Call) -> Value:
     """``amp.array_view(source)`` and ``amp.array_view(source, extent)``."""
     source = values[0] if values else None
-    if node.keywords or len(values) not in (1, 2) or not isinstance(source, (BufferRef, ArrayRef, ViewRef)):
+    if node.keywords or len(values) not in (1, 2) or not isinstance(source, Memory):
         ctx.fail("VKA216", node, text=ctx.text(node), name=ctx.text(node.func))
     if len(values) == 1:
         return source
