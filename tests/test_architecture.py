@@ -186,6 +186,43 @@ def test_rooms_import_only_what_the_table_allows() -> None:
     assert wrong == []
 
 
+#: The tests that import a tool, and what they test of it.
+TESTS_OF_TOOLS = {
+    "tests/tools": "each tool",
+    "tests/fuzz": "tools/fuzz",
+    "tests/sweep": "tools/sweep",
+    "tests/outputs": "the kernels of tools/fuzz are compiled, too",
+    "tests/kernel_language/test_math.py": "a slice of tools/ulp.py",
+    "tests/types/test_double_functions.py": "a slice of tools/ulp_doubles.py",
+    "tests/run/test_host_memory.py": "a slice of tools/coherence.py",
+}
+
+
+def importers_of(package: str, folder: str) -> list[str]:
+    """The files of a folder that import a package."""
+    found = set()
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            if isinstance(node, ast.Call) and called_name(node) in IMPORT_FUNCTIONS and node.args:
+                names += [str(getattr(node.args[0], "value", ""))]
+            if any(name.partition(".")[0] == package for name in names):
+                found.add(path.relative_to(ROOT).as_posix())
+    return sorted(found)
+
+
+def test_tools_and_shared_kernels_import_no_tests() -> None:
+    assert importers_of("tests", "tools") == importers_of("tests", "kernels") == importers_of("tests", "vkamp") == []
+    assert importers_of("tools", "kernels") == importers_of("tools", "vkamp") == []
+
+
+def test_only_tests_of_tools_import_them() -> None:
+    importing = importers_of("tools", "tests")
+    assert [path for path in importing if not any(path.startswith(place) for place in TESTS_OF_TOOLS)] == []
+    assert [place for place in TESTS_OF_TOOLS if not any(path.startswith(place) for path in importing)] == []
+
+
 def test_table_and_imports_have_no_cycle() -> None:
     graphlib.TopologicalSorter(MAY_IMPORT).prepare()
     graphlib.TopologicalSorter({room: set(others) for room, others in room_imports().items()}).prepare()

@@ -2,7 +2,7 @@
 
 tools/env python -m tools.mutate --count 40 --seed 1           mutants of the compiler: vkamp/emit, lower, front, ...
 tools/env python -m tools.mutate --room check --count 20       of one room
-tools/env python -m tools.mutate --only vkamp/emit/ranges.py:120:8:compare     one mutant again
+tools/env python -m tools.mutate --only vkamp/ir/dataflow.py:30:8:compare     one mutant again
 tools/env python -m tools.mutate --count 40 --seed 1 --list    only says which
 tools/env python -m tools.mutate --count 40 -- -q --vkamp-accelerators swiftshader,reference    words for pytest
 

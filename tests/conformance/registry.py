@@ -1,4 +1,4 @@
-"""Which row of C++ AMP's model a test shows: the source of the table in docs/conformance.md (``tools/rows.py``)."""
+"""Which row of C++ AMP's model a test shows: the source of the table in docs/conformance.md (``table.py``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table in docs/conformance.md, and the page of the errors beside it, which the same tool writes."""
+"""The table in docs/conformance.md, which ``--vkamp-accept`` writes."""
 
 from __future__ import annotations
 
@@ -8,29 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.registry import SECTIONS, collect, row
-from tools.rows import ERRORS, TARGET, render, render_errors
-from vkamp.cli.examples import examples, messages
-from vkamp.messages import MESSAGES
+from tests.conformance.table import PAGE, render
 
 HERE = Path(__file__).parent
 
 
-def test_the_table_is_up_to_date():
-    assert TARGET.read_text(encoding="utf-8") == render(), "write it: tools/env python -m tools.rows --write"
-
-
-def test_the_page_of_errors_is_up_to_date():
-    assert ERRORS.read_text(encoding="utf-8") == render_errors(), "write it: tools/env python -m tools.rows --write"
-
-
-def test_the_page_of_errors_has_every_code_with_its_message_and_programs():
-    sections = dict(part.split("\n", 1) for part in ERRORS.read_text(encoding="utf-8").split("\n### ")[1:])
-    assert sections.keys() == MESSAGES.keys()
-    for code, text in sections.items():
-        assert f"```text\n{messages()[code].text}\n```\n" in text
-        example = examples().get(code)
-        programs = () if example is None else (example.wrong.strip(), example.right.strip())
-        assert tuple(part.partition("\n```")[0] for part in text.split("```python\n")[1:]) == programs
+def test_the_table_is_up_to_date(request):
+    if request.config.getoption("vkamp_accept"):
+        PAGE.write_text(render(), encoding="utf-8", newline="\n")
+    assert PAGE.read_text(encoding="utf-8") == render(), "write it: pytest --vkamp-accept tests/conformance"
 
 
 @pytest.mark.parametrize("path", sorted(HERE.glob("test_section_*.py")), ids=lambda path: path.stem)

@@ -319,7 +319,10 @@ def test_ill_formed(name: str) -> None:
 
 
 def test_a_branch_that_is_always_taken_may_return() -> None:
-    kernel(functions=[func("f", [], when(expr(True), back(1)), results=[INT32])])
+    function = func("f", [], when(expr(True), back(1)), results=[INT32])
+    assert verify(kernel(functions=[function])) is None
+    with pytest.raises(VerificationError):
+        kernel(functions=[func("f", [], when(expr(P), back(1)), results=[INT32])])
 
 
 def test_readonly_container_is_not_written() -> None:

@@ -72,7 +72,7 @@ def test_eight_threads_on_eight_queues(runner, engine, info):
 def test_other_threads_run_during_a_long_kernel(runner, info):
     lavapipe = "llvmpipe" in info.name
     a = runner.buffer([1])
-    runner.launch("long", [a], [200, 50_000], groups=(200, 1, 1) if lavapipe else (1, 1, 1))
+    runner.launch("long", [a], [100, 50_000], groups=(200, 1, 1) if lavapipe else (1, 1, 1))
     ticks = []
     stop = threading.Event()
 
@@ -92,7 +92,7 @@ def test_other_threads_run_during_a_long_kernel(runner, info):
 def test_work_on_another_queue_during_a_long_kernel(runner, engine, info):
     other = type(runner)(engine.open(info))
     a, b = runner.buffer([1]), other.buffer(np.arange(N))
-    runner.launch("long", [a], [200, 50_000], groups=(1, 1, 1))
+    runner.launch("long", [a], [60, 50_000], groups=(1, 1, 1))
     waiting = threading.Thread(target=runner.queue.wait)
     waiting.start()
     other.launch("add", [b], [5])
@@ -122,7 +122,7 @@ INTERRUPTED = """
 @pytest.mark.parametrize(
     ("name", "outer", "tiles"),
     [
-        pytest.param("swiftshader", 200, 1, marks=pytest.mark.accelerators("swiftshader")),
+        pytest.param("swiftshader", 100, 1, marks=pytest.mark.accelerators("swiftshader")),
         pytest.param("llvmpipe", 1, 1000, marks=pytest.mark.accelerators("llvmpipe")),
     ],
 )
@@ -162,7 +162,7 @@ def test_exit_with_work_pending(script, driver, engine, ending):
         from conftest import *
         runner = runner_on({engine}, {driver!r})
         a, b = runner.buffer([1] * 999), runner.buffer([2] * 999)
-        runner.launch("long", [a], [100, 50_000], groups=(1, 1, 1))
+        runner.launch("long", [a], [20, 50_000], groups=(1, 1, 1))
         runner.launch("scale", [a, b], [1])
         print("end", flush=True)
         {ending}
@@ -212,7 +212,7 @@ def test_a_forked_child_is_refused_and_ends_well(script, driver, engine, use):
         runner_is_on_cpu = runner.queue.info.kind == "cpu"
         a, b = runner.buffer([1] * 999), runner.buffer([1] * 999)
         runner.launch("scale", [a, b], [4])
-        runner.launch("long", [a], [300, 50_000], groups=(1, 1, 1))
+        runner.launch("long", [a], [60, 50_000], groups=(1, 1, 1))
         runner.queue.flush()
         warnings.simplefilter("ignore", DeprecationWarning)  # Python's own advice against fork
         child = os.fork()
