@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from vkamp.ir import nodes as ir
 from vkamp.ir.narrow_types import DeviceTypes
-from vkamp.ir.requirements import types_in_use
 from vkamp.ir.types import FLOAT32, Scalar
 
 
 def widened(kernel: ir.Kernel, types: DeviceTypes) -> ir.Kernel:
     """The kernel with operations of float32 for those of narrow floats that the device cannot do."""
-    if not any(kind.is_narrow_float for kind in types_in_use(kernel)):
-        return kernel
 
     def side(expr: ir.Expr) -> ir.Expr:
         if isinstance(expr, ir.Const):

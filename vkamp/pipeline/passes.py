@@ -10,6 +10,7 @@ from vkamp.errors import UnsupportedFeatureError, diagnostic
 from vkamp.ir import nodes as ir
 from vkamp.ir.narrow_types import DeviceTypes
 from vkamp.ir.passes import optional, required, verify_if_asked
+from vkamp.ir.requirements import types_in_use
 from vkamp.ir.types import Array
 from vkamp.ir.unroll import limited
 from vkamp.legalize.bind_arrays import bind_arrays
@@ -43,8 +44,10 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
     kernel = _must("places", kernel, bind_arrays)
     # GLSL has no views, nor atomics of floats.
     kernel = _must("places", kernel, lower_places)
+    has_narrow_types = any(kind.bits < 32 for kind in types_in_use(kernel))
     # A struct with types that the device lacks has another layout in buffers than in variables.
-    kernel = _must("places", kernel, lambda k: split_structs(k, types))
+    if has_narrow_types:
+        kernel = _must("places", kernel, lambda k: split_structs(k, types))
     # Memory is fastest in accesses of 16 bytes.  What follows sees the calls for the elements of a piece.
     single = kernel
     kernel, pieces = optional("pieces", single, lambda: in_pieces(single, target), lambda: (single, None))
@@ -65,7 +68,8 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
     if "loops_in_a_row" in target.quirks:
         kernel = _must("places", kernel, quick_loops)
     # A device may lack arithmetic of 16-bit floats.  Behind what counts operations, of which this makes more.
-    kernel = _must("places", kernel, lambda k: widened(k, types))
+    if has_narrow_types:
+        kernel = _must("places", kernel, lambda k: widened(k, types))
     # GLSL sees a buffer as an array of one dimension.  Last, for the passes before know containers by their indices.
     return _must("places", kernel, memory_elements), pieces
 
