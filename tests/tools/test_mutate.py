@@ -15,7 +15,7 @@ def test_every_mutant_is_another_program(room):
         source = path.read_bytes()
         same = ast.dump(ast.parse(source))
         found = list(mutate.mutants_of(path))
-        for mutant in found[:: max(1, len(found) // 12)]:
+        for mutant in found[:: max(1, len(found) // 3)]:
             changed = mutant.apply(source)
             assert ast.dump(ast.parse(changed)) != same, mutant.name
 
