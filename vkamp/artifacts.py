@@ -1,15 +1,18 @@
-"""Plain records that rooms hand on: from the printer to the compiler, from the compiler to the engines."""
+"""Plain records that rooms hand on: from the printer to the compiler, from the compiler to the engines.
+
+Sizes of an index space are in AMP's order (dimension 0 first), sizes of a device's grid in Vulkan's (x, y, z).
+"""
 
 from __future__ import annotations
 
 import hashlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from vkamp.errors import Span
+from vkamp.errors import InvalidComputeDomainError, Span
 
 Lowering = Literal["threads", "auto", "loops"]
 #: Names of the faults of drivers that shaders are printed around (``vkamp.run.workarounds``).
@@ -35,6 +38,57 @@ Quirk = Literal[
 Accesses = Literal["all", "atomics"]
 #: Bytes before and behind each buffer of the direct engine on CPU drivers, where limited atomic operations may go.
 ATOMIC_GUARD = 4096
+
+_MAX_THREADS = 2**32 - 1
+#: Threads of a group of an untiled kernel, in all and in x, and what every device supports in y.
+_GROUP_THREADS, _GROUP_WIDTH, _GROUP_HEIGHT = 256, 32, 128
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The compute domain of a launch.
+
+    ``shape``: threads per dimension; ``tile``: threads of a tile per dimension, or ``None``.
+    """
+
+    shape: tuple[int, ...]
+    tile: tuple[int, ...] | None = None
+
+    @property
+    def rank(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def tiles(self) -> tuple[int, ...]:
+        """Tiles per dimension; without a tile, threads."""
+        if self.tile is None:
+            return self.shape
+        return tuple([size // part for size, part in zip(self.shape, self.tile, strict=True)])
+
+    def check(self) -> None:
+        """Raises InvalidComputeDomainError for a component below 1, more than 2**32 - 1 threads, or an extent that is
+        not a multiple of its tile, in this order.
+        """
+        for dim, size in enumerate(self.shape):
+            if size <= 0:
+                raise InvalidComputeDomainError(
+                    f"{self}: component {dim} is {size}, and a launch needs at least one thread in every dimension"
+                )
+        total = math.prod(self.shape)
+        if total > _MAX_THREADS:
+            raise InvalidComputeDomainError(f"{self} has {total} threads; a launch takes at most {_MAX_THREADS}")
+        for dim, (size, part) in enumerate(zip(self.shape, self.tile or (), strict=self.tile is not None)):
+            if size % part:
+                raise InvalidComputeDomainError(
+                    f"{self}: dimension {dim}, {size}, is not a multiple of the tile's {part}; "
+                    f"write .tile({', '.join(map(str, self.tile or ()))}).pad() and test the bounds in the kernel, "
+                    "or .truncate()"
+                )
+
+    def __str__(self) -> str:
+        text = f"extent({', '.join(map(str, self.shape))})"
+        return text if self.tile is None else f"{text}.tile({', '.join(map(str, self.tile))})"
 
 
 @dataclass(frozen=True)
@@ -102,6 +156,72 @@ class Target:
     whole: frozenset[str] = frozenset()
     flat: frozenset[str] = frozenset()
     together: tuple[tuple[str, ...], ...] = ()
+
+    def fitted(self, domain: Domain, max_groups: tuple[int, int, int], tile_threads: int) -> Target:
+        """The target with ``group`` and ``folded`` for a domain, on a device with at most ``max_groups`` tiles in x, y
+        and z, and ``tile_threads`` threads in a tile.
+
+        Launches of one kernel that differ only in size mostly share a target.
+        """
+        group = _group(domain, tile_threads) if domain.tile is None else self.group
+        folded = any(n > most for n, most in zip(_counts(domain, group), max_groups, strict=True))
+        if folded and domain.tile is None:
+            group = math.prod(group), 1, 1
+        return replace(self, folded=folded, group=group)
+
+    def tile_counts(self, domain: Domain) -> tuple[int, ...]:
+        """The values of the ``tiles`` words: tiles per dimension, or the number of all groups of an untiled domain."""
+        if domain.tile is not None:
+            return domain.tiles
+        if self.folded:
+            return (-(-math.prod(domain.shape) // math.prod(self.group)),)
+        return (math.prod(_counts(domain, self.group)),)
+
+    def grid(
+        self, domain: Domain, max_groups: tuple[int, int, int], shader: Shader | None = None
+    ) -> tuple[int, int, int]:
+        """The groups to dispatch in x, y and z, each within ``max_groups``; ``shader``: what they run.
+
+        A folded grid may hold a few more tiles than there are; the shader ends those.  InvalidComputeDomainError if
+        the tiles do not fit at all.
+        """
+        if shader is not None and shader.pieces is not None:
+            x, y, z = _counts(Domain(shader.pieces.threads(domain.shape)), shader.local_size)
+        elif not self.folded:
+            x, y, z = _counts(domain, self.group)
+        else:
+            tiles = math.prod(self.tile_counts(domain))
+            z = -(-tiles // (max_groups[0] * max_groups[1]))
+            y = -(-tiles // (max_groups[0] * z))
+            x = -(-tiles // (y * z))
+        if x > max_groups[0] or y > max_groups[1] or z > max_groups[2]:
+            raise InvalidComputeDomainError(
+                f"{math.prod((x, y, z))} tiles do not fit the device's grid of {' x '.join(map(str, max_groups))}"
+            )
+        return x, y, z
+
+
+def _group(domain: Domain, tile_threads: int) -> tuple[int, int, int]:
+    """Threads of a group for an untiled domain: wide in x, where neighbours in memory are."""
+    threads = 1 << (min(_GROUP_THREADS, tile_threads).bit_length() - 1)
+    if domain.rank == 1:
+        return threads, 1, 1
+    width = 1
+    while width < min(_GROUP_WIDTH, threads, domain.shape[-1]):
+        width *= 2
+    return width, min(threads // width, _GROUP_HEIGHT), 1
+
+
+def _counts(domain: Domain, group: tuple[int, int, int]) -> tuple[int, int, int]:
+    """Tiles, or groups of an untiled domain, in x, y and z."""
+    if domain.tile is not None:
+        counts = [*domain.tiles[::-1]]
+    else:
+        *rows, last = domain.shape
+        axes = [last, rows[-1], math.prod(rows[:-1])] if rows else [last]
+        counts = [-(-size // width) for size, width in zip(axes, group, strict=False)]
+    x, y, z = (*counts, 1, 1)[:3]
+    return x, y, z
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ import pytest
 
 import vkamp as amp
 from kernels.corpus.registry import PAIRS, Pair
-from vkamp.dispatch import checking, launch
+from vkamp.dispatch import checking
 from vkamp.dispatch.domain import domain_of
-from vkamp.dispatch.launch import Prepared
+from vkamp.dispatch.preparing import PreparedLaunch as Prepared
+from vkamp.dispatch.preparing import prepare
 
 CATEGORIES = ("double buffering", "matrix product", "reduction", "scan", "sorting", "stencil", "histogram")
 
@@ -22,7 +23,7 @@ CHOSEN = [p for c in CATEGORIES for p in [q for q in PAIRS if q.category == c][:
 
 def prepared(view: amp.accelerator_view, pair: Pair) -> tuple[Prepared, list[tuple[Any, Any]]]:
     made = pair.launch()
-    ready = launch.prepare(view, domain_of(made.domain), pair.mended, made.args, dict(made.constants))
+    ready = prepare(view, domain_of(made.domain), pair.mended, made.args, dict(made.constants))
     return ready, [(made.args[number], values) for number, values in made.expect.items()]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +12,12 @@ import pytest
 import vkamp as amp
 from tests.static_analysis.random_kernels import random_kernel
 from vkamp import pipeline, sim
+from vkamp.artifacts import Domain
 from vkamp.check.race_prover.report import RaceVerdicts
 from vkamp.check.uniformity import check_uniformity
-from vkamp.dispatch import checking, launch
-from vkamp.dispatch.domain import Domain
+from vkamp.dispatch import checking
+from vkamp.dispatch.preparing import KernelPrograms, PreparedLaunch
+from vkamp.dispatch.targets import target_for
 from vkamp.errors import CompileError, Span
 from vkamp.ir import nodes
 from vkamp.ir.requirements import access, contiguous
@@ -58,17 +61,16 @@ def both(view: amp.accelerator_view, kernel: nodes.Kernel, n: int) -> tuple[Foun
     wanted, _ = sim.check(kernel, domain, {name: values.copy() for name, values in memory.items()}, {"n": n})
     containers = {b.name: amp.array_view(memory[b.name]) for b in kernel.buffers}
     arguments = pipeline.Arguments(containers=containers, scalars={"n": n})  # type: ignore[arg-type]
-    whole = pipeline.Whole(kernel, RaceVerdicts())
+    whole = pipeline.FullKernel(kernel, RaceVerdicts())
     compiled = pipeline.Compiled(
         kernel.name, kernel.span, access(kernel), contiguous(kernel), (), {}, whole=lambda: whole
     )
-    limits = view.accelerator.limits
-    assert limits is not None
-    target = launch.plain_target(Domain(domain, kernel.tile), limits, view)
+    over = Domain(domain, kernel.tile)
+    target = target_for(over, view)
     executable = pipeline.executable(compiled, target)
-    prepared = launch.Prepared(
-        view, Domain(domain, kernel.tile), arguments, compiled, target, executable, launch.Entry(compiled)
-    )
+    request: Any = None
+    programs = KernelPrograms(compiled)
+    prepared = PreparedLaunch(view, over, None, request, arguments, programs, target, executable)
     return found(wanted), found(checking.run(prepared))
 
 

@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import vkamp as amp
-from vkamp.dispatch import edits
+from vkamp.dispatch import override_files
 from vkamp.edit.store import BASE
 
 
 def exported(folder: Path, launch: Callable[[], Any], *, lowering: str = "threads") -> list[Path]:
     """Writes the shaders of what `launch` launches, and puts the folder in force; the files to edit."""
     amp.use_shaders(None)
-    edits.export_launches(folder, lowering)
+    override_files.export_launches(folder, lowering)
     try:
         launch()
     finally:
-        edits.export_launches(None)
+        override_files.export_launches(None)
     amp.use_shaders(folder)
     return shader_files(folder)
 

@@ -431,8 +431,8 @@ def launch():
 if __name__ == "__main__":
     if sys.argv[1:] == ["--export"]:
         from pathlib import Path
-        from vkamp.dispatch import edits
-        edits.export_launches(Path("shaders").absolute())
+        from vkamp.dispatch import override_files
+        override_files.export_launches(Path("shaders").absolute())
     print(launch())
 """
 

@@ -305,8 +305,8 @@ def test_closures_merge_after_their_program_has_run(tmp_path: Path) -> None:
     program = tmp_path / "prog.py"
     program.write_text(
         "import sys\nfrom pathlib import Path\nimport numpy as np\nimport vkamp as amp\n"
-        "from vkamp.dispatch import edits\n"
-        "if sys.argv[1:]:\n    edits.export_launches(Path('shaders').absolute())\n"
+        "from vkamp.dispatch import override_files\n"
+        "if sys.argv[1:]:\n    override_files.export_launches(Path('shaders').absolute())\n"
         "numbers = amp.array_view(np.zeros(8, np.float32))\n"
         "@amp.parallel_for_each(numbers.extent.tile(4))\n"
         "def fill(t_idx):\n    x = numbers[t_idx]\n"

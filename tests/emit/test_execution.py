@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 import vkamp as amp
 from tests.emit.programs import BODY, PROGRAMS, RECORD, Program
 from vkamp import sim, spirv
-from vkamp.artifacts import Executable, PushWord, Shader, Target
+from vkamp.artifacts import Domain, Executable, PushWord, Shader, Target
 from vkamp.ir.nodes import Kernel
 from vkamp.lang.vectors import ShortVector
-from vkamp.pipeline import choose_target, grid, tile_counts
 from vkamp.pipeline.passes import shader_of
 from vkamp.run.engine import Dispatch, Queue
 
@@ -76,7 +75,7 @@ class Launch:
             return self.case.domain[word.dim]
         if word.kind == "tiles":
             kernel = self.kernel
-            return tile_counts(kernel.rank, kernel.tile, self.case.domain, self.target)[word.dim]
+            return self.target.tile_counts(Domain(self.case.domain, kernel.tile))[word.dim]
         array = self.case.arrays[word.name]
         if word.kind == "extent":
             return int(array.shape[word.dim])
@@ -97,7 +96,7 @@ class Launch:
             writes.append(False)
             words = b""
         executable = Executable(shader, lambda: self.kernel, spirv.compile)
-        groups = grid(self.kernel.rank, self.kernel.tile, self.case.domain, self.target, max_groups)
+        groups = self.target.grid(Domain(self.case.domain, self.kernel.tile), max_groups)
         program = queue.program(executable)
         queue.enqueue(Dispatch(program, tuple(buffers), words, groups, tuple(writes)))
         results = cloned(arrays)
@@ -273,8 +272,8 @@ def _targets(program: Program, case: Case) -> dict[str, tuple[Target, tuple[int,
     plain = (65535, 65535, 65535)
     small = (5, 3, 1 << 20)
     threads = 64
-    chosen = choose_target(program.rank, program.tile, case.domain, plain, 32, threads)
-    folded = choose_target(program.rank, program.tile, case.domain, small, 32, threads)
+    domain = Domain(case.domain, program.tile)
+    chosen, folded = Target().fitted(domain, plain, threads), Target().fitted(domain, small, threads)
     return {
         "golden": (program.target, plain),
         "chosen": (chosen, plain),

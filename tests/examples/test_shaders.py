@@ -13,7 +13,7 @@ import pytest
 
 import vkamp as amp
 from vkamp.cli.workflow import look, merge_one
-from vkamp.dispatch import edits
+from vkamp.dispatch import override_files
 from vkamp.edit.store import Kept, Store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,7 +28,7 @@ WITHOUT = {"gallery", "two_devices"}
 def _examples_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend(str(ROOT / "examples"))
     yield
-    edits.export_launches(None)
+    override_files.export_launches(None)
 
 
 def test_every_example_has_its_shaders() -> None:
@@ -53,9 +53,9 @@ def test_shader_of_a_closure_is_current(
 ) -> None:
     monkeypatch.setenv("VKAMP_ACCELERATOR", "swiftshader")
     accept = request.config.getoption("vkamp_accept")
-    edits.export_launches(ROOT / "shaders" if accept else tmp_path)
+    override_files.export_launches(ROOT / "shaders" if accept else tmp_path)
     assert importlib.import_module(name).main([]) == 0
-    edits.export_launches(None)
+    override_files.export_launches(None)
     for kept in () if accept else Store(tmp_path).kept:
         (there,) = (each for each in SHADERS if each.name.rpartition("/")[2] == kept.name.rpartition("/")[2])
         assert there.text == kept.text

@@ -12,8 +12,9 @@ import pytest
 from vkamp import access_type, access_type_auto, access_type_none, access_type_read_write
 from vkamp.errors import AmpError, OutOfMemoryError
 from vkamp.lang import storage
-from vkamp.lang.container import Container, Descriptor
+from vkamp.lang.container import Container, bindable
 from vkamp.lang.region import ByteSet, scatter
+from vkamp.lang.storage import Descriptor
 
 
 class FakeStorage:
@@ -123,15 +124,15 @@ def launch(
     reads: tuple[Container, ...] = (),
 ) -> None:
     """Enqueue ``kernel(*ndarrays)`` over read-write ``containers`` and read-only ``reads``."""
-    descriptors = [c._acquire(location, read=True, write=True) for c in containers]
-    descriptors += [c._acquire(location, read=True, write=False) for c in reads]
+    descriptors = [bindable(c).acquire(location, read=True, write=True) for c in containers]
+    descriptors += [bindable(c).acquire(location, read=True, write=False) for c in reads]
 
     def run() -> None:
         kernel(*[elements(d) for d in descriptors])
 
     location.queue.append(run)
     for container in containers:
-        container._written(location)
+        bindable(container).written(location)
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from vkamp import (
     uint32,
 )
 from vkamp.errors import AmpError, OutOfMemoryError, UnsupportedFeatureError
+from vkamp.lang.container import bindable, use_of
 
 RAW = np.arange(15, dtype=np.float32).reshape(3, 5)
 
@@ -245,15 +246,15 @@ class TestLaunch:
             AmpError,
             "array(extent(3, 5), float32) is on another accelerator_view than the launch: capture array_view(a)",
         ):
-            a._acquire(other, read=True, write=False)
+            use_of(a, other, reads=True, writes=False)
 
     def test_descriptor(self, location):
         a = array(extent(3, 5), float32)
-        d = a._acquire(location, read=True, write=False)
-        assert (d.offset_elements, d.shape, d.strides_elements, d.dense) == (0, (3, 5), (5, 1), True)
-        assert a._acquire(location, read=True, write=True) is d
-        assert array_view(a)._acquire(location, read=True, write=False).home_id == d.home_id
-        assert array(a)._acquire(location, read=True, write=False).home_id != d.home_id
+        d = bindable(a).acquire(location, read=True, write=False)
+        assert (d.offset_elements, d.shape, d.strides_elements) == (0, (3, 5), (5, 1))
+        assert bindable(a).acquire(location, read=True, write=True) is d
+        assert bindable(array_view(a)).acquire(location, read=True, write=False).home_id == d.home_id
+        assert bindable(array(a)).acquire(location, read=True, write=False).home_id != d.home_id
 
     def test_dropped_while_in_use(self, location, launch):
         a = array(extent(3, 5), data=RAW)

@@ -7,6 +7,7 @@ import pytest
 
 from vkamp import access_type, array, array_view, extent, float32, index, int32, tiled_index, uint32
 from vkamp.errors import AmpError
+from vkamp.lang.container import bindable
 
 POINT = np.dtype([("x", np.float32), ("n", np.int32), ("m", np.float32, (2, 3)), ("q", [("z", np.uint32)])])
 
@@ -411,11 +412,11 @@ class TestReinterpret:
     def test_not_on_an_element_boundary(self, raw, location):
         v = array_view(raw[0]).section(1, 4).reinterpret_as([("x", np.float32), ("y", np.float32)])
         array_view(raw[0])  # the home begins at the row
-        found = v._acquire(location, read=True, write=True)
-        assert (found.packed, found.offset_elements, found.dense) == (True, 0, True)
+        found = bindable(v).acquire(location, read=True, write=True)
+        assert (found.packed, found.offset_elements) == (True, 0)
         np.testing.assert_array_equal(found.storage.download(0, 16).view(np.float32), [1, 2, 3, 4])
         found.storage.upload(0, np.arange(20, 24, dtype=np.float32).view(np.uint8))
-        v._written(location)
+        bindable(v).written(location)
         np.testing.assert_array_equal(raw[0], [0, 20, 21, 22, 23])
 
     def test_view_as(self, raw, refused):

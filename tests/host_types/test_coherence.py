@@ -19,6 +19,7 @@ from vkamp import (
     int32,
 )
 from vkamp.errors import OutOfMemoryError
+from vkamp.lang.container import bindable, use_of
 
 
 def fill(value):
@@ -81,15 +82,15 @@ class TestOneView:
             TypeError,
             "array_view(extent(7, 10), float32, readonly=True) is read-only and cannot be written in a kernel",
         ):
-            v._acquire(location, read=True, write=True)
+            use_of(v, location, reads=True, writes=True)
 
     def test_is_current(self, raw, location, launch):
         v = array_view(raw)
-        assert not v._is_current(location)
+        assert location not in bindable(v).current_at()
         launch(location, add(1), v)
-        assert v._is_current(location)
+        assert location in bindable(v).current_at()
         v[0, 0] = 1
-        assert not v._is_current(location)
+        assert location not in bindable(v).current_at()
 
 
 class TestPrecision:
@@ -175,7 +176,7 @@ class TestTopLevelViews:
             y += 1
 
         launch(location, kernel, a, b)
-        ids = {v._acquire(location, read=True, write=False).home_id for v in (a, b)}
+        ids = {bindable(v).acquire(location, read=True, write=False).home_id for v in (a, b)}
         assert len(ids) == 1
         assert a[4, 0] == b[1, 0] == 42
         assert a[0, 0] == 1
@@ -195,11 +196,11 @@ class TestTopLevelViews:
 
     def test_joining_between_acquire_and_written(self, raw, location):
         a = array_view(raw[:4])
-        d = a._acquire(location, read=True, write=True)
+        d = bindable(a).acquire(location, read=True, write=True)
         b = array_view(raw[2:])
         b[0, 0] = 500
         d.storage.memory.view(np.float32)[:] = 7
-        a._written(location)
+        bindable(a).written(location)
         assert a[0, 0] == 7
         assert b[0, 0] == 7
         assert b[4, 0] == 60
@@ -230,7 +231,7 @@ class TestTopLevelViews:
         launch(location, fill(1), a)
         launch(location, fill(2), b)
         assert location.moved() == (280, 0)
-        ids = {v._acquire(location, read=True, write=False).home_id for v in (a, b)}
+        ids = {bindable(v).acquire(location, read=True, write=False).home_id for v in (a, b)}
         assert len(ids) == 2
 
 
@@ -323,7 +324,7 @@ class TestWithoutSource:
         assert np.asarray(v).shape == (7,)
         copy(v, np.zeros(7, np.int32))
         copy(range(7), v)
-        v._acquire(other, read=True, write=False)
+        bindable(v).acquire(other, read=True, write=False)
         assert v[6] == 6
 
 
@@ -472,7 +473,7 @@ class TestFailures:
         v = array_view(raw)
         launch(location, add(1), v)
         with pytest.raises(OutOfMemoryError):
-            v._acquire(new_location(capacity=10), read=True, write=True)
+            bindable(v).acquire(new_location(capacity=10), read=True, write=True)
         assert raw[0, 0] == 0
         launch(location, add(1), v)
         assert v[0, 0] == 2

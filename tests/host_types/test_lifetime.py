@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from vkamp import array, array_view, extent
+from vkamp.lang.container import bindable
 from vkamp.lang.host_memory import _registry
 
 
@@ -118,7 +119,7 @@ def test_memory_is_let_go_with_the_last_view():
 
 def test_storage_is_let_go_with_the_array(location):
     a = array(extent(5, 7), data=np.zeros((5, 7), np.float32))
-    gone = weakref.ref(a._acquire(location, read=True, write=False).storage)
+    gone = weakref.ref(bindable(a).acquire(location, read=True, write=False).storage)
     v = array_view(a)
     del a
     assert gone() is not None
@@ -170,12 +171,12 @@ def test_threads(location):
         try:
             for n in range(60):
                 v = array_view(memory[:, column] if n % 2 else memory[:, column : column + 1])
-                d = v._acquire(location, read=True, write=True)
+                d = bindable(v).acquire(location, read=True, write=True)
                 with lock:
                     flat = d.storage.memory.view(np.float32)
                     for i in range(6):
                         flat[d.offset_elements + i * d.strides_elements[0]] += 1
-                v._written(location)
+                bindable(v).written(location)
                 assert v[(3, 0)[: v.rank]] == n + 1
         except BaseException as error:
             failures.append(error)
@@ -197,6 +198,7 @@ def test_exit_brings_data_home_before_devices_close(tmp_path):
         import atexit
         import numpy as np
         from vkamp import array_view
+        from vkamp.lang.container import bindable
 
         class Place:
             runs_kernels = True
@@ -225,11 +227,11 @@ def test_exit_brings_data_home_before_devices_close(tmp_path):
         v = array_view(raw)
         w = array_view(np.zeros(3, np.float32))
         for place in (Place(), Place()):
-            w._acquire(place, read=True, write=True)
-            w._written(place)
-            d = v._acquire(place, read=True, write=True)
+            bindable(w).acquire(place, read=True, write=True)
+            bindable(w).written(place)
+            d = bindable(v).acquire(place, read=True, write=True)
             d.storage.memory.view(np.float32)[:] += 1
-            v._written(place)
+            bindable(v).written(place)
         """
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from vkamp.lang.container import bindable
 
 STEP = 3
 
@@ -666,7 +667,7 @@ def _random_step(choose, views, state):
             amp.copy(source, target)
         elif kind == "scale":
             amp.parallel_for_each(target.extent, scale, target, number)
-        elif not source._shares(target):
+        elif not bindable(source).shares(bindable(target)):
             amp.parallel_for_each(target.extent, add, source, target)
 
     def expect():
@@ -674,7 +675,7 @@ def _random_step(choose, views, state):
             state[other][:rows, :columns] = state[one][:rows, :columns].copy()
         elif kind == "scale":
             state[other][:rows, :columns] *= number
-        elif not source._shares(target):
+        elif not bindable(source).shares(bindable(target)):
             state[other][:rows, :columns] += state[one][:rows, :columns]
 
     return launch, expect

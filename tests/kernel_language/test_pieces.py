@@ -185,7 +185,7 @@ def test_pieces_of_sixteen_bytes(
     accelerator_view: amp.accelerator_view, name: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on GPUs."""
-    monkeypatch.setattr("vkamp.dispatch.launch.max_in_piece", lambda info: 16)
+    monkeypatch.setattr("vkamp.dispatch.targets.max_in_piece", lambda info: 16)
     for starts in ((0, 0), (1, 1), (1, 2)):
         for size in (5, 16, 37):
             check(accelerator_view, name, kind, size, starts)
@@ -200,7 +200,7 @@ def test_by_the_direct_engine(
     """It has types of 8 and 16 bits where the device has."""
     path = accelerator_view.accelerator.device_path.partition("@")[0]
     view = amp.accelerator(path, engine="vulkan").default_view
-    monkeypatch.setattr("vkamp.dispatch.launch.max_in_piece", lambda info: most)
+    monkeypatch.setattr("vkamp.dispatch.targets.max_in_piece", lambda info: most)
     for name in ("update", "where", "exchange"):
         for starts in ((0, 0), (1, 2)):
             check(view, name, kind, 37, starts)

@@ -11,6 +11,7 @@ import pytest
 
 import vkamp as amp
 from vkamp.dispatch import launch as launching
+from vkamp.lang.container import bindable
 from vkamp.lang.home import epoch
 
 STEP = 3
@@ -57,6 +58,12 @@ def long_ways(monkeypatch):
     return seen
 
 
+def check_prepared(seen, expected, view):
+    """Launches on the reference accelerator are never remembered: it looks at the host's memory before each."""
+    if view.accelerator.device_path != "reference":
+        assert seen == expected
+
+
 @pytest.fixture(autouse=True)
 def forget(monkeypatch):
     """Each test begins with kernels that were never launched; checked launches are never remembered."""
@@ -70,7 +77,7 @@ def test_only_the_numbers_are_new(accelerator_view, long_ways):
     for factor in (2.0, 0.5, 3.0, -1.0):
         amp.parallel_for_each(accelerator_view, values.extent, scale, values, factor)
     assert np.asarray(values).tolist() == [-3.0] * 70
-    assert long_ways == ["scale"]
+    check_prepared(long_ways, ["scale"], accelerator_view)
 
 
 def test_other_types_of_numbers(accelerator_view, long_ways):
@@ -78,7 +85,7 @@ def test_other_types_of_numbers(accelerator_view, long_ways):
     for factor in (2, np.int32(3), True, 5, np.int32(-1)):
         amp.parallel_for_each(accelerator_view, values.extent, scale, values, factor)
     assert np.asarray(values).tolist() == [0, -30, -60, -90, -120]
-    assert long_ways == ["scale"] * 3
+    check_prepared(long_ways, ["scale"] * 3, accelerator_view)
 
 
 def test_a_number_that_does_not_fit(accelerator_view):
@@ -101,7 +108,7 @@ def test_host_writes_between(accelerator_view, long_ways):
     amp.parallel_for_each(accelerator_view, values.extent, scale, values, 2)
     values.synchronize()
     assert raw.tolist() == [800, 400, 200, 48, 64, -2]
-    assert long_ways == ["scale"]
+    check_prepared(long_ways, ["scale"], accelerator_view)
 
 
 def test_a_changed_global(accelerator_view, monkeypatch, long_ways):
@@ -110,7 +117,7 @@ def test_a_changed_global(accelerator_view, monkeypatch, long_ways):
         monkeypatch.setitem(globals(), "STEP", size)
         amp.parallel_for_each(accelerator_view, values.extent, step, values)
     assert np.asarray(values).tolist() == [29, 29, 29]
-    assert long_ways == ["step"] * 3
+    check_prepared(long_ways, ["step"] * 3, accelerator_view)
 
 
 def test_zeros_of_both_signs(accelerator_view):
@@ -130,7 +137,7 @@ def test_memory_that_became_part_of_more(accelerator_view, long_ways):
     amp.parallel_for_each(accelerator_view, whole.extent, step, whole)
     amp.parallel_for_each(accelerator_view, part.extent, step, part)
     assert np.asarray(whole).tolist() == [3] * 4 + [9] * 4 + [3] * 4
-    assert long_ways == ["step"] * 3
+    check_prepared(long_ways, ["step"] * 3, accelerator_view)
 
 
 def test_containers_that_come_and_go(accelerator_view):
@@ -158,7 +165,7 @@ def test_a_number_that_the_kernel_ignores(accelerator_view, long_ways):
     for k in range(3):
         amp.parallel_for_each(accelerator_view, values.extent, fill, values, 10 * k, k)
         assert np.asarray(values).tolist() == [k] * 4
-    assert long_ways == ["fill"]
+    check_prepared(long_ways, ["fill"], accelerator_view)
 
 
 def test_another_default(accelerator, long_ways):
@@ -173,7 +180,7 @@ def test_another_default(accelerator, long_ways):
     amp.parallel_for_each(there, values.extent, step, values)
     assert np.asarray(values).tolist() == [12] * 3
     assert there.statistics.dispatches == before + 2
-    assert long_ways == ["step"] * 2
+    check_prepared(long_ways, ["step"] * 2, there)
 
 
 def test_a_domain_that_changed(accelerator_view, long_ways):
@@ -183,7 +190,7 @@ def test_a_domain_that_changed(accelerator_view, long_ways):
         domain[0] = n
         amp.parallel_for_each(accelerator_view, domain, step, values)
     assert np.asarray(values).tolist() == [15, 15, 12, 12, 6, 6]
-    assert long_ways == ["step"] * 3
+    check_prepared(long_ways, ["step"] * 3, accelerator_view)
     domain[0] = 0
     with pytest.raises(amp.InvalidComputeDomainError):
         amp.parallel_for_each(accelerator_view, domain, step, values)
@@ -197,7 +204,7 @@ def test_the_memory_of_one_container_goes_with_it(accelerator_view):
         amp.parallel_for_each(accelerator_view, values.extent, add, values, other)
     accelerator_view.wait()
     gone: list[bool] = []
-    weakref.finalize(values._acquire(accelerator_view, read=True, write=False).storage, gone.append, True)
+    weakref.finalize(bindable(values).acquire(accelerator_view, read=True, write=False).storage, gone.append, True)
     del values
     gc.collect()
     assert gone == [True]
@@ -224,7 +231,7 @@ def test_a_thread_that_looks_on(accelerator_view, long_ways):
     assert np.asarray(view).tolist() == [450] * 9
     assert all(len(set(row)) == 1 for row in seen)
     assert [row[0] for row in seen] == sorted(row[0] for row in seen)
-    assert long_ways == ["step"]
+    check_prepared(long_ways, ["step"], accelerator_view)
 
 
 def test_two_kernels_in_turn(accelerator_view, long_ways):
@@ -242,4 +249,4 @@ def test_two_kernels_in_turn(accelerator_view, long_ways):
     for k in range(10):
         expected = expected + value + STEP * k
     np.testing.assert_array_equal(np.asarray(other), expected)
-    assert long_ways == ["add", "step"]
+    check_prepared(long_ways, ["add", "step"], accelerator_view)

@@ -36,7 +36,7 @@ from vkamp.check.instrument import instrument
 from vkamp.check.race_prover.report import RaceVerdicts, judge_races
 from vkamp.check.races import check_certain_races
 from vkamp.check.uniformity import check_uniformity
-from vkamp.dispatch import launch
+from vkamp.dispatch import preparing
 from vkamp.dispatch.domain import domain_of
 from vkamp.errors import CompileError
 from vkamp.ir.nodes import Kernel
@@ -125,8 +125,8 @@ def _launched(kernel: Any, domain: Any, args: tuple[Any, ...], constants: Mappin
     def make() -> Outputs:
         view = amp.accelerator("reference").default_view
         # As for the first time: of what this process has compiled before, nothing would be warned again.
-        with mock.patch.object(launch, "_cache", OrderedDict()):
-            prepared = launch.prepare(view, domain_of(domain), kernel, args, dict(constants))
+        with mock.patch.object(preparing, "_cache", OrderedDict()):
+            prepared = preparing.prepare(view, domain_of(domain), kernel, args, dict(constants))
         return _of_kernel(prepared.compiled.kernel, prepared.compiled.races, prepared.arguments.containers)
 
     return _outputs(make)

@@ -6,9 +6,8 @@ import math
 
 import pytest
 
-from vkamp.artifacts import Target
+from vkamp.artifacts import Domain, Target
 from vkamp.errors import InvalidComputeDomainError
-from vkamp.pipeline import choose_target, grid, tile_counts
 
 LIMITS = (65535, 65535, 65535)
 
@@ -33,43 +32,51 @@ DOMAINS = [
 ]
 
 
+def fitted(
+    tile: tuple[int, ...] | None,
+    shape: tuple[int, ...],
+    limits: tuple[int, int, int] = LIMITS,
+    threads: int = 256,
+) -> Target:
+    return Target().fitted(Domain(shape, tile), limits, threads)
+
+
 @pytest.mark.parametrize(("tile", "domain"), DOMAINS)
 def test_the_grid_covers_the_domain(tile: tuple[int, ...] | None, domain: tuple[int, ...]) -> None:
-    rank = len(domain)
-    target = choose_target(rank, tile, domain, LIMITS, 32, 256)
-    groups = grid(rank, tile, domain, target, LIMITS)
+    target = fitted(tile, domain)
+    groups = target.grid(Domain(domain, tile), LIMITS)
     assert all(1 <= g <= most for g, most in zip(groups, LIMITS, strict=True))
     threads = math.prod(tile) if tile else math.prod(target.group)
     assert threads <= 1024 and max(target.group) <= 256
-    total = math.prod(tile_counts(rank, tile, domain, target))
+    total = math.prod(target.tile_counts(Domain(domain, tile)))
     assert math.prod(groups) >= total
     assert total * threads >= math.prod(domain)
     # A folded grid wastes little.
     assert math.prod(groups) - total <= max(groups)
     if tile:
         assert total * threads == math.prod(domain)
-        assert tile_counts(rank, tile, domain, target) == tuple(d // t for d, t in zip(domain, tile, strict=True))
+        assert target.tile_counts(Domain(domain, tile)) == tuple(d // t for d, t in zip(domain, tile, strict=True))
 
 
 def test_what_fits_is_not_folded() -> None:
-    assert not choose_target(1, (1024,), (65535 * 1024,), LIMITS, 32, 256).folded
-    assert choose_target(1, (1024,), (65536 * 1024,), LIMITS, 32, 256).folded
-    assert choose_target(2, (1, 1), (65536, 1), LIMITS, 32, 256).folded
-    assert not choose_target(1, (1,), (1 << 30,), (2**31 - 1, 65535, 65535), 32, 256).folded
+    assert not fitted((1024,), (65535 * 1024,)).folded
+    assert fitted((1024,), (65536 * 1024,)).folded
+    assert fitted((1, 1), (65536, 1)).folded
+    assert not fitted((1,), (1 << 30,), (2**31 - 1, 65535, 65535)).folded
 
 
 def test_sizes_share_a_target() -> None:
     sizes = [(1000, 1000), (2000, 33), (64, 4000)]
-    assert len({choose_target(2, None, s, LIMITS, 32, 256) for s in sizes}) == 1
-    narrow = choose_target(2, None, (100000, 3), LIMITS, 32, 256)
+    assert len({fitted(None, s) for s in sizes}) == 1
+    narrow = fitted(None, (100000, 3))
     assert narrow.group == (4, 64, 1)
-    assert choose_target(2, None, (100000, 1), LIMITS, 32, 256).group == (1, 128, 1)
-    assert choose_target(1, None, (5,), LIMITS, 32, 200).group == (128, 1, 1)
+    assert fitted(None, (100000, 1)).group == (1, 128, 1)
+    assert fitted(None, (5,), threads=200).group == (128, 1, 1)
     tiles = [(16, 32), (160, 320)]
-    assert len({choose_target(2, (16, 16), s, LIMITS, 32, 256) for s in tiles}) == 1
+    assert len({fitted((16, 16), s) for s in tiles}) == 1
 
 
 def test_a_grid_that_cannot_hold_the_tiles() -> None:
     with pytest.raises(InvalidComputeDomainError, match="do not fit the device's grid of 4 x 4 x 4"):
-        grid(1, (1,), (65,), Target(folded=True), (4, 4, 4))
-    assert math.prod(grid(1, (1,), (64,), Target(folded=True), (4, 4, 4))) == 64
+        Target(folded=True).grid(Domain((65,), (1,)), (4, 4, 4))
+    assert math.prod(Target(folded=True).grid(Domain((64,), (1,)), (4, 4, 4))) == 64

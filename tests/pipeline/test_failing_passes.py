@@ -19,7 +19,7 @@ import pytest
 
 import vkamp as amp
 from tests.kernel_language.programs import I32
-from vkamp.dispatch import launch
+from vkamp.dispatch import preparing
 from vkamp.ir.passes import OPTIONAL, PASSES
 
 #: Where each pass begins: a function of its module, as the pipeline calls it.
@@ -48,7 +48,7 @@ def test_every_pass_has_a_place_here():
 @pytest.fixture(autouse=True)
 def nothing_is_compiled_already(monkeypatch, tmp_path):
     monkeypatch.setenv("VKAMP_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(launch, "_cache", OrderedDict())
+    monkeypatch.setattr(preparing, "_cache", OrderedDict())
 
 
 def define() -> Any:

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from vkamp.dispatch import launch
+from vkamp.dispatch import preparing
+from vkamp.dispatch.domain import domain_of
 from vkamp.pipeline import compiler, kernel_cache
 
 pytestmark = pytest.mark.accelerators("swiftshader")
@@ -105,7 +106,7 @@ class Project:
         os.utime(path, (1_000_000_000 + self.written,) * 2)
 
     def start(self) -> ModuleType:
-        launch._cache.clear()
+        preparing._cache.clear()
         for name in ("kept_helpers", "kept_program"):
             sys.modules.pop(name, None)
         self.compiled = 0
@@ -281,7 +282,7 @@ def test_a_program_that_is_kept_is_the_one_that_is_compiled(
     for _ in range(2):
         module = project.start()
         array = amp.array_view(np.zeros(21, np.float32))
-        prepared = launch.prepare(accelerator_view, launch.domain_of(array.extent), module.work, (array, 2), {"M": 4})
+        prepared = preparing.prepare(accelerator_view, domain_of(array.extent), module.work, (array, 2), {"M": 4})
         programs.append((prepared.compiled, prepared.executable, project.compiled))
     (whole, made, one), (facts, taken, none) = programs
     assert (one, none) == (1, 0)

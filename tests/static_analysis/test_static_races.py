@@ -14,9 +14,9 @@ import pytest
 import vkamp as amp
 from vkamp.check.race_prover import run as prover
 from vkamp.check.race_prover.report import RaceVerdicts
-from vkamp.dispatch import launch
+from vkamp.dispatch import preparing
 from vkamp.dispatch.domain import domain_of
-from vkamp.dispatch.launch import prepare
+from vkamp.dispatch.preparing import prepare
 
 F32, I32 = np.float32, np.int32
 
@@ -982,7 +982,7 @@ def test_left_open(program: Program, names: set[str]) -> None:
 def test_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is an end to the work; what then is open counts as unknown, refused or not."""
     monkeypatch.setattr(prover, "LIMIT", 5)
-    monkeypatch.setattr(launch, "_cache", OrderedDict())
+    monkeypatch.setattr(preparing, "_cache", OrderedDict())
     for kernel, domain, args in (PROVED[0], FOUND[0][0]):
         assert verdicts(kernel, domain, *args).unknown == {"values", "averages"}
 

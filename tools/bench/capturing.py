@@ -123,7 +123,7 @@ class ByHand:
         self.device, api = queue.device, queue.device.api
         self.vkamp, self.independent, self.count = vkamp, independent, count
         # What vkamp recorded names the pipeline and the descriptor sets.
-        work = vkamp.graphs[independent]._recording.work[:count]  # type: ignore[union-attr]
+        work = vkamp.graphs[independent]._launches.recording.work[:count]  # type: ignore[union-attr]
         self.frames = queue._frames
         self.commands = self.frames.record()
         handle, vk = self.commands.handle, api.vk

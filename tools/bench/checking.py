@@ -10,8 +10,9 @@ import numpy as np
 import vkamp as amp
 from tools.bench.kernels import matrix_product
 from tools.bench.measure import Measurement, Options, alternately, check
-from vkamp.dispatch import checking, launch
+from vkamp.dispatch import checking
 from vkamp.dispatch.domain import domain_of
+from vkamp.dispatch.preparing import prepare
 
 GROUP = "checking"
 _SIZE, _TILE = 512, 16
@@ -31,7 +32,7 @@ def measure(options: Options) -> Iterator[Measurement]:
         a, b = (amp.array(m.shape, amp.float32, m, accelerator_view=view) for m in (left, right))
         c = amp.array(left.shape, amp.float32, accelerator_view=view)
         domain = c.extent.tile(_TILE, _TILE)
-        prepared = launch.prepare(view, domain_of(domain), matrix_product, (a, b, c), {})
+        prepared = prepare(view, domain_of(domain), matrix_product, (a, b, c), {})
 
         def plain() -> None:
             amp.parallel_for_each(view, domain, matrix_product, a, b, c)  # noqa: B023

@@ -63,7 +63,7 @@ def _compile(name: str, device: str) -> dict[str, float]:
     import vkamp as amp
     from tools.bench import kernels
     from vkamp.dispatch.domain import domain_of
-    from vkamp.dispatch.launch import prepare
+    from vkamp.dispatch.preparing import prepare
 
     view = amp.accelerator(device).default_view
     inputs: dict[str, list[Any]] = {

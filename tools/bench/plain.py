@@ -23,8 +23,9 @@ import numpy as np
 
 import vkamp as amp
 from tools.bench.measure import Measurement, Options, alternately, check, child_environment, child_json
+from vkamp.dispatch.bound_launch import SingleLaunch
 from vkamp.dispatch.domain import domain_of
-from vkamp.dispatch.launch import bind, dispatch_of, prepare
+from vkamp.dispatch.preparing import prepare
 
 GROUP = "plain"
 #: Of PyTorch's speed, what a kernel should reach at least.
@@ -340,9 +341,9 @@ def _loops(view: Any, runs: int, gpu: bool) -> list[dict[str, Any]]:
         shader = replace(prepared.executable.shader, glsl=glsl, local_size=size)
         executable = replace(prepared.executable, shader=shader)
         form = replace(prepared, executable=executable, target=replace(prepared.target, group=size))
-        dispatch = dispatch_of(form, bind(form)).dispatch
-        view._queue.enqueue(dispatch)
-        out._written(view)
+        bound = SingleLaunch(form)
+        bound.submit()
+        dispatch = bound.dispatch
         found = np.asarray(out).copy()
         expected = found if expected is None else expected
         # Sums that are rounded otherwise leave a few points near the border with other counts.

@@ -241,7 +241,7 @@ def main(file: Path, tests: list[str]) -> None:
 
     rows: dict[str, dict[str, Any]] = {}
     skipped: dict[str, int] = {}
-    plain = launches.prepare
+    plain = launches.prepare  # type: ignore[attr-defined]
 
     def prepare(view: Any, domain: Any, kernel: Any, args: Any, constants: Any) -> Any:
         try:
@@ -253,7 +253,7 @@ def main(file: Path, tests: list[str]) -> None:
             skipped[repr(error)[:80]] = skipped.get(repr(error)[:80], 0) + 1
         return plain(view, domain, kernel, args, constants)
 
-    launches.prepare = prepare
+    launches.prepare = prepare  # type: ignore[attr-defined]
     pytest.main(["-q", "-p", "no:cacheprovider", "--vkamp-accelerators", "reference", "-x", "--maxfail=1000", *tests])
     text = json.dumps(list(rows.values()), indent=0, sort_keys=True)
     file.write_text(text + "\n", encoding="utf-8")

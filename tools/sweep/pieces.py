@@ -159,7 +159,7 @@ def check(seed: int, view: amp.accelerator_view) -> list[str]:
             amp.array_view(a).section(amp.index(*start), amp.extent(*maker.shape))
             for a, (_, start) in zip(arrays, given, strict=True)
         ]
-        with mock.patch("vkamp.dispatch.launch.max_in_piece", return_value=maker.most):
+        with mock.patch("vkamp.dispatch.targets.max_in_piece", return_value=maker.most):
             amp.parallel_for_each(where, amp.extent(*maker.shape), names["k"], *ends, *views)
         for each in views:
             each.synchronize()

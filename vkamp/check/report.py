@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp import findings
+from vkamp.artifacts import Domain
 from vkamp.check.instrument.layout import (
     COUNT,
     EXHAUSTED,
@@ -46,19 +47,18 @@ class Shadow:
 class Where:
     """What a launch's numbers stand for; a word of memory has ``unit`` bytes."""
 
-    domain: tuple[int, ...]
-    tile: tuple[int, ...] | None
+    domain: Domain
     containers: Mapping[str, Placed]
     shadows: Mapping[str, Shadow]
     unit: int = 4
 
     def thread(self, tile: int, local: int) -> ThreadAt:
         """The indices of a thread."""
-        if self.tile is None:
-            return ThreadAt(unravel(tile, self.domain))
-        counts = tuple(d // t for d, t in zip(self.domain, self.tile, strict=True))
-        block, inside = unravel(tile, counts), unravel(local, self.tile)
-        place = tuple(t * n + i for t, n, i in zip(block, self.tile, inside, strict=True))
+        size = self.domain.tile
+        if size is None:
+            return ThreadAt(unravel(tile, self.domain.shape))
+        block, inside = unravel(tile, self.domain.tiles), unravel(local, size)
+        place = tuple(t * n + i for t, n, i in zip(block, size, inside, strict=True))
         return ThreadAt(place, block, inside)
 
 

@@ -19,13 +19,14 @@ from vkamp.artifacts import Target
 from vkamp.cli.console import ERRORS, OUT, print_table, say
 from vkamp.cli.kernels import find_kernel, project_root
 from vkamp.cli.signatures import Argument, constants_of, name_missing_types, parse_arguments, parse_sizes, signature_of
-from vkamp.dispatch import edits
-from vkamp.dispatch.launch import program_names
+from vkamp.dispatch import override_files
+from vkamp.dispatch.preparing import program_names
 from vkamp.errors import AmpError
 from vkamp.ir.types import SCALARS, SMALL, VECTORS
 from vkamp.lang.kernel import LOWERINGS, KernelFunction
 from vkamp.pipeline import compiler, request_of
 from vkamp.progress import activity
+from vkamp.run.accelerators import queue_of
 from vkamp.run.engine import Timing, Transfer
 
 
@@ -72,7 +73,7 @@ def run(
     _note_own_options(file, arguments)
     target = Path(folder or project_root(Path.cwd()) / "shaders").absolute()
     if export:
-        edits.export_launches(target, "loops" if lowering == "loops" else "threads")
+        override_files.export_launches(target, "loops" if lowering == "loops" else "threads")
     times = _Times(default) if profile else None
     try:
         return _run(file, arguments)
@@ -133,7 +134,7 @@ class _Times:
         self.default = default
         self.taken: list[Timing] = []
         self.view = default.default_view
-        self.view._queue.profile(self._note)
+        queue_of(self.view).profile(self._note)
 
     def _note(self, taken: Timing | Transfer) -> None:
         if isinstance(taken, Timing):
@@ -165,8 +166,8 @@ class _Times:
 
 
 def _show_exported(folder: Path) -> None:
-    found = edits.exported()
-    edits.export_launches(None)
+    found = override_files.exported()
+    override_files.export_launches(None)
     say("")
     if not found:
         say("no kernel was launched, so no shader was written")

@@ -10,7 +10,7 @@ from types import FunctionType
 
 from vkamp.artifacts import Shader, Target
 from vkamp.cli.kernels import Place, kernel_of, load_module, places
-from vkamp.dispatch import edits
+from vkamp.dispatch import override_files
 from vkamp.edit.compare import code_of, conflict_line
 from vkamp.edit.loading import is_stale, load
 from vkamp.edit.merging import Merged, merge
@@ -88,7 +88,7 @@ def _compared(kept: Kept, edited: bool) -> State:
     noted = kept.store.noted(kept.name)
     # What a kernel captures is known while its program runs.
     if "<locals>" in record.kernel or {"owner", "captures"} & record.signature.keys():
-        if edits.is_gone(kept):
+        if override_files.is_gone(kept):
             return State(kept, "gone", edited, f"{record.file} has no {record.kernel} any more")
         if noted is None:
             word = "edited" if edited else "unedited"
@@ -151,7 +151,7 @@ def export_kernel(store: Store, kernel: KernelFunction, signature: dict[str, obj
     """Writes the shader of a kernel for a signature (``front.describe_request``)."""
     request, captured = request_of(kernel.function, signature)
     compiled = compiler.compile_kernel(request, captured)
-    record = edits.record_of(kernel.function, request, compiled.constants, form, store.folder)
+    record = override_files.record_of(kernel.function, request, compiled.constants, form, store.folder)
     return store.export(record, compiler.executable(compiled.kernel, _target(form)).shader.glsl)
 
 

@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from vkamp.dispatch.residency import Use, acquire, mark_written
 from vkamp.errors import AmpError
 from vkamp.lang import capturing
-from vkamp.lang.container import Container, Descriptor
-from vkamp.lang.home import epoch
+from vkamp.lang.container import Container
 from vkamp.run.accelerators import accelerator, accelerator_view
-from vkamp.run.engine import Recording
 from vkamp.tracebacks import contextmanager, entry_point
 
 if TYPE_CHECKING:
-    from vkamp.dispatch.domain import Domain
-    from vkamp.dispatch.launch import Prepared
+    from vkamp.artifacts import Domain
+    from vkamp.dispatch.graph_launches import GraphLaunches
+    from vkamp.dispatch.preparing import PreparedLaunch
 
 
-class _Use(Use):
-    """A container that the launches of a graph use, all together. ``discards``: what it holds before is worthless."""
+def _load() -> ModuleType:
+    """The launches themselves, loaded with the first capture: they come with the compiler's doors."""
+    from vkamp.dispatch import graph_launches
 
-    __slots__ = ("container", "discards")
-
-    def __init__(self, container: Container, *, discards: bool) -> None:
-        super().__init__()
-        self.container = container
-        self.discards = discards
+    return graph_launches
 
 
 @entry_point
@@ -48,10 +43,9 @@ class Graph:
     def __init__(self, view: accelerator_view | None) -> None:
         self._view = view
         self._lock = threading.RLock()
-        self._steps: list[Prepared] = []
-        self._uses: dict[int, _Use] = {}
-        self._recording: Recording | None = None
-        self._epoch = -1
+        self._launches: GraphLaunches | None = None
+        #: What was discarded before the first launch, which says where the graph runs.
+        self._discarded: list[Container] = []
         self._state = "open"
 
     # -- while it is captured
@@ -70,56 +64,44 @@ class Graph:
         constants: dict[str, Any],
     ) -> None:
         """Records a launch; raises what the launch would raise before it runs."""
-        from vkamp.dispatch.launch import prepare, used
-
         if view is None or view.is_auto_selection:
             view = self._view
-        prepared = prepare(view, domain, kernel, args, constants)
-        self._check_view(prepared.view)
-        for name, container, _, _ in used(prepared):
-            if not container._lies_in_steps(prepared.view):
-                raise AmpError(
-                    f"the elements of `{name}` are not a whole number of elements apart, so that every launch would "
-                    "work on a copy of them, and no capture can: copy it to an array first"
-                )
-        with self._lock:
-            self._view = prepared.view
-            self._steps.append(prepared)
-            for _, container, reads, writes in used(prepared):
-                use = self._uses.setdefault(id(container), _Use(container, discards=False))
-                use.reads |= reads
-                use.writes |= writes
+        self._add(_load().prepare(view, domain, kernel, args, constants))
 
     def copy(self, src: Container, dest: Container) -> None:
         """Records a copy between containers of the same shape and type."""
-        from vkamp.dispatch.copying import copy_elements, pairs
-        from vkamp.dispatch.domain import Domain
-        from vkamp.dispatch.targets import target_view
+        for prepared in _load().prepared_copies(self._view, src, dest):
+            self._add(prepared)
 
-        view = target_view(self._view, {"the source": src, "the destination": dest})
-        for source, target in pairs(view, src, dest):
-            self.launch(view, Domain(tuple(source.extent), None), copy_elements, (source, target), {})
+    def _add(self, prepared: PreparedLaunch) -> None:
+        if self._view is not None and self._view != prepared.view:
+            raise AmpError(
+                f"this capture is of {self._view!r}, and the launch would run on {prepared.view!r}: a graph has one "
+                "accelerator_view"
+            )
+        with self._lock:
+            launches = self._launches or _load().GraphLaunches(prepared.view)
+            if self._launches is None:
+                for container in self._discarded:
+                    launches.discard(container)
+            launches.add(prepared)
+            self._view, self._launches = prepared.view, launches
 
     def discard(self, container: Container) -> None:
         """Records that a container's contents are worthless: it matters where nothing before has used them."""
         with self._lock:
-            if not any(use.container._shares(container) for use in self._uses.values()):
-                self._uses[id(container)] = _Use(container, discards=True)
-
-    def _check_view(self, view: accelerator_view) -> None:
-        if self._view is not None and self._view != view:
-            raise AmpError(
-                f"this capture is of {self._view!r}, and the launch would run on {view!r}: a graph has one "
-                "accelerator_view"
-            )
+            if self._launches is None:
+                self._discarded.append(container)
+            else:
+                self._launches.discard(container)
 
     def _end(self, *, well: bool) -> None:
         """Ends the capture; after an exception nothing of it is left."""
         with self._lock:
             self._state = "ready" if well else "failed"
+            self._discarded.clear()
             if not well:
-                self._steps.clear()
-                self._uses.clear()
+                self._launches = None
 
     # -- afterwards
 
@@ -130,6 +112,10 @@ class Graph:
 
     def __len__(self) -> int:
         return len(self._steps)
+
+    @property
+    def _steps(self) -> list[PreparedLaunch]:
+        return [] if self._launches is None else self._launches.steps
 
     def __repr__(self) -> str:
         names = [step.compiled.name for step in self._steps]
@@ -144,104 +130,16 @@ class Graph:
         With ``VKAMP_CHECK=1`` each launch is checked and waited for.  Raises ``AmpError`` inside a capture, and for a
         graph whose capture has not ended or has failed; ``OutOfMemoryError``, and then nothing has run.
         """
-        from vkamp.dispatch.launch import is_checked
-
         capturing.refuse("replay() of", self)
         if self._state == "open":
             raise AmpError("the capture of this graph has not ended: replay it after its with block")
         if self._state == "failed":
             raise AmpError("the capture of this graph ended with an exception, and nothing was recorded")
-        if not self._steps:
-            return
         with self._lock:
-            if is_checked():
-                self._run_checked()
-            else:
-                self._run()
+            if self._launches is not None:
+                self._launches.replay()
 
     __call__ = replay
-
-    def _run(self) -> None:
-        view = self._view
-        assert view is not None
-        # The reference accelerator looks at the host's memory at each launch.
-        is_looked_at = self._steps[0].target.reference
-        if is_looked_at:
-            self._refuse_stale()
-        seen = epoch.now
-        # Where nothing has moved since the last replay, nothing has to move for this one, or to be told of it.
-        changed = [] if seen == self._epoch else self._changed()
-        if changed or self._recording is None:
-            self._bind(changed)
-        assert self._recording is not None
-        self._recording.replay()
-        if changed:
-            for use, home, version in mark_written(view, changed):
-                use.home, use.version = home, version
-        elif epoch.now == seen:
-            self._epoch = seen
-        else:
-            mark_written(view, self._changed())  # the next replay looks again
-        if is_looked_at:
-            from vkamp.dispatch import watching
-
-            for step in self._steps:
-                watching.look(watching.used_views(step).values())
-
-    def _refuse_stale(self) -> None:
-        from vkamp.dispatch import watching
-
-        self._discard()
-        for step in self._steps:
-            watching.refuse_stale(step.view, watching.used_views(step))
-
-    def _discard(self) -> None:
-        """What the capture says is worthless is so before each replay."""
-        for use in self._uses.values():
-            if use.discards:
-                use.container._discard()
-
-    def _changed(self) -> list[tuple[Use, Container]]:
-        """The containers that somebody else has used since the last replay, or may have."""
-        return [(use, use.container) for use in self._uses.values() if not use.is_current]
-
-    def _bind(self, uses: list[tuple[Use, Container]]) -> None:
-        """Makes these containers current on the device, and a new recording if they lie elsewhere now."""
-        from vkamp.dispatch.launch import placed_again, runs_apart
-
-        view = self._view
-        assert view is not None
-        for use, container in uses:
-            if isinstance(use, _Use) and use.discards:
-                container._discard()
-        # None until it is certain that all of it still fits.
-        recording, self._recording = self._recording, None
-        used = [(use, each) for use, each in uses if use.reads or use.writes]
-        if acquire(view, used, "a graph uses them", apart=any(map(runs_apart, self._steps))):
-            self._recording = recording
-        if self._recording is None:
-            steps = [placed_again(step) for step in self._steps]
-            self._recording = view._queue.record([self._dispatch(step) for step in steps])
-            self._steps = steps
-
-    def _dispatch(self, step: Prepared) -> Any:
-        from vkamp.dispatch.launch import check_bound, dispatch_of, used
-
-        descriptors: dict[str, Descriptor] = {}
-        for name, container, _, _ in used(step):
-            found = self._uses[id(container)].descriptor
-            assert found is not None
-            descriptors[name] = found
-        check_bound(step, descriptors)
-        return dispatch_of(step, descriptors).dispatch
-
-    def _run_checked(self) -> None:
-        from vkamp.dispatch import checking
-        from vkamp.dispatch.launch import placed_again
-
-        self._discard()
-        for step in self._steps:
-            checking.checked_launch(placed_again(step))
 
 
 @contextmanager

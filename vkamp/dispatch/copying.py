@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from vkamp.lang.arrays import array
-from vkamp.lang.container import Container
+from vkamp.lang.container import Container, bindable
 from vkamp.lang.index_space import extent
 from vkamp.lang.kernel import kernel
 from vkamp.lang.region import Layout
-from vkamp.lang.views import array_view
+from vkamp.lang.views import array_view, view_of
 from vkamp.run.accelerators import accelerator_view
 
 _WORD = np.dtype(np.uint32)
@@ -30,15 +30,15 @@ def pairs(view: accelerator_view, source: Container, target: Container) -> list[
     """What to launch on ``view``, one after the other, for a copy of all elements of a container to another of the same
     shape and type.
     """
-    if source._shares(target):
+    if bindable(source).shares(bindable(target)):
         between = array(extent(source.extent), source.dtype, accelerator_view=view)
         return [*pairs(view, source, between), *pairs(view, between, target)]
-    one, other = source._layout, target._layout
+    one, other = bindable(source).layout, bindable(target).layout
     if one.is_dense and other.is_dense and not one.size * one.dtype.itemsize % _WORD.itemsize:
         words = one.size * one.dtype.itemsize // _WORD.itemsize
         flat = [Layout.dense(each.offset, (words,), _WORD) for each in (one, other)]
-        return [(_of(source, flat[0]), _of(target, flat[1]))]
-    return [(_of(source, _in_words(one)), _of(target, _in_words(other)))]
+        return [(view_of(source, flat[0]), view_of(target, flat[1]))]
+    return [(view_of(source, _in_words(one)), view_of(target, _in_words(other)))]
 
 
 def _in_words(layout: Layout) -> Layout:
@@ -49,8 +49,3 @@ def _in_words(layout: Layout) -> Layout:
     if words == 1:
         return Layout(layout.offset, layout.shape, layout.strides, _WORD)
     return Layout(layout.offset, (*layout.shape, words), (*layout.strides, _WORD.itemsize), _WORD)
-
-
-def _of(container: Container, layout: Layout) -> array_view:
-    """A view of other elements of a container's home."""
-    return array_view(container, readonly=container.readonly)._derived(layout)

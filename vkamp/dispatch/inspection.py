@@ -11,7 +11,8 @@ from vkamp import pipeline
 from vkamp.artifacts import Binding, Executable
 from vkamp.dispatch import launch_arguments
 from vkamp.dispatch.domain import domain_of
-from vkamp.dispatch.launch import prepare
+from vkamp.dispatch.preparing import prepare
+from vkamp.display.page import block, facts, heading, program
 from vkamp.edit.saving import save
 from vkamp.tracebacks import entry_point
 
@@ -61,8 +62,6 @@ class Inspection:
 
     def _repr_html_(self) -> str:
         """For notebooks: the GLSL, coloured where Pygments is installed, with what it needs."""
-        from vkamp.display.page import block, facts, heading, program
-
         edited = () if self.edited is None else (f"edited by hand: {self.edited} is in force",)
         uses = {(True, False): "read", (False, True): "written", (True, True): "read and written"}
         rows = [("threads", f"{self.lowering}; {' x '.join(map(str, self.local_size))} in a group")]
@@ -87,9 +86,9 @@ def inspect_kernel(kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]
     # Now: later the names that the kernel was compiled with may mean something else.
     prepared.compiled.whole()
     shader, edited, glsl = prepared.executable.shader, None, prepared.executable.shader.glsl
-    if prepared.edit is not None:
-        edited = prepared.edit.kept.path
-        glsl = f"// Edited by hand: {prepared.edit.kept.shown} is in force.\n{glsl}"
+    if prepared.override is not None:
+        edited = prepared.override.kept.path
+        glsl = f"// Edited by hand: {prepared.override.kept.shown} is in force.\n{glsl}"
     return Inspection(
         shader.name, glsl, shader.bindings, shader.local_size, shader.shared_bytes, prepared.executable, edited
     )

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def parse(name: str, args: tuple[Any, ...]) -> tuple[accelerator_view | None, Any, tuple[Any, ...]]:
-    """The arguments of ``amp.NAME``, apart: the accelerator_view that leads them, if there is one (or an accelerator),
+    """The arguments of ``amp.NAME``: the accelerator_view that leads them, if there is one (or an accelerator),
     the domain as an extent, and the kernel with its arguments, or nothing.
     """
     if args:

@@ -23,8 +23,8 @@ from vkamp.dispatch.reference_controls import (
     reports,
 )
 from vkamp.errors import AmpError, OutOfMemoryError
-from vkamp.lang.container import Descriptor
 from vkamp.lang.region import ByteSet, scatter
+from vkamp.lang.storage import Descriptor
 from vkamp.run.engine import (
     SUBGROUP_OPERATIONS,
     Buffer,

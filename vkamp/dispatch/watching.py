@@ -5,55 +5,54 @@ C++ AMP's model: docs/conformance.md, section 7 (the owner of the memory synchro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import linecache
+from collections.abc import Sequence
 from types import FrameType
-from typing import TYPE_CHECKING
 
+from vkamp.dispatch.preparing import PreparedLaunch
 from vkamp.errors import Span
 from vkamp.findings import Finding, error_of, stale
 from vkamp.lang.container import Container
 from vkamp.lang.watching import changed_behind, watch
 from vkamp.tracebacks import user_frame
 
-if TYPE_CHECKING:
-    from vkamp.dispatch.launch import Prepared
-    from vkamp.run.accelerators import accelerator_view
 
-
-def used_views(prepared: Prepared) -> dict[str, Container]:
+def _used_views(prepared: PreparedLaunch) -> dict[str, Container]:
     """The containers that a launch uses, by their parameters' names."""
     return {n: each for n, each in prepared.arguments.containers.items() if n in prepared.compiled.access}
 
 
-def refuse_stale(view: accelerator_view, containers: Mapping[str, Container]) -> None:
-    """Raises CheckError for the views of a launch whose memory the host changed without telling so."""
-    found = stale_views(view, containers)
-    if found:
-        raise error_of(found)
-
-
-def stale_views(view: accelerator_view, containers: Mapping[str, Container]) -> tuple[Finding, ...]:
+def stale_views(prepared: PreparedLaunch) -> tuple[Finding, ...]:
     """A finding for each view of a launch whose memory the host changed without telling so."""
     found = []
-    for name, container in containers.items():
+    for name, container in _used_views(prepared).items():
         changed = changed_behind(container)
         if changed is not None:
             frame = user_frame()
-            device = view.accelerator.description
+            device = prepared.view.accelerator.description
             values = changed.before, changed.now, changed.device
             found.append(stale(name, _variable(frame, container), changed.index, *values, device, _span(frame)))
     return tuple(found)
 
 
-def look(containers: Iterable[Container]) -> None:
-    """Keeps what the host's memory holds after a launch."""
-    for container in containers:
-        watch(container)
+def refuse_stale(launches: Sequence[PreparedLaunch]) -> None:
+    """Raises CheckError for the views of launches whose memory the host changed without telling so."""
+    for each in launches:
+        found = stale_views(each)
+        if found:
+            raise error_of(found)
 
 
-def look_until_the_end(prepared: Prepared) -> None:
-    """As :func:`look`; the end of the program warns of what has not come home."""
-    for name, container in used_views(prepared).items():
+def look(launches: Sequence[PreparedLaunch]) -> None:
+    """Keeps what the host's memory holds after launches."""
+    for each in launches:
+        for container in _used_views(each).values():
+            watch(container)
+
+
+def look_until_the_end(prepared: PreparedLaunch) -> None:
+    """Keeps what the host's memory holds after a launch; the end of the program warns of what has not come home."""
+    for name, container in _used_views(prepared).items():
         if prepared.compiled.access[name].changes:
             frame = user_frame()
             watch(container, _variable(frame, container) or name, (frame.f_code.co_filename, frame.f_lineno))
@@ -72,8 +71,6 @@ def _variable(frame: FrameType, container: Container) -> str:
 
 def _span(frame: FrameType) -> Span:
     """The line that launches."""
-    import linecache
-
     file, line = frame.f_code.co_filename, frame.f_lineno
     text = linecache.getline(file, line).rstrip()
     indent = len(text) - len(text.lstrip())

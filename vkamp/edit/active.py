@@ -37,6 +37,7 @@ class _State:
     generation: int = 0
     next_look: float = 0.0
     next_search: float = 0.0
+    export: Store | None = None
 
 
 _state = _State()
@@ -63,6 +64,16 @@ def no_folder() -> Iterator[None]:
         with _lock:
             _state.chosen, _state.is_chosen = before[:2]
             _set(before[2])
+
+
+def export_folder() -> Store | None:
+    """The folder that the shaders of launches are written to, if they are."""
+    return _state.export
+
+
+def set_export_folder(store: Store | None) -> None:
+    """From now on the shaders of launches are written to a folder; with ``None`` to none."""
+    _state.export = store
 
 
 def active_folder() -> Store | None:

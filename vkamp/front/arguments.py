@@ -53,10 +53,10 @@ from vkamp.ir.types import (
     promoted,
     scalar_fields,
 )
-from vkamp.lang.container import Container
+from vkamp.lang.container import Container, bindable
 from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
-from vkamp.lang.storage import Location
+from vkamp.lang.storage import Location, Placement
 from vkamp.lang.vectors import ShortVector, vector_class
 
 #: What rounds to the largest float32.
@@ -84,8 +84,8 @@ class Arguments:
     constants: list[tuple[str, Any]] = field(default_factory=list)
     #: The object whose method the kernel is.
     owner: Any = None
-    #: The byte of their storage at which the containers begin, where the launch was last said to run.
-    offsets: dict[str, int] = field(default_factory=dict)
+    #: Where the launch would find the containers, on the location that it was last requested for.
+    placements: dict[str, Placement] = field(default_factory=dict)
     #: How many objects stand around the one whose members are collected.
     depth: int = 0
 
@@ -366,9 +366,10 @@ def _buffer_types(function: FunctionType, arguments: Arguments, location: Locati
     homes: dict[int, int] = {}
     types: dict[str, BufferType] = {}
     for name, container in arguments.containers.items():
-        home, offset, dense = container._placement(location)
-        arguments.offsets[name] = offset
-        storage = homes.setdefault(home, len(homes))
+        placed = arguments.placements[name] = bindable(container).placement(location)
+        storage = homes.setdefault(placed.home, len(homes))
         element = from_dtype(container.dtype, struct_name(function, container.dtype))
-        types[name] = BufferType(element, container.rank, container.readonly, dense and offset == 0, storage)
+        types[name] = BufferType(
+            element, container.rank, container.readonly, placed.dense and placed.offset == 0, storage
+        )
     return types

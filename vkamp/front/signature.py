@@ -286,6 +286,11 @@ def in_double(name: str) -> str:
     return f"{name} float64"
 
 
+def argument_of(name: str) -> str:
+    """The argument that a number of a launch is of: the inverse of :func:`in_double`."""
+    return name.partition(" ")[0]
+
+
 def is_number(value: Any) -> bool:
     """Whether a Python object is a number that a kernel can take by value."""
     return isinstance(value, (bool, int, float, np.bool_, np.number)) and not isinstance(

@@ -17,7 +17,7 @@ from vkamp.lang.access import (
     access_type_read,
     access_type_write,
 )
-from vkamp.lang.container import Container, Descriptor, container_shape, convert_array
+from vkamp.lang.container import Container, container_shape, convert_array
 from vkamp.lang.dlpack import HOST_DEVICE, export
 from vkamp.lang.dtypes import components, convert, dtype_name, element_dtype, refuse_dtype_first, take, vector_type
 from vkamp.lang.home import Home
@@ -201,12 +201,10 @@ class array(Container):
 
     # -- launches ----------------------------------------------------------------------------------
 
-    def _acquire(
-        self, location: Location, *, read: bool, write: bool, why: str = "a launch uses them", apart: bool = False
-    ) -> Descriptor:
+    def _check_use(self, location: Location, *, write: bool) -> None:
         if location != self._location:
             raise AmpError(f"{self!r} is on another accelerator_view than the launch: capture array_view(a)")
-        return super()._acquire(location, read=read, write=write, why=why, apart=apart)
+        super()._check_use(location, write=write)
 
 
 def fit(values: NDArray[Any], shape: tuple[int, ...], what: str) -> NDArray[Any]:

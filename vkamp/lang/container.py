@@ -3,8 +3,6 @@ writes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -12,43 +10,16 @@ from numpy.typing import NDArray
 
 from vkamp.errors import AmpError, OutOfMemoryError, UnsupportedFeatureError
 from vkamp.lang import index_space
+from vkamp.lang.binding import ElementBinding, Use
 from vkamp.lang.capturing import refuse
-from vkamp.lang.home import DeviceCopy, Home
-from vkamp.lang.host_memory import Lease, bring_home_at_exit
+from vkamp.lang.host_memory import Lease
 from vkamp.lang.index_space import ExtentLike, extent, index, tiled_index
-from vkamp.lang.region import Footprint, Layout
-from vkamp.lang.storage import Location, Storage
+from vkamp.lang.region import Layout
+from vkamp.lang.storage import Bindable, Location
 from vkamp.tracebacks import entry_point
 
 #: numpy's own limit on dimensions, which the host side of every container meets.
 _MAX_RANK = 64 if int(np.__version__.split(".")[0]) >= 2 else 32
-
-
-@dataclass(frozen=True)
-class Descriptor:
-    """A container as a launch binds it: storage, and where the elements lie in it.
-
-    ``offset_elements`` and ``strides_elements`` count elements of ``dtype`` from the storage's
-    first byte.  ``dense``: row-major without gaps.  Descriptors of equal ``home_id`` share
-    ``storage`` and may overlap.  ``packed``: the storage holds a copy of the elements alone, see
-    :meth:`Container._acquire`.
-    """
-
-    storage: Storage
-    dtype: np.dtype[Any]
-    offset_elements: int
-    shape: tuple[int, ...]
-    strides_elements: tuple[int, ...]
-    dense: bool
-    home_id: int
-    packed: bool = False
-
-    @cached_property
-    def footprint(self) -> Footprint:
-        """The bytes of the storage that a launch may touch."""
-        size = self.dtype.itemsize
-        strides = tuple(stride * size for stride in self.strides_elements)
-        return Footprint.of(self.offset_elements * size, self.shape, strides, size)
 
 
 def is_integer(value: Any) -> bool:
@@ -124,15 +95,13 @@ _OF_NUMPY = {"shape": ".extent", "size": ".extent.size()", "ndim": ".rank", "num
 class Container:
     """A typed, shaped region of a home.  ``array`` and ``array_view`` are the public ones."""
 
-    __slots__ = ("__weakref__", "_descriptors", "_extent", "_layout", "_lease", "_open", "_packed", "_readonly")
+    __slots__ = ("__weakref__", "_binding", "_extent", "_layout", "_lease", "_readonly")
 
     def __init__(self, lease: Lease, layout: Layout, readonly: bool) -> None:
         self._lease = lease
         self._layout = layout
         self._readonly = readonly
-        self._descriptors: dict[Location, Descriptor] = {}
-        self._open: dict[Location, DeviceCopy] = {}
-        self._packed: dict[Location, Storage] = {}
+        self._binding: ElementBinding | None = None
         self._extent: index_space.extent | None = None
 
     if not TYPE_CHECKING:  # type checkers know the attributes
@@ -237,137 +206,31 @@ class Container:
 
     # -- launches ----------------------------------------------------------------------------------
 
-    def _acquire(
-        self, location: Location, *, read: bool, write: bool, why: str = "a launch uses them", apart: bool = False
-    ) -> Descriptor:
-        """Make the elements current at ``location`` for a launch and say where they are there.
-
-        They are uploaded for a launch that only writes, too, because it may write a part;
-        ``discard_data`` saves that. All containers of a launch acquire before any of them tells
-        :meth:`_written`.
-
-        A device counts in whole elements.  Elements that lie at other distances travel as a copy without gaps, which
-        every launch makes anew, and which comes home at once if the launch writes it.
-
-        A launch that may change bytes beside the elements, or that is looked at, works ``apart``: not in numpy's memory
-        itself.  All containers of a launch are acquired alike.
-
-        OutOfMemoryError; TypeError for writing through a read-only view.
-        """
+    def _check_use(self, location: Location, *, write: bool) -> None:
+        """Refuses a launch that may not use the container so."""
         if write and self._readonly:
             raise TypeError(f"{self!r} is read-only and cannot be written in a kernel")
-        if not (read or write):
-            raise ValueError("a launch that neither reads nor writes a container needs no storage")
-        with self._lease as home:
-            known = home.copies.get(location)
-            descriptor = self._descriptors.get(location)
-            fresh = known is not None and not known.stale and not (apart and known.shared is not None)
-            if known is not None and fresh and descriptor is not None and descriptor.storage is known.storage:
-                if write:
-                    self._open[location] = known
-                return descriptor  # nothing moves
-            if not self._addressable(home, location):
-                return self._pack(home, location)
-            copy = home.acquire(location, self._layout.region, why, apart=apart)
-            if known is None:
-                bring_home_at_exit()
-            if write:
-                self._open[location] = copy
-            if descriptor is None or descriptor.storage is not copy.storage:
-                descriptor = self._describe(copy, home.id)
-                self._descriptors[location] = descriptor
-        return descriptor
-
-    def _placement(self, location: Location) -> tuple[int, int, bool]:
-        """Where a launch at ``location`` would find the elements, before anything moves: the home's id, the first
-        element's byte in its storage, and whether the elements are dense."""
-        with self._lease as home:
-            if not self._addressable(home, location):
-                return -id(self), 0, True
-            return home.id, self._layout.offset - home.origin_at(location), self._layout.is_dense
-
-    def _lies_in_steps(self, location: Location) -> bool:
-        """Whether a launch at ``location`` would work on the elements themselves, not on a copy of them."""
-        with self._lease as home:
-            return self._addressable(home, location)
-
-    def _addressable(self, home: Home, location: Location) -> bool:
-        """Whether the elements lie at whole elements of their storage."""
-        layout = self._layout
-        return layout.in_steps and (layout.offset - home.origin_at(location)) % layout.dtype.itemsize == 0
-
-    def _pack(self, home: Home, location: Location) -> Descriptor:
-        """A copy of the elements without gaps."""
-        values = np.ascontiguousarray(home.read(self._layout)).reshape(-1).view(np.uint8)
-        storage = self._packed.get(location)
-        if storage is None:
-            storage = self._packed[location] = location.allocate((values.size + 3) // 4 * 4)
-            bring_home_at_exit()
-        storage.upload(0, values)
-        layout = Layout.dense(0, self._layout.shape, self._layout.dtype)
-        strides = tuple(stride // layout.dtype.itemsize for stride in layout.strides)
-        return Descriptor(storage, layout.dtype, 0, layout.shape, strides, True, -id(self), True)
-
-    def _unpack(self, home: Home, storage: Storage) -> None:
-        """Bring home what a launch wrote in a copy without gaps."""
-        nbytes = self._layout.size * self._layout.dtype.itemsize
-        values = storage.download(0, nbytes).view(self._layout.dtype).reshape(self._layout.shape)
-        home.write(self._layout, values)
-
-    def _describe(self, copy: DeviceCopy, home_id: int) -> Descriptor:
-        layout = self._layout
-        itemsize = layout.dtype.itemsize
-        offset = (layout.offset - copy.origin) // itemsize
-        strides = tuple(stride // itemsize for stride in layout.strides)
-        return Descriptor(copy.storage, layout.dtype, offset, layout.shape, strides, layout.is_dense, home_id)
-
-    def _shares(self, other: Container) -> bool:
-        """Whether the two have a byte in common."""
-        if self._lease.home is not other._lease.home:
-            return False
-        return self._layout.region.overlaps(other._layout.region)
-
-    def _written(self, location: Location) -> bool:
-        """A launch that writes this container, acquired for it before, is enqueued at
-        ``location``; whether the next launch finds it where this one did."""
-        used = self._open.pop(location, None)
-        region = self._layout.region
-        with self._lease as home:
-            packed = self._packed.get(location)
-            if packed is not None and not self._addressable(home, location):
-                self._unpack(home, packed)
-                return False
-            copy = home.copies.get(location)
-            if used is None and home.once_lent is not None:
-                # A launch that repeats was on its way when another location came to use the memory.
-                before = self._descriptors.get(location)
-                if before is not None and before.storage is home.once_lent.storage:
-                    used = home.once_lent
-            if copy is not None and used in (None, copy):
-                home.written_on(copy, region)
-            elif used is not None:
-                # The home was joined with another since, or lends its memory no more: what the launch writes
-                # comes home from the old storage.
-                home.adopt(used, region)
-                return False
-        return True
 
     def _discard(self) -> None:
         """No one needs the present contents."""
         with self._lease as home:
             home.discard(self._layout.region)
 
-    def _current_at(self) -> list[Location]:
-        """The locations where a launch would find the elements without an upload."""
-        region = self._layout.region
-        with self._lease as home:
-            return [place for place, copy in home.copies.items() if not copy.stale.overlaps(region)]
 
-    def _is_current(self, location: Location) -> bool:
-        """Whether a launch at ``location`` would find the elements there without an upload."""
-        with self._lease as home:
-            copy = home.copies.get(location)
-            return copy is not None and not copy.stale.overlaps(self._layout.region)
+def bindable(container: Container) -> Bindable:
+    """A container's elements, as launches bind them."""
+    if container._binding is None:
+        container._binding = ElementBinding(container._lease, container._layout)
+    return container._binding
+
+
+def use_of(container: Container, location: Location, *, reads: bool, writes: bool) -> Use:
+    """A container as launches at a location use it.
+
+    TypeError for writing through a read-only view; AmpError for an array on another accelerator_view.
+    """
+    container._check_use(location, write=writes)
+    return Use(bindable(container), reads=reads, writes=writes)
 
 
 def convert_array(values: NDArray[Any], dtype: Any, copy: bool | None, what: str) -> NDArray[Any]:

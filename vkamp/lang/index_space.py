@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, SupportsIndex, TypeVar, cast
 
 from vkamp.ir.arithmetic import truncated_quotient, truncated_remainder
@@ -532,3 +533,8 @@ class tiled_index(_TileDims):
 
 #: What may stand where a container's extent is asked for.
 ExtentLike = extent | Sequence[int] | int
+
+
+#: The components of an extent, and with its tile's of a tiled one, for keys of repeated launches: calls in C.
+components_of: Callable[[extent], tuple[int, ...]] = attrgetter("_values")
+tiled_components_of: Callable[[tiled_extent], tuple[tuple[int, ...], tuple[int, ...]]] = attrgetter("_values", "_tile")

@@ -259,6 +259,16 @@ class Layout:
         return not any(stride % self.dtype.itemsize for stride in self.strides)
 
     @cached_property
+    def steps(self) -> tuple[int, ...]:
+        """The strides in elements, of a layout that is ``in_steps``."""
+        return tuple([stride // self.dtype.itemsize for stride in self.strides])
+
+    @property
+    def dense_steps(self) -> tuple[int, ...]:
+        """The strides in elements that a row-major layout without gaps would have."""
+        return dense_strides(self.shape, 1)
+
+    @cached_property
     def bounds(self) -> tuple[int, int]:
         """The lowest byte and one past the highest."""
         low = high = self.offset

@@ -1,4 +1,5 @@
-"""What a container needs of a device: memory (``Storage``) at a place (``Location``).
+"""What a container needs of a device, memory (``Storage``) at a place (``Location``), and what a launch needs of a
+container (``Bindable``).
 
 The classes of :mod:`vkamp.run` satisfy these protocols by their shape; nothing here knows a driver.
 """
@@ -6,14 +7,19 @@ The classes of :mod:`vkamp.run` satisfy these protocols by their shape; nothing 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.errors import AmpError
 from vkamp.lang.access import access_type
-from vkamp.lang.region import ByteSet
+from vkamp.lang.region import ByteSet, Footprint, Layout
+
+if TYPE_CHECKING:
+    from vkamp.lang.host_memory import Lease
 
 
 class Storage(Protocol):
@@ -67,6 +73,86 @@ class Location(Protocol):
     def host_access(self, wanted: access_type) -> access_type:
         """How the host may reach the elements of an array that asks for ``wanted``; AmpError for
         what the device can't give."""
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """A container as a launch binds it: storage, and where the elements are in it.
+
+    ``offset_elements`` and ``strides_elements`` count elements of ``dtype`` from the storage's first byte.  Descriptors
+    of equal ``home_id`` share ``storage`` and may overlap.  ``packed``: the storage holds a copy of the elements alone.
+    """
+
+    storage: Storage
+    dtype: np.dtype[Any]
+    offset_elements: int
+    shape: tuple[int, ...]
+    strides_elements: tuple[int, ...]
+    home_id: int
+    packed: bool = False
+
+    @cached_property
+    def footprint(self) -> Footprint:
+        """The bytes of the storage that a launch may touch."""
+        size = self.dtype.itemsize
+        strides = tuple(stride * size for stride in self.strides_elements)
+        return Footprint.of(self.offset_elements * size, self.shape, strides, size)
+
+
+class Placement(NamedTuple):
+    """Where a launch would find a container's elements, before anything moves.
+
+    Containers of equal ``home`` share a storage, in which ``offset`` is the first element's byte.  ``strides`` count
+    elements.  ``dense``: row-major without gaps.  ``packed``: the launch would work on a copy of the elements.
+    """
+
+    home: int
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dense: bool
+    packed: bool
+
+
+class Bindable(Protocol):
+    """What launches do with a container's elements.  All containers of a launch are acquired before any is written."""
+
+    @property
+    def lease(self) -> Lease:
+        """The lock of the elements' home."""
+
+    @property
+    def layout(self) -> Layout:
+        """Where the elements are in their home."""
+
+    def placement(self, location: Location) -> Placement:
+        """Where a launch at ``location`` would find the elements."""
+
+    def acquire(
+        self, location: Location, *, read: bool, write: bool, why: str = "a launch uses them", apart: bool = False
+    ) -> Descriptor:
+        """Makes the elements current at ``location`` for a launch; where they are there.
+
+        They are uploaded for a launch that only writes, too, because it may write a part; ``discard_data`` saves that.
+        A launch that may change bytes beside the elements, or that is watched, works ``apart``: not in numpy's memory
+        itself.  All containers of a launch are acquired alike.  ``why`` is for the record of moves.
+
+        OutOfMemoryError.
+        """
+
+    def written(self, location: Location) -> bool:
+        """A launch that writes the elements, acquired for it before, is enqueued at ``location``; whether the next
+        launch finds them where this one did.
+        """
+
+    def discard(self) -> None:
+        """No one needs the present contents."""
+
+    def shares(self, other: Bindable) -> bool:
+        """Whether the two have a byte in common."""
+
+    def current_at(self) -> list[Location]:
+        """The locations where a launch would find the elements without an upload."""
 
 
 def moved_between(target: Storage, offset: int, source: Storage, source_offset: int, nbytes: int) -> bool:

@@ -431,6 +431,11 @@ class array_view(Container):
         return "\n".join([*lines, *(f"  {move}" for move in moves)])
 
 
+def view_of(container: Container, layout: Layout) -> array_view:
+    """A view of other elements of a container's home."""
+    return array_view(container, readonly=container.readonly)._derived(layout)
+
+
 _extent = extent  # the parameter of this name hides the class
 
 

@@ -16,35 +16,31 @@ from vkamp.errors import CompileTimeWarning
 from vkamp.front import Arguments, Request, collect, make_request, varying
 from vkamp.front.description import describe_request, request_of
 from vkamp.front.guards import Guard
+from vkamp.front.signature import argument_of
 from vkamp.front.source import CodeKey
 from vkamp.front.varying import give_up
 from vkamp.pipeline import kernel_cache
-from vkamp.pipeline.compiled import Compiled, Whole
-from vkamp.pipeline.domains import Placed, choose_target, grid, pieces_of, tile_counts
-from vkamp.pipeline.kernel_cache import renew
+from vkamp.pipeline.compiled import Compiled, FullKernel
+from vkamp.pipeline.kernel_cache import rebind
 from vkamp.progress import hide
 
 __all__ = [
     "Arguments",
     "CodeKey",
     "Compiled",
+    "FullKernel",
     "Guard",
-    "Placed",
     "Request",
-    "Whole",
-    "choose_target",
+    "argument_of",
     "collect",
     "compile_kernel",
     "describe_request",
     "executable",
     "give_up",
-    "grid",
     "ir_text",
     "make_request",
-    "pieces_of",
-    "renew",
+    "rebind",
     "request_of",
-    "tile_counts",
 ]
 
 #: Seconds of a driver's compilation that are not worth a warning, and the kernels that were warned of.

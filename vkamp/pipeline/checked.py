@@ -10,16 +10,17 @@ from numpy.typing import NDArray
 from vkamp.check import report
 from vkamp.check.instrument import REPORT as REPORT
 from vkamp.check.instrument import Instrumented as Instrumented
-from vkamp.check.instrument import buffer_word as buffer_word
 from vkamp.check.instrument import instrument as _instrument
-from vkamp.check.report import Placed as Placed
-from vkamp.check.report import Shadow as Shadow
 from vkamp.check.report import Where as Where
+from vkamp.check.shadows import Region as Region
+from vkamp.check.shadows import ShadowPlan as ShadowPlan
+from vkamp.check.shadows import Shadows as Shadows
+from vkamp.check.shadows import region_of as region_of
 from vkamp.findings import Finding
 from vkamp.ir.passes import required, verify_if_asked
 from vkamp.ir.requirements import access
 from vkamp.legalize.bind_arrays import bind_arrays
-from vkamp.pipeline.compiled import Compiled, Whole
+from vkamp.pipeline.compiled import Compiled, FullKernel
 from vkamp.pipeline.compiler import subgroup_needs
 
 
@@ -37,7 +38,7 @@ def instrument(
     made = required("check mode", kernel.name, kernel.span, lambda: _instrument(bind_arrays(kernel), proved, left_out))
     verify_if_asked(made.kernel)
     needs = subgroup_needs(made.kernel)
-    whole = Whole(made.kernel, compiled.races)
+    whole = FullKernel(made.kernel, compiled.races)
     checked = dataclasses.replace(
         compiled, whole=lambda: whole, access=access(made.kernel), subgroup_needs=needs, key=None
     )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vkamp.ir.nodes import Kernel
 
 
-class Whole(NamedTuple):
+class FullKernel(NamedTuple):
     """What only the compiler knows of a kernel."""
 
     kernel: Kernel
@@ -35,7 +35,7 @@ class Compiled:
     guards: tuple[Guard, ...]
     constants: Mapping[str, Any]
     #: Makes the rest, or has it.
-    whole: Callable[[], Whole] = field(repr=False, compare=False)
+    whole: Callable[[], FullKernel] = field(repr=False, compare=False)
     #: The operations of subgroups that a device must support: for which function, which, where.
     subgroup_needs: tuple[tuple[str, str, Span], ...] = ()
     #: The scalar types that it uses, and where.

@@ -40,7 +40,7 @@ from vkamp.ir.requirements import access, contiguous, subgroup_uses, types_in_us
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.text import text
 from vkamp.ir.unroll import limited, unrolled
-from vkamp.pipeline.compiled import Compiled, Whole, generated_spirv
+from vkamp.pipeline.compiled import Compiled, FullKernel, generated_spirv
 from vkamp.pipeline.passes import shader_of
 from vkamp.progress import hide
 
@@ -78,7 +78,7 @@ def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
 
 def _compiled(kernel: ir.Kernel, races: RaceVerdicts, lowered: Lowered, warned: bool) -> Compiled:
     """A kernel with what launches must know of it."""
-    whole = Whole(kernel, races)
+    whole = FullKernel(kernel, races)
     return Compiled(
         name=kernel.name,
         span=kernel.span,

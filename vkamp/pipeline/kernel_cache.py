@@ -33,7 +33,7 @@ from vkamp.front.identity import describe, describe_code, namespace_of
 from vkamp.front.signature import read_name
 from vkamp.front.source import is_unchanged
 from vkamp.ir.types import Scalar, Vector
-from vkamp.pipeline.compiled import Compiled, Whole, generated_spirv
+from vkamp.pipeline.compiled import Compiled, FullKernel, generated_spirv
 
 #: A name that was looked up: where (``kernel``, ``function``, ``attribute``), of which one before it, and the name.
 _Name = tuple[str, int, str]
@@ -151,19 +151,19 @@ def _meaning(place: str, names: Iterable[_Name], values: Iterable[Any], constant
 # -- kernels -------------------------------------------------------------------------------------------------------
 
 
-class _Later:
+class LazyIR:
     """The kernel's IR, compiled when somebody asks for it after all.
 
     It holds no function, whose closure may hold containers.
     """
 
     def __init__(self, request: Request, captured: Mapping[str, Any]) -> None:
-        self.made: Whole | None = None
+        self.made: FullKernel | None = None
         self.function = weakref.ref(request.function)
         self.parts = {f.name: getattr(request, f.name) for f in dataclasses.fields(request) if f.name != "function"}
         self.captured = dict(captured)
 
-    def __call__(self) -> Whole:
+    def __call__(self) -> FullKernel:
         if self.made is None:
             from vkamp.pipeline import compiler
 
@@ -174,9 +174,9 @@ class _Later:
         return self.made
 
 
-def renew(compiled: Compiled, function: FunctionType) -> None:
+def rebind(compiled: Compiled, function: FunctionType) -> None:
     """Notes that a kernel is launched by this function now, which has the same code, and is alive."""
-    if isinstance(compiled.whole, _Later) and compiled.whole.made is None:
+    if isinstance(compiled.whole, LazyIR) and compiled.whole.made is None:
         compiled.whole.function = weakref.ref(function)
 
 
@@ -203,7 +203,7 @@ def kernel(place: str, request: Request, captured: Mapping[str, Any]) -> Compile
         contiguous=frozenset(facts["contiguous"]),
         guards=tuple(guards),
         constants=constants,
-        whole=_Later(request, captured),
+        whole=LazyIR(request, captured),
         subgroup_needs=tuple((f, operation, span(at)) for f, operation, at in facts["subgroup_needs"]),
         types={name: span(at) for name, at in facts["types"].items()},
         wide={name: (text, span(at)) for name, (text, at) in facts["wide"].items()},

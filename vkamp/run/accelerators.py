@@ -11,6 +11,8 @@ import enum
 import os
 import threading
 import weakref
+from collections.abc import Callable
+from operator import attrgetter
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -543,18 +545,19 @@ class accelerator_view:
     view of ``"cpu"`` stores data but runs no kernels.
     """
 
-    __slots__ = ("__weakref__", "_is_auto", "_view")
+    __slots__ = ("__weakref__", "_identity", "_is_auto", "_view")
 
     def __init__(self, other: accelerator_view) -> None:
         if not isinstance(other, accelerator_view):
             raise TypeError("accelerator_view copies a view; accelerator.create_view() makes one")
         self._view: _View = other._view
         self._is_auto: bool = other._is_auto
+        self._identity: int | None = other._identity
 
     @classmethod
     def _of(cls, view: _View, *, is_auto: bool = False) -> accelerator_view:
         made = cls.__new__(cls)
-        made._view, made._is_auto = view, is_auto
+        made._view, made._is_auto, made._identity = view, is_auto, None if is_auto else id(view)
         return made
 
     @property
@@ -675,6 +678,20 @@ class _Default(NamedTuple):
     variables: tuple[str | None, str | None]
     devices: object
     view: accelerator_view
+
+
+def queue_of(view: accelerator_view) -> Queue:
+    """What launches on a view are enqueued on; ``UnsupportedFeatureError`` on ``"cpu"``."""
+    return view._queue
+
+
+def info_of(place: accelerator_view | accelerator) -> DeviceInfo | None:
+    """What is known of a view's or an accelerator's device; None on ``"cpu"``."""
+    return place._info
+
+
+#: What tells a view from others while it is alive, None for one that is to be chosen; a call in C.
+identity_of: Callable[[accelerator_view], int | None] = attrgetter("_identity")
 
 
 def default_view() -> accelerator_view:

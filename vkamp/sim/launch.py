@@ -6,7 +6,6 @@ C++ AMP's model: docs/conformance.md, sections 3, 9 and 12.
 from __future__ import annotations
 
 import itertools
-import math
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vkamp.artifacts import Domain
 from vkamp.errors import AmpError, CheckError, InvalidComputeDomainError, RaceError
 from vkamp.findings import Report, unravel
 from vkamp.ir import nodes as ir
@@ -127,16 +127,7 @@ def _program(kernel: ir.Kernel, mode: Mode) -> Program:
 def _check_domain(kernel: ir.Kernel, domain: tuple[int, ...]) -> None:
     if len(domain) != kernel.rank:
         raise InvalidComputeDomainError(f"{kernel.name} runs over a domain of rank {kernel.rank}, not {len(domain)}")
-    for dim, size in enumerate(domain):
-        if size <= 0:
-            raise InvalidComputeDomainError(f"dimension {dim} of the domain is {size}")
-    if math.prod(domain) > 0xFFFFFFFF:
-        raise InvalidComputeDomainError(f"the domain has {math.prod(domain)} threads, over 2**32 - 1")
-    for dim, (size, tile) in enumerate(zip(domain, kernel.tile or domain, strict=True)):
-        if size % tile:
-            raise InvalidComputeDomainError(
-                f"dimension {dim} of the domain is {size}, not a multiple of the tile's {tile}"
-            )
+    Domain(domain, kernel.tile).check()
 
 
 def _scalars(kernel: ir.Kernel, scalars: Mapping[str, int | float | bool]) -> dict[str, Any]:

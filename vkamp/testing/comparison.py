@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from vkamp import lower
 from vkamp.dispatch import checking, launch, launch_arguments, reference_schedule
 from vkamp.dispatch.domain import domain_of
+from vkamp.dispatch.preparing import PreparedLaunch, prepare, prepare_on
+from vkamp.dispatch.targets import is_reference
 from vkamp.lang.capturing import refuse
-from vkamp.lang.container import Container
+from vkamp.lang.container import Container, bindable
 from vkamp.lang.home import Home
 from vkamp.lang.host_memory import Lease
 from vkamp.lang.kernel import KernelFunction
 from vkamp.lang.region import Layout
-from vkamp.run.accelerators import accelerator, accelerator_view
+from vkamp.run.accelerators import accelerator, queue_of
 from vkamp.run.workarounds import traps_of
 from vkamp.testing.ulp import difference
 from vkamp.tracebacks import entry_point
@@ -53,7 +55,7 @@ def compare(
     if not rest:
         raise TypeError("compare takes a kernel after the domain: compare(domain, kernel, *args)")
     _refuse_hidden(rest[0])
-    prepared = launch.prepare(view, domain_of(domain), rest[0], rest[1:], constants)
+    prepared = prepare(view, domain_of(domain), rest[0], rest[1:], constants)
     written = [name for name, use in prepared.compiled.access.items() if use.changes]
     tolerances = [_tolerances("ulp", ulp, prepared, written), _tolerances("atol", atol, prepared, written)]
     expected = _run_reference(prepared, rest[0], _copies(prepared.arguments.containers))
@@ -63,8 +65,8 @@ def compare(
         launch.run(prepared)
     texts = []
     for name in written:
-        found = prepared.arguments.containers[name]._read()
-        texts.append(difference(name, found, expected[name]._read(), *(of[name] for of in tolerances)))
+        found, wanted = _elements(prepared.arguments.containers[name]), _elements(expected[name])
+        texts.append(difference(name, found, wanted, *(of[name] for of in tolerances)))
     if any(texts):
         raise AssertionError("\n".join([_headline(prepared), *filter(None, texts), *_advice(prepared)]))
 
@@ -82,7 +84,7 @@ def _refuse_hidden(kernel: Any) -> None:
 
 
 def _tolerances(
-    what: str, value: float | Mapping[str, float], prepared: launch.Prepared, written: list[str]
+    what: str, value: float | Mapping[str, float], prepared: PreparedLaunch, written: list[str]
 ) -> dict[str, float]:
     """The tolerance of each container that the launch writes."""
     if not isinstance(value, Mapping):
@@ -102,11 +104,19 @@ def _copies(containers: Mapping[str, Container]) -> dict[str, Container]:
     leases: dict[int, Lease] = {}
     made = {}
     for name, container in containers.items():
-        with container._lease as home:
+        elements = bindable(container)
+        with elements.lease as home:
             if home.id not in leases:
                 leases[home.id] = Lease(_copy_of(home))
-            made[name] = Container(leases[home.id], container._layout, container._readonly)
+            made[name] = Container(leases[home.id], elements.layout, container.readonly)
     return made
+
+
+def _elements(container: Container) -> NDArray[Any]:
+    """The newest elements; nothing moves home."""
+    elements = bindable(container)
+    with elements.lease as home:
+        return home.read(elements.layout)
 
 
 def _copy_of(home: Home) -> Home:
@@ -115,11 +125,11 @@ def _copy_of(home: Home) -> Home:
     return Home(home.start, home.stop, memory=lambda: memory, defined=True)
 
 
-def _run_reference(prepared: launch.Prepared, kernel: Any, containers: dict[str, Container]) -> dict[str, Container]:
+def _run_reference(prepared: PreparedLaunch, kernel: Any, containers: dict[str, Container]) -> dict[str, Container]:
     """Runs the launch over these containers on the reference accelerator."""
     arguments = dataclasses.replace(prepared.arguments, containers=containers)
-    again = launch.prepare_on(accelerator("reference").default_view, prepared.domain, kernel, arguments)
-    if _is_reference(prepared.view):
+    again = prepare_on(accelerator("reference").default_view, prepared.domain, kernel, arguments)
+    if is_reference(prepared.view):
         with reference_schedule("adversarial"):
             launch.run(again)
     else:
@@ -127,28 +137,26 @@ def _run_reference(prepared: launch.Prepared, kernel: Any, containers: dict[str,
     return containers
 
 
-def _is_reference(view: accelerator_view) -> bool:
-    return view.accelerator.device_path == "reference"
-
-
 # -- the message ---------------------------------------------------------------------------------------------------
 
 
-def _headline(prepared: launch.Prepared) -> str:
+def _headline(prepared: PreparedLaunch) -> str:
     name = prepared.compiled.name
-    if _is_reference(prepared.view):
+    if is_reference(prepared.view):
         return f"{name} gives different results in two orders of its threads"
     return f"{name} on {prepared.view.accelerator.description} differs from the reference accelerator"
 
 
-def _advice(prepared: launch.Prepared) -> list[str]:
+def _advice(prepared: PreparedLaunch) -> list[str]:
     """What beside the kernel may make the difference: a hand-edited shader, a driver's trap."""
-    edited = [f"note: the device ran the hand-edited shader {prepared.edit.kept.shown}"] if prepared.edit else []
+    edited = (
+        [f"note: the device ran the hand-edited shader {prepared.override.kept.shown}"] if prepared.override else []
+    )
     return edited + _met_traps(prepared)
 
 
-def _met_traps(prepared: launch.Prepared) -> list[str]:
-    trap = traps_of(prepared.view._queue.info).get("long_loops")
+def _met_traps(prepared: PreparedLaunch) -> list[str]:
+    trap = traps_of(queue_of(prepared.view).info).get("long_loops")
     if trap is None:
         return []
     count = lower.max_iterations(prepared.compiled.kernel)

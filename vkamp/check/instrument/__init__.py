@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from vkamp.artifacts import ContainerAccess
 from vkamp.check.instrument.layout import Layout, Sites
 from vkamp.check.instrument.make import NOWHERE, REPORT, THREAD, Maker, uint
-from vkamp.check.instrument.plan import Plan, buffer_word
+from vkamp.check.instrument.plan import CHECKED_TILES, STATIC_SHADOWS, Plan, buffer_word, tiles_word
 from vkamp.check.instrument.rewrite import Rewriter
 from vkamp.ir import nodes as ir
 from vkamp.ir.requirements import contiguous, memory_unit, typed_access
@@ -37,8 +37,8 @@ class Instrumented:
     """An instrumented kernel and how to read its report.
 
     ``shadows``: the words of a group of entries for each container that is judged; ``words``: the launch words that
-    the kernel takes beside its own (:func:`buffer_word`, ``tiles D``, ``claim cells``, ``tile_static shadows``,
-    ``checked tiles``); ``not_covered``: what the kernel does not look at, in words.
+    the kernel takes beside its own, by the names in :mod:`places`; ``not_covered``: what the
+    kernel does not look at, in words.
     """
 
     kernel: ir.Kernel
@@ -219,7 +219,7 @@ def _first_statements(kernel: ir.Kernel, plan: Plan, layout: Layout) -> list[ir.
             total = make.add(scaled, make.as_uint(index))
         return total
 
-    tiles: list[ir.Expr] = [uint(0), *(plan.launch_word(f"tiles {d}") for d in range(1, kernel.rank))]
+    tiles: list[ir.Expr] = [uint(0), *(plan.launch_word(tiles_word(d)) for d in range(1, kernel.rank))]
     out: list[ir.Stmt] = []
     if kernel.tile is None:
         out.append(make.set(THREAD.tile, number("global", tiles)))
@@ -240,10 +240,10 @@ def _first_statements(kernel: ir.Kernel, plan: Plan, layout: Layout) -> list[ir.
         first = uint(1 << (bits + layout.thread_bits))
         out.append(make.set(THREAD.in_static, uint(0)))
         out.append(make.set(THREAD.static_at, uint(0)))
-        at = make.add(plan.launch_word("tile_static shadows"), make.mul(tile, layout.tile_words))
+        at = make.add(plan.launch_word(STATIC_SHADOWS), make.mul(tile, layout.tile_words))
         out.append(
             make.when(
-                make.compare("lt", tile, plan.launch_word("checked tiles")),
+                make.compare("lt", tile, plan.launch_word(CHECKED_TILES)),
                 [
                     make.set(THREAD.in_static, make.add(make.mul(local, 1 << bits), first)),
                     make.set(THREAD.static_at, at),

@@ -15,7 +15,7 @@ from vkamp.check.instrument.lanes import BALLOT, always_there, is_set, source_la
 from vkamp.check.instrument.layout import RaceSite, ValueSite
 from vkamp.check.instrument.make import THREAD, Maker, is_simple, uint
 from vkamp.check.instrument.places import Address, Addresses, words_in
-from vkamp.check.instrument.plan import Plan
+from vkamp.check.instrument.plan import UNIFORM_CELLS, Plan
 from vkamp.errors import Span
 from vkamp.findings import AccessKind
 from vkamp.ir import nodes as ir
@@ -223,7 +223,7 @@ class Rewriter:
         value = make.load(statement.variable)
         bits = ir.Builtin(make.span, UINT32, "asuint", (value,)) if kind == FLOAT32 else make.as_uint(value)
         self.out.append(make.set(own, bits))
-        at = make.add(self.plan.launch_word("claim cells"), make.load(THREAD.tile))
+        at = make.add(self.plan.launch_word(UNIFORM_CELLS), make.load(THREAD.tile))
         first = self.new("claimed_by_first", UINT32)
         is_first = make.compare("eq", make.load(THREAD.local), uint(0))
         wait = ir.Barrier(statement.span, FENCES["wait"])

@@ -1,6 +1,6 @@
 """Hand-edited shaders at launches: which one a launch uses, and writing those of a program's launches to a folder.
 
-Loaded where there is a folder: :mod:`vkamp.dispatch.editing` is what every launch runs.
+Loaded where there is a folder: :mod:`vkamp.dispatch.shader_overrides` is what every launch runs.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from vkamp import pipeline
-from vkamp.artifacts import Executable, Target
-from vkamp.dispatch.editing import export_folder, set_export_folder
+from vkamp.artifacts import Domain, Executable, Target
+from vkamp.edit.active import export_folder, set_export_folder
 from vkamp.edit.compare import code_of
+from vkamp.edit.loading import is_stale, load
 from vkamp.edit.store import OUTSIDE, Form, Kept, Record, Store
 from vkamp.errors import InvalidComputeDomainError, ShaderEditWarning, Span, edit_diagnostic
+from vkamp.run.accelerators import accelerator_view, queue_of
 from vkamp.run.module import read_module
 
 if TYPE_CHECKING:
-    from vkamp.dispatch.domain import Domain
-    from vkamp.dispatch.launch import Entry
-    from vkamp.run.accelerators import accelerator_view
+    from vkamp.dispatch.preparing import KernelPrograms
 
 
 @dataclass(frozen=True)
-class Chosen:
+class Override:
     """The edited shader that a launch uses, and the target whose form it is."""
 
     kept: Kept
@@ -98,13 +98,18 @@ def _portable(target: Target, lowering: str) -> Target:
 
 
 def choose(
-    store: Store, entry: Entry, request: pipeline.Request, form: Target, domain: Domain, view: accelerator_view
-) -> Chosen | None:
+    store: Store,
+    programs: KernelPrograms,
+    request: pipeline.Request,
+    form: Target,
+    domain: Domain,
+    view: accelerator_view,
+) -> Override | None:
     """The edited shader of a folder for a launch, checked; ``None`` where the generated one runs.
 
     Raises ShaderEditError for one that must not run.
     """
-    function, compiled = request.function, entry.compiled
+    function, compiled = request.function, programs.compiled
     record = record_of(function, request, compiled.constants, _form_of(form), store.folder)
     _refuse_stray(store, record, form)
     mine = [
@@ -115,30 +120,31 @@ def choose(
     edited = [kept for kept in mine if kept.is_edited]
     same = [kept for kept in edited if kept.record.identity == record.identity]
     if not edited:
-        same = _moved(store, entry, record)
+        same = _moved(store, programs, record)
     if not same:
         if edited:
             _warn(
-                entry, function, f"of {edited[0].shown}: it is for other arguments ({edited[0].record.signature_text})"
+                programs,
+                function,
+                f"of {edited[0].shown}: it is for other arguments ({edited[0].record.signature_text})",
             )
         return None
     if form.reference:
-        _warn(entry, function, f"of {same[0].shown}: the reference accelerator runs the Python program")
+        _warn(programs, function, f"of {same[0].shown}: the reference accelerator runs the Python program")
         return None
     usable = [kept for kept in same if _is_usable(kept.record.form, form, domain, view)]
     if not usable:
-        _warn(entry, function, f"of {same[0].shown}: this launch needs another form of the shader")
+        _warn(programs, function, f"of {same[0].shown}: this launch needs another form of the shader")
         return None
     # The form that the device would choose, else threads, which every device runs.
     usable.sort(key=lambda kept: kept.record.form.lowering == "threads")
     kept = usable[0]
-    target = dataclasses.replace(_target_of(kept.record.form))
-    return Chosen(kept, target, _executable(kept, entry, target, view))
+    target = _target_of(kept.record.form)
+    return Override(kept, target, _executable(kept, programs, target, view))
 
 
 def _is_usable(kept: Form, form: Target, domain: Domain, view: accelerator_view) -> bool:
-    limits = view.accelerator.limits
-    assert limits is not None
+    limits = queue_of(view).info.limits
     if kept.folded != form.folded or kept.push_words > form.push_words:
         return False
     if kept.lowering == "loops" and (form.lowering == "threads" or kept.lanes != form.lanes):
@@ -148,24 +154,19 @@ def _is_usable(kept: Form, form: Target, domain: Domain, view: accelerator_view)
         if x * y * z > limits.tile_threads:
             return False
     try:
-        pipeline.grid(domain.rank, domain.tile, domain.shape, _target_of(kept), limits.tile_count)
+        _target_of(kept).grid(domain, limits.tile_count)
     except InvalidComputeDomainError:
         return False
     return True
 
 
-def _executable(kept: Kept, entry: Entry, target: Target, view: accelerator_view) -> Executable:
+def _executable(kept: Kept, programs: KernelPrograms, target: Target, view: accelerator_view) -> Executable:
     """The edited shader as a program, in the place of the generated one."""
-    generated = pipeline.executable(entry.compiled, target)
-    limits = view.accelerator.limits
-    assert limits is not None
-    # Imported here: few launches have an edited shader.
-    from vkamp.edit.loading import load
-
-    loaded = load(kept, generated.shader, limits.shared_bytes)
+    generated = pipeline.executable(programs.compiled, target)
+    info = queue_of(view).info
+    loaded = load(kept, generated.shader, info.limits.shared_bytes)
     shader = dataclasses.replace(generated.shader, glsl=loaded.text, shared_bytes=loaded.interface.shared_bytes)
     made = dataclasses.replace(generated, shader=shader, lowering=f"{target.lowering}: edited by hand in {kept.shown}")
-    info = view._queue.info
     missing = sorted(read_module(made.spirv).features - info.usable_features)
     if missing:
         who = f"the {info.engine.capitalize()} engine can't enable" if missing[0] in info.features else ""
@@ -175,7 +176,7 @@ def _executable(kept: Kept, entry: Entry, target: Target, view: accelerator_view
     return made
 
 
-def _moved(store: Store, entry: Entry, record: Record) -> list[Kept]:
+def _moved(store: Store, programs: KernelPrograms, record: Record) -> list[Kept]:
     """Edited shaders of a kernel that is gone, and that this one is under another name or in another file: those whose
     generated shader is this kernel's.
     """
@@ -188,7 +189,7 @@ def _moved(store: Store, entry: Entry, record: Record) -> list[Kept]:
             continue
         form = kept.record.form
         if form not in texts:
-            texts[form] = code_of(pipeline.executable(entry.compiled, _target_of(form)).shader.glsl)
+            texts[form] = code_of(pipeline.executable(programs.compiled, _target_of(form)).shader.glsl)
         if kept.base_text is not None and code_of(kept.base_text) == texts[form]:
             found.append(kept)
     return found
@@ -221,14 +222,14 @@ def _refuse_stray(store: Store, record: Record, form: Target) -> None:
             raise edit_diagnostic("VKA705", span, base=str(stray.base_path), name=name)
 
 
-def _warn(entry: Entry, function: FunctionType, text: str) -> None:
+def _warn(programs: KernelPrograms, function: FunctionType, text: str) -> None:
     """Told once for each kernel and reason."""
     warnings.warn_explicit(
         f"{function.__name__} runs as generated, without the edit {text}",
         ShaderEditWarning,
         function.__code__.co_filename,
         function.__code__.co_firstlineno,
-        registry=entry.told,
+        registry=programs.warned,
     )
 
 
@@ -247,20 +248,17 @@ def exported() -> dict[str, str]:
     return dict(_export.names)
 
 
-def export(entry: Entry, request: pipeline.Request, form: Target) -> None:
+def export(programs: KernelPrograms, request: pipeline.Request, form: Target) -> None:
     """Writes a launch's shader; an edited one stays as it is."""
-    # Imported here: few programs export their shaders.
-    from vkamp.edit.loading import is_stale
-
     store = export_folder()
     assert store is not None
     target = _portable(form, _export.lowering)
-    record = record_of(request.function, request, entry.compiled.constants, _form_of(target), store.folder)
+    record = record_of(request.function, request, programs.compiled.constants, _form_of(target), store.folder)
     name = record.path.as_posix()
     if name in _export.names:
         return
     known = next((kept for kept in store.kept if kept.name == name), None)
-    glsl = pipeline.executable(entry.compiled, target).shader.glsl
+    glsl = pipeline.executable(programs.compiled, target).shader.glsl
     if known is not None and known.is_touched:
         # What is generated now is noted, for a merge: of a closure nobody else knows it.
         store.note(name, glsl)

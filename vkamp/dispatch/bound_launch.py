@@ -1,0 +1,242 @@
+"""Launches whose containers are bound: acquired, enqueued, and marked as written, once or again and again."""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from vkamp.artifacts import Executable, PushWord
+from vkamp.dispatch.preparing import PreparedLaunch
+from vkamp.errors import AmpError
+from vkamp.lang.binding import Use, mark_written
+from vkamp.lang.container import bindable, use_of
+from vkamp.lang.home import epoch
+from vkamp.lang.region import Footprint
+from vkamp.lang.storage import Descriptor
+from vkamp.run.accelerators import accelerator_view, queue_of
+from vkamp.run.engine import Buffer, Dispatch, Launch, Ready
+
+_Number = int | float | bool
+_NONE: list[Use] = []
+
+
+class BoundLaunch(ABC):
+    """Launches on one accelerator_view with the containers that they use, submitted together any number of times.
+
+    ``apart``: they may change bytes beside the elements of their containers.  ``epoch``: the last time when all uses
+    were current.
+    """
+
+    #: Why containers move, for their record of moves.
+    why: ClassVar[str] = "a launch uses them"
+
+    def __init__(self, view: accelerator_view, uses: Sequence[Use], *, apart: bool) -> None:
+        self.view = view
+        self.uses = uses
+        self.apart = apart
+        self.epoch = -1
+        self._enqueue: Callable[[], None] | None = None
+
+    def submit(self, push: bytes | None = None, scalars: Mapping[str, _Number] | None = None) -> bool:
+        """Makes the containers current, enqueues, and marks what is written; ``push``: other launch words, those of
+        ``scalars``.  False, and nothing is enqueued, where containers have moved and the launch cannot follow them.
+        """
+        # Where nothing has moved since the last time, nothing has to be acquired or marked.
+        seen = epoch.now
+        changed = _NONE if seen == self.epoch else [each for each in self.uses if not each.is_current]
+        if changed:
+            # None until it is certain that all of it fits.
+            enqueue, self._enqueue = self._enqueue, None
+            moved = [each for each in changed if not each.acquire(self.view, self.why, apart=self.apart)]
+            self._enqueue = None if moved else enqueue
+        enqueue = self._enqueue or self._bind()
+        if enqueue is None:
+            return False
+        if push is None:
+            enqueue()
+        else:
+            self._enqueue_with(push, scalars or {})
+        if changed:
+            for each, home, version in mark_written(self.view, changed):
+                each.home, each.version = home, version
+        elif epoch.now == seen:
+            self.epoch = seen
+        else:  # somebody has used a container meanwhile: the next submission acquires it again
+            mark_written(self.view, [each for each in self.uses if not each.is_current])
+        return True
+
+    @abstractmethod
+    def _bind(self) -> Callable[[], None] | None:
+        """Prepares what enqueues the launches for where the containers are now, and sets it; None if it cannot."""
+
+    def _enqueue_with(self, push: bytes, scalars: Mapping[str, _Number]) -> None:
+        """Enqueues a launch with other launch words."""
+        raise NotImplementedError
+
+
+class SingleLaunch(BoundLaunch):
+    """One launch.  It keeps the memory of its containers, and not the containers."""
+
+    dispatch: Dispatch
+    layout: struct.Struct
+    words: tuple[int | float, ...]
+
+    def __init__(self, prepared: PreparedLaunch, *, apart: bool | None = None) -> None:
+        used = prepared.uses
+        view = prepared.view
+        uses = [use_of(each.container, view, reads=each.reads, writes=each.writes) for each in used]
+        super().__init__(view, uses, apart=prepared.runs_apart if apart is None else apart)
+        self._names = [each.name for each in used]
+        self._prepared: PreparedLaunch | None = prepared
+        self._ready: Ready | None = None
+
+    def _bind(self) -> Callable[[], None] | None:
+        if self._prepared is None:
+            return None
+        self._make(self._prepared, bound_descriptors(self._prepared, self.uses))
+        self._prepared = None
+        self._enqueue = self._enqueue_first
+        return self._enqueue
+
+    def _make(self, prepared: PreparedLaunch, descriptors: Mapping[str, Descriptor]) -> None:
+        self.layout, self.words = launch_words(prepared, prepared.executable, descriptors, prepared.arguments.scalars)
+        push = self.layout.pack(*self.words)
+        self.dispatch = make_dispatch(prepared, prepared.executable, descriptors, push)
+
+    def _enqueue_first(self) -> None:
+        queue_of(self.view).enqueue(self.dispatch)
+        self._enqueue = self._enqueue_again
+
+    def _enqueue_again(self) -> None:
+        self._enqueue = self._ready_again().enqueue
+        self._enqueue()
+
+    def _ready_again(self) -> Ready:
+        """What enqueues the launch from its second time on."""
+        if self._ready is None:
+            self._ready = queue_of(self.view).ready(self.dispatch)
+        return self._ready
+
+    def _enqueue_with(self, push: bytes, scalars: Mapping[str, _Number]) -> None:
+        (self._ready or self._ready_again()).enqueue_with(push, scalars)
+
+
+def bound_descriptors(prepared: PreparedLaunch, uses: Sequence[Use]) -> dict[str, Descriptor]:
+    """Where the containers of a launch are, by name; ``uses`` are theirs, in their order.
+
+    AmpError for containers whose layout the kernel cannot use.
+    """
+    found: dict[str, Descriptor] = {}
+    for used, each in zip(prepared.uses, uses, strict=True):
+        assert each.descriptor is not None
+        found[used.name] = each.descriptor
+        if used.name in prepared.compiled.contiguous:
+            _check_contiguous(used.name, each.descriptor)
+    if any(each.packed for each in found.values()):
+        _check_packed(prepared, found)
+    return found
+
+
+def _check_contiguous(name: str, found: Descriptor) -> None:
+    """What a kernel reads as another type, or by one number, has no gaps."""
+    if found.shape[-1] > 1 and found.strides_elements[-1] != 1:
+        raise AmpError(
+            f"the kernel reinterprets `{name}`, whose elements are {found.strides_elements[-1]} apart: "
+            "copy it to an array"
+        )
+
+
+def _check_packed(prepared: PreparedLaunch, found: Mapping[str, Descriptor]) -> None:
+    """Copies without gaps do not see each other's writes."""
+    for one, other in itertools.combinations(prepared.uses, 2):
+        packed = found[one.name].packed or found[other.name].packed
+        if packed and (one.writes or other.writes) and bindable(one.container).shares(bindable(other.container)):
+            raise AmpError(
+                f"`{one.name}` and `{other.name}` overlap, the kernel writes, and the elements of one are not a whole "
+                "number of elements apart, so that the launch would work on a copy of them: copy it to an array first"
+            )
+
+
+# -- the dispatch --------------------------------------------------------------------------------------------------
+
+_Regions = tuple[Footprint, ...] | None
+_FORMATS = {"int32": "i", "uint32": "I", "float32": "f", "int64": "q", "uint64": "Q", "float64": "d"}
+
+
+def make_dispatch(
+    prepared: PreparedLaunch, executable: Executable, descriptors: Mapping[str, Descriptor], words: bytes
+) -> Dispatch:
+    """What a launch is for the engine: a program of it, bound to its containers, with its launch words."""
+    view, arguments, domain, shader = prepared.view, prepared.arguments, prepared.domain, executable.shader
+    queue = queue_of(view)
+    bindings = [_buffer(descriptors, each.params, each.element) for each in shader.bindings]
+    writes = [binding.writes for binding in shader.bindings]
+    if shader.push_binding is not None:
+        spilled = queue.allocate(max(4, len(words)))
+        spilled.upload(0, np.frombuffer(words, np.uint8))
+        bindings.append((spilled, None))
+        writes.append(False)
+    extents = {name: tuple(container.extent) for name, container in arguments.containers.items()}
+    return Dispatch(
+        program=queue.program(executable),
+        buffers=tuple(buffer for buffer, _ in bindings),
+        push=b"" if shader.push_binding is not None else words,
+        groups=prepared.target.grid(domain, queue.info.limits.tile_count, shader),
+        writes=tuple(writes),
+        launch=Launch(domain.shape, descriptors, arguments.scalars, extents, prepared.compiled.name, domain.tile),
+        regions=tuple(region for _, region in bindings),
+    )
+
+
+def _buffer(descriptors: Mapping[str, Descriptor], params: tuple[str, ...], element: str) -> tuple[Buffer, _Regions]:
+    """The buffer that containers share, and the parts of it that are theirs; None if that is all of it."""
+    storage = descriptors[params[0]].storage
+    assert isinstance(storage, Buffer)
+    found = [descriptors[name] for name in params if name in descriptors]
+    # Elements that are parts of words change with the whole word.
+    if element == "uint32" and any(each.dtype.itemsize < 4 for each in found):
+        return storage, None
+    footprints = tuple(dict.fromkeys(each.footprint for each in found))
+    if any(each.pitch == 0 and each.start == 0 and each.stop >= storage.nbytes for each in footprints):
+        return storage, None
+    return storage, footprints
+
+
+def launch_words(
+    prepared: PreparedLaunch,
+    executable: Executable,
+    descriptors: Mapping[str, Descriptor],
+    scalars: Mapping[str, _Number],
+) -> tuple[struct.Struct, tuple[int | float, ...]]:
+    """A program's layout of the launch words, and the words."""
+    push = executable.shader.push
+    values = tuple(_word(word, prepared, executable, descriptors, scalars) for word in push)
+    return struct.Struct("=" + "".join(_FORMATS[word.type] for word in push)), values
+
+
+def _word(
+    word: PushWord,
+    prepared: PreparedLaunch,
+    executable: Executable,
+    descriptors: Mapping[str, Descriptor],
+    scalars: Mapping[str, _Number],
+) -> int | float:
+    if word.kind == "scalar":
+        value = scalars[word.name]
+        if word.type == "float64":
+            return float(value)
+        return float(np.float32(value)) if word.type == "float32" else int(value)
+    if word.kind == "domain":
+        shape, pieces = prepared.domain.shape, executable.shader.pieces
+        return (shape if pieces is None else pieces.domain(shape))[word.dim]
+    if word.kind == "tiles":
+        return prepared.target.tile_counts(prepared.domain)[word.dim]
+    if word.kind == "extent":
+        return prepared.arguments.containers[word.name].extent[word.dim]
+    found = descriptors[word.name]
+    return found.offset_elements if word.kind == "offset" else found.strides_elements[word.dim]

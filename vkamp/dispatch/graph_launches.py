@@ -1,0 +1,91 @@
+"""What a graph does with launches: loaded with the first capture, since it comes with the launch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from vkamp.artifacts import Domain
+from vkamp.dispatch import launch, watching
+from vkamp.dispatch.bound_launch import BoundLaunch, bound_descriptors, launch_words, make_dispatch
+from vkamp.dispatch.copying import copy_elements, pairs
+from vkamp.dispatch.preparing import PreparedLaunch, prepare, prepare_again
+from vkamp.dispatch.targets import target_view
+from vkamp.errors import AmpError
+from vkamp.lang.binding import Use
+from vkamp.lang.container import Container, bindable, use_of
+from vkamp.run.accelerators import accelerator_view, queue_of
+from vkamp.run.engine import Dispatch, Recording
+
+
+class GraphLaunches(BoundLaunch):
+    """The launches of a graph, in their order, which use their containers together."""
+
+    why = "a graph uses them"
+    recording: Recording
+
+    def __init__(self, view: accelerator_view) -> None:
+        self.used: dict[int, Use] = {}
+        super().__init__(view, [], apart=False)
+        self.steps: list[PreparedLaunch] = []
+
+    def add(self, prepared: PreparedLaunch) -> None:
+        """Adds a launch; AmpError for one that would work on copies of elements."""
+        for each in prepared.uses:
+            if prepared.arguments.placements[each.name].packed:
+                raise AmpError(
+                    f"the elements of `{each.name}` are not a whole number of elements apart, so that every launch "
+                    "would work on a copy of them, and no capture can: copy it to an array first"
+                )
+        fresh = [use_of(each.container, self.view, reads=each.reads, writes=each.writes) for each in prepared.uses]
+        for new in fresh:
+            known = self.used.setdefault(id(new.bindable), new)
+            known.reads |= new.reads
+            known.writes |= new.writes
+        self.steps.append(prepared)
+        self.uses = list(self.used.values())
+        self.apart |= prepared.runs_apart
+
+    def discard(self, container: Container) -> None:
+        """From here on the container's contents are worthless, where no launch before has used them."""
+        elements = bindable(container)
+        if not any(each.bindable.shares(elements) for each in self.uses):
+            self.used[id(elements)] = Use(elements, discards=True)
+            self.uses = list(self.used.values())
+
+    def replay(self) -> None:
+        """Runs them all."""
+        if launch.is_checked():
+            self._discard()
+            for step in self.steps:
+                launch.run_checked(prepare_again(step))
+        elif self.steps[0].target.reference:
+            self._discard()
+            # The reference accelerator looks at the host's memory at each launch.
+            watching.refuse_stale(self.steps)
+            self.submit()
+            watching.look(self.steps)
+        else:
+            self.submit()
+
+    def _discard(self) -> None:
+        for each in self.uses:
+            if each.discards:
+                each.bindable.discard()
+
+    def _bind(self) -> Callable[[], None]:
+        steps = [prepare_again(step) for step in self.steps]
+        self.recording = queue_of(self.view).record([self._dispatch(step) for step in steps])
+        self.steps, self._enqueue = steps, self.recording.replay
+        return self._enqueue
+
+    def _dispatch(self, step: PreparedLaunch) -> Dispatch:
+        descriptors = bound_descriptors(step, [self.used[id(bindable(each.container))] for each in step.uses])
+        layout, words = launch_words(step, step.executable, descriptors, step.arguments.scalars)
+        return make_dispatch(step, step.executable, descriptors, layout.pack(*words))
+
+
+def prepared_copies(view: accelerator_view | None, src: Container, dest: Container) -> Iterable[PreparedLaunch]:
+    """A copy between containers of the same shape and type, as launches."""
+    view = target_view(view, {"the source": src, "the destination": dest})
+    for source, target in pairs(view, src, dest):
+        yield prepare(view, Domain(tuple(source.extent)), copy_elements, (source, target), {})

@@ -1,0 +1,266 @@
+"""Everything of a launch that comes before the device: where it runs, its compiled kernel, its program.
+
+C++ AMP's model: docs/conformance.md, section 9.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from vkamp import pipeline
+from vkamp.artifacts import Domain, Executable, Target
+from vkamp.dispatch import shader_overrides
+from vkamp.dispatch.requirements import check_kernel, check_program, check_tile, small_types
+from vkamp.dispatch.targets import is_reference, target_for, target_view, with_lowering, with_pieces
+from vkamp.errors import AmpError, CompileError, UnsupportedFeatureError
+from vkamp.lang.container import Container
+from vkamp.lang.kernel import BoundKernel, DeviceFunction, KernelFunction
+from vkamp.progress import activity
+from vkamp.run.accelerators import accelerator_view, queue_of
+
+if TYPE_CHECKING:
+    from vkamp.dispatch.override_files import Override
+    from vkamp.pipeline.checked import Instrumented
+
+
+#: Compiled kernels kept; the oldest goes first.
+_KEEP = 1024
+
+
+@dataclass
+class KernelPrograms:
+    """A compiled kernel and its programs by kind of device."""
+
+    compiled: pipeline.Compiled
+    executables: dict[Target, Executable] = field(default_factory=dict)
+    #: The kernel instrumented for check mode, by what that leaves out, and its programs.
+    checked: dict[tuple[frozenset[str], bool], tuple[Instrumented, pipeline.Compiled]] = field(default_factory=dict)
+    checked_executables: dict[Any, Executable] = field(default_factory=dict)
+    #: The registry of the warnings about it.
+    warned: dict[Any, Any] = field(default_factory=dict)
+    #: The hand-edited shaders that its launches use, and the state of the folder in which they were found.
+    overrides: dict[Any, tuple[int, Override | None]] = field(default_factory=dict)
+
+
+class ContainerUse(NamedTuple):
+    """A container that a launch binds, by its parameter's name, and what the kernel does with it."""
+
+    name: str
+    container: Container
+    reads: bool
+    writes: bool
+
+
+@dataclass(frozen=True)
+class PreparedLaunch:
+    """A launch that passed every check: what to run, on what, where."""
+
+    view: accelerator_view
+    domain: Domain
+    #: What was launched, as it was given.
+    kernel: Any
+    request: pipeline.Request
+    arguments: pipeline.Arguments
+    programs: KernelPrograms
+    target: Target
+    executable: Executable
+    #: The state of the folder of edited shaders, and the one that it uses, if any.
+    generation: int = 0
+    override: Override | None = None
+
+    @property
+    def compiled(self) -> pipeline.Compiled:
+        """The compiled kernel."""
+        return self.programs.compiled
+
+    @property
+    def uses(self) -> list[ContainerUse]:
+        """The containers that are bound: those whose elements the kernel accesses."""
+        found = []
+        for name, container in self.arguments.containers.items():
+            use = self.compiled.access.get(name)
+            if use is not None and (use.reads or use.changes):
+                found.append(ContainerUse(name, container, use.reads or use.atomics, use.changes))
+        return found
+
+    @property
+    def runs_apart(self) -> bool:
+        """Whether the launch may change bytes beside the elements of its containers."""
+        unchecked = "unchecked_atomics" in self.target.quirks
+        if unchecked and (self.override is not None or any(use.atomics for use in self.compiled.access.values())):
+            return True
+        # Elements smaller than a word are changed by words.
+        placements = self.arguments.placements
+        small = [use.name for use in self.uses if use.writes and use.container.dtype.itemsize < 4]
+        return any(unchecked or placements[name].packed or not placements[name].dense for name in small)
+
+
+_cache: OrderedDict[Any, list[KernelPrograms]] = OrderedDict()
+_cache_lock = threading.Lock()
+
+
+def prepare(
+    view: accelerator_view | None, domain: Domain, kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]
+) -> PreparedLaunch:
+    """Everything that comes before the device: target, limits, compilation."""
+    function, _, owner = _function_of(kernel)
+    arguments = pipeline.collect(function, args, constants, owner)
+    try:
+        return prepare_on(target_view(view, arguments.containers), domain, kernel, arguments)
+    except (CompileError, UnsupportedFeatureError):
+        # What a constant left out may not compile.
+        if not pipeline.give_up(function):
+            raise
+        return prepare(view, domain, kernel, args, constants)
+
+
+def prepare_on(view: accelerator_view, domain: Domain, kernel: Any, arguments: pipeline.Arguments) -> PreparedLaunch:
+    """What :func:`prepare` does once it is known where the launch runs, and with what."""
+    function, precise, _ = _function_of(kernel)
+    queue_of(view)  # its error says why a view only stores
+    check_tile(domain, view)
+    request = pipeline.make_request(function, precise, domain.rank, domain.tile, arguments, view)
+    return _with_program(view, domain, kernel, request, arguments)
+
+
+def prepare_again(prepared: PreparedLaunch) -> PreparedLaunch:
+    """The launch for where its containers are now: what is compiled depends on it.
+
+    ``AmpError`` if another program is needed for that, and the globals that the kernel was captured with have changed.
+    """
+    known, arguments = prepared.request, prepared.arguments
+    request = pipeline.make_request(known.function, known.precise, known.rank, known.tile, arguments, prepared.view)
+    if (request.args, request.captures, request.owner) == (known.args, known.captures, known.owner):
+        return prepared
+    if not all(guard.holds(known.function) for guard in prepared.compiled.guards):
+        raise AmpError(
+            f"{prepared.compiled.name}: its containers have become part of other memory, so that it has to be "
+            "compiled again, and globals that it was compiled with have changed: capture it again"
+        )
+    return _with_program(prepared.view, prepared.domain, prepared.kernel, request, arguments)
+
+
+def _with_program(
+    view: accelerator_view, domain: Domain, kernel: Any, request: pipeline.Request, arguments: pipeline.Arguments
+) -> PreparedLaunch:
+    programs = _compile(request, arguments, keep=not is_reference(view))
+    compiled = programs.compiled
+    check_kernel(compiled, view)
+    target = target_for(domain, view)
+    target = with_lowering(target, kernel, domain, view, arguments.containers, compiled.sizes_in_loops)
+    target = with_pieces(target, domain, view, arguments)
+    target = replace(target, types=small_types(compiled.types, view))
+    shader_overrides.export(programs, request, target)
+    generation, override = shader_overrides.choose(programs, request, target, domain, view)
+    if override is not None:
+        target, executable = override.target, override.executable
+    else:
+        executable = programs.executables.get(target) or _executable(programs, target)
+    # Devices of one target may differ in their limits.
+    check_program(compiled, executable, view)
+    return PreparedLaunch(view, domain, kernel, request, arguments, programs, target, executable, generation, override)
+
+
+def _executable(programs: KernelPrograms, target: Target) -> Executable:
+    with activity(f"compiling {programs.compiled.name}"):
+        made = programs.executables[target] = pipeline.executable(programs.compiled, target)
+    return made
+
+
+def _function_of(kernel: Any) -> tuple[FunctionType, bool, Any]:
+    """The function to compile, whether precisely, and the object whose method it is, if any."""
+    owner = None
+    if isinstance(kernel, BoundKernel):
+        kernel, owner = kernel.kernel, kernel.owner
+    elif isinstance(kernel, MethodType):
+        kernel, owner = kernel.__func__, kernel.__self__
+    elif not isinstance(kernel, (KernelFunction, DeviceFunction, FunctionType, type)):
+        method = inspect.getattr_static(type(kernel), "__call__", None)
+        if isinstance(method, (KernelFunction, DeviceFunction, FunctionType)):
+            kernel, owner = method, kernel
+    if isinstance(owner, type):
+        raise TypeError(f"parallel_for_each does not run class methods: make {kernel.__name__} a static method")
+    if isinstance(kernel, KernelFunction):
+        return kernel.function, kernel.precise, owner
+    if isinstance(kernel, DeviceFunction) and isinstance(kernel.function, FunctionType):
+        return kernel.function, False, owner
+    if isinstance(kernel, FunctionType):
+        return kernel, False, owner
+    raise TypeError(
+        f"parallel_for_each runs a function decorated with @amp.kernel, not {type(kernel).__name__}: "
+        "write a kernel that computes one element, and launch that"
+    )
+
+
+# -- compiled kernels ----------------------------------------------------------------------------------------------
+
+
+def _key(request: pipeline.Request) -> Any:
+    """The identity of a request: closures with one code and one module are one kernel."""
+    function = request.function
+    constants = tuple((n, type(v), _exactly(v)) for n, v in request.constants)
+    return (
+        pipeline.CodeKey(function.__code__),
+        id(function.__globals__),
+        request.precise,
+        request.rank,
+        request.tile,
+        request.args,
+        request.captures,
+        constants,
+        request.owner,
+    )
+
+
+def _exactly(value: Any) -> Any:
+    """What tells a constant from others: 0.0 from -0.0, and NaN from nothing else."""
+    return repr(value) if isinstance(value, (float, np.floating)) else value
+
+
+def _compile(request: pipeline.Request, arguments: pipeline.Arguments, *, keep: bool) -> KernelPrograms:
+    """The compiled kernel, from the cache if every name it was specialised for still means the same."""
+    key, function = _key(request), request.function
+    with _cache_lock:
+        known = _cache.setdefault(key, [])
+        _cache.move_to_end(key)
+        while len(_cache) > _KEEP:
+            _cache.popitem(last=False)
+    for programs in known:
+        if _still_right(programs.compiled, function, arguments.captured):
+            pipeline.rebind(programs.compiled, function)
+            return programs
+    with activity(f"compiling {function.__name__}"):
+        programs = KernelPrograms(pipeline.compile_kernel(request, arguments.captured, keep=keep))
+    # Only the newest meanings are kept: a program that changes a global for ever does not pile up kernels.
+    known[:] = [programs, *known[:7]]
+    return programs
+
+
+def _still_right(compiled: pipeline.Compiled, function: FunctionType, captured: Mapping[str, Any]) -> bool:
+    same = all(
+        type(captured[n]) is type(v) and _exactly(captured[n]) == _exactly(v) for n, v in compiled.constants.items()
+    )
+    return same and all(guard.holds(function) for guard in compiled.guards)
+
+
+def program_names() -> dict[str, str]:
+    """The kernels' names of the programs made so far, by the programs' keys."""
+    with _cache_lock:
+        known = [programs for found in _cache.values() for programs in found]
+    names = {}
+    for programs in known:
+        name = programs.compiled.name
+        names.update({made.key: name for made in programs.executables.values()})
+        names.update({made.key: f"{name} (checked)" for made in programs.checked_executables.values()})
+        for _, override in programs.overrides.values():
+            if override is not None:
+                names[override.executable.key] = f"{name} (edited)"
+    return names

@@ -1,0 +1,168 @@
+"""Whether a device can run a kernel: its types, its tile, its memory, its subgroups.
+
+C++ AMP's model: docs/conformance.md, sections 4, 9 and 15 (double precision is optional for an accelerator).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from vkamp.artifacts import Domain, Executable
+from vkamp.errors import InvalidComputeDomainError, Span, UnsupportedFeatureError, diagnostic, name_at
+from vkamp.pipeline import Compiled
+from vkamp.run.accelerators import accelerator_view, queue_of
+from vkamp.run.engine import SUBGROUP_OPERATIONS, DeviceInfo, Limits
+
+#: The device features that types need, by vkamp's names and Vulkan's.
+_NEEDS = {
+    "float64": ("float64", "shaderFloat64"),
+    "int64": ("int64", "shaderInt64"),
+    "uint64": ("int64", "shaderInt64"),
+}
+_INSTEAD = {"float64": "float32", "int64": "int32", "uint64": "uint32"}
+
+
+#: What a device can have of the types of 8 and 16 bits: they are emulated where it has not.
+_SMALL = {
+    "int8": {"int8", "storage8"},
+    "uint8": {"int8", "storage8"},
+    "int16": {"int16", "storage16"},
+    "uint16": {"int16", "storage16"},
+    "float16": {"float16", "storage16"},
+}
+
+
+def small_types(types: Iterable[str], view: accelerator_view) -> frozenset[str]:
+    """The features of a view's device that matter for a kernel's small types."""
+    wanted = frozenset().union(*(_SMALL.get(kind, frozenset()) for kind in types))
+    return wanted & queue_of(view).info.usable_features
+
+
+def _check_types(types: Mapping[str, Span], info: DeviceInfo) -> None:
+    """Raises ``UnsupportedFeatureError`` for a type that the device lacks, or that its engine cannot enable.
+
+    ``types``: those of the kernel, and where it uses them.
+    """
+    for kind, span in types.items():
+        feature, name = _NEEDS.get(kind, ("", ""))
+        if not feature or feature in info.usable_features:
+            continue
+        instead = _INSTEAD[kind]
+        advice = f"use {instead}: `.astype(np.{instead})` on the host, `amp.{instead}(...)` in the kernel"
+        if feature in info.features:
+            why = f"which {info.name} has, but the engine {info.engine!r} does not enable"
+            advice = f"run it by the engine that does, VKAMP_ENGINE=vulkan, or {advice}"
+        else:
+            why = f"which {info.name} lacks"
+        named = name_at(span)
+        what = f"`{named}` is {kind}, and {kind} needs" if named else f"{kind} needs"
+        raise diagnostic("VKA304", span, what=what, feature=name, why=why, advice=advice)
+
+
+#: Vulkan's names of the features that operations of 64-bit integers need, and what is left without them.
+_WIDE = {
+    "int64_atomics": ("shaderBufferInt64Atomics", "use elements of 32 bits, as counters in two parts"),
+    "shared_int64_atomics": ("shaderSharedInt64Atomics", "use elements of 32 bits, as counters in two parts"),
+    "subgroup_extended_types": ("shaderSubgroupExtendedTypes", "exchange the values through tile_static memory"),
+}
+
+
+def _check_wide_operations(wide: Mapping[str, tuple[str, Span]], info: DeviceInfo) -> None:
+    """Raises ``UnsupportedFeatureError`` for an operation of 64-bit integers that the device lacks."""
+    for sort, (text, span) in wide.items():
+        if sort not in info.usable_features:
+            name, advice = _WIDE[sort]
+            why = f"which {info.name} lacks"
+            raise diagnostic("VKA304", span, what=f"{text} needs", feature=name, why=why, advice=advice)
+
+
+def check_kernel(compiled: Compiled, view: accelerator_view) -> None:
+    """Raises ``UnsupportedFeatureError`` for types and operations that a view's device lacks."""
+    info = queue_of(view).info
+    _check_types(compiled.types, info)
+    _check_wide_operations(compiled.wide, info)
+
+
+def _tile_of(threads: int, rank: int) -> str:
+    """A tile of at most so many threads: of equal sizes, powers of two, as far as they divide."""
+    bits = max(threads.bit_length() - 1, 0)
+    return ", ".join(str(1 << (bits // rank + (dim >= rank - bits % rank))) for dim in range(rank))
+
+
+def check_tile(domain: Domain, view: accelerator_view) -> None:
+    """Refuses a tile that the device does not support."""
+    tile = domain.tile
+    if tile is None:
+        return
+    device = view.accelerator.description
+    # A view that only stores has no queue; its error says why, and what to install.
+    limits = queue_of(view).info.limits
+    threads = math.prod(tile)
+    if threads > limits.tile_threads:
+        raise InvalidComputeDomainError(
+            f"{domain}: a tile has {threads} threads, but {device} supports at most {limits.tile_threads}: "
+            f"use a smaller tile, such as .tile({_tile_of(limits.tile_threads, len(tile))})"
+        )
+    # The last dimension is x.
+    for dim, size in enumerate(tile):
+        most = limits.tile_size[len(tile) - 1 - dim]
+        if size > most:
+            raise InvalidComputeDomainError(
+                f"{domain}: dimension {dim} of the tile has {size} threads; {device} takes at most {most} there"
+            )
+
+
+def check_program(compiled: Compiled, executable: Executable, view: accelerator_view, *, checked: bool = False) -> None:
+    """Raises ``UnsupportedFeatureError`` or ``CompileError`` for a program that a view's device cannot run.
+
+    ``checked``: it has check mode's instrumentation.
+    """
+    limits, device = queue_of(view).info.limits, view.accelerator.description
+    if not checked:
+        _check_shared(executable, compiled, limits, device)
+    _check_limits(executable, limits, f"{compiled.name} under check mode" if checked else compiled.name, device)
+    _check_subgroups(compiled, limits, device)
+
+
+def _check_shared(executable: Executable, compiled: Compiled, limits: Limits, device: str) -> None:
+    """Refuses more tile_static memory than the device has, with the largest array's place."""
+    size = executable.shader.shared_bytes
+    if size > limits.shared_bytes:
+        largest = max(compiled.kernel.tile_statics, key=lambda variable: variable.type.size)
+        raise diagnostic(
+            "VKA504",
+            largest.span,
+            kernel=compiled.name,
+            bytes=size,
+            device=device,
+            limit=limits.shared_bytes,
+            name=largest.name,
+            size=largest.type.size,
+        )
+
+
+def _check_limits(executable: Executable, limits: Limits, name: str, device: str) -> None:
+    shader = executable.shader
+    if shader.shared_bytes > limits.shared_bytes:
+        raise UnsupportedFeatureError(
+            f"{name} needs {shader.shared_bytes} bytes of tile_static memory; {device} has {limits.shared_bytes} per "
+            "tile: make its arrays smaller"
+        )
+    if any(n > most for n, most in zip(shader.local_size, limits.tile_size, strict=True)):
+        raise UnsupportedFeatureError(
+            f"{name} calls subgroup functions, which need the {shader.local_size[0]} threads of its tile in one "
+            f"row; {device} supports {limits.tile_size[0]}"
+        )
+    if executable.buffers > limits.buffers:
+        raise UnsupportedFeatureError(
+            f"{name} uses {executable.buffers} containers at once; {device} takes {limits.buffers}"
+        )
+
+
+def _check_subgroups(compiled: Compiled, limits: Limits, device: str) -> None:
+    """Refuses functions of subgroups that the device cannot run."""
+    for name, operation, span in compiled.subgroup_needs:
+        if operation not in limits.subgroup_operations:
+            supported = ", ".join(o for o in SUBGROUP_OPERATIONS if o in limits.subgroup_operations) or "none"
+            raise diagnostic("VKA503", span, name=name, operation=operation, device=device, supported=supported)
