@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 import re
 import subprocess
@@ -119,6 +120,7 @@ class Module:
         return f"{self.path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
 
 
+@functools.cache
 def modules() -> list[Module]:
     return [Module(path, ast.parse(path.read_bytes())) for path in sorted(PACKAGE.rglob("*.py"))]
 
@@ -226,6 +228,119 @@ def test_only_tests_of_tools_import_them() -> None:
 def test_table_and_imports_have_no_cycle() -> None:
     graphlib.TopologicalSorter(MAY_IMPORT).prepare()
     graphlib.TopologicalSorter({room: set(others) for room, others in room_imports().items()}).prepare()
+
+
+def name_of(module: Module) -> str:
+    return ".".join(module.parts)
+
+
+def vkamp_imports(module: Module, *, in_functions: bool) -> Iterator[tuple[ast.AST, str]]:
+    """The modules of the package that a module imports, inside functions or outside; not for type checkers alone."""
+    names = {name_of(each) for each in modules()}
+    lazy = {
+        id(node) for function in ast.walk(module.tree) if isinstance(function, FUNCTIONS) for node in body(function)
+    }
+    typed = {
+        id(node)
+        for branch in ast.walk(module.tree)
+        if isinstance(branch, ast.If) and ast.unparse(branch.test) == "TYPE_CHECKING"
+        for node in body(branch)
+    }
+    for node, name in imported_names(module):
+        found = name if name in names else name.rpartition(".")[0]
+        if found in names and found != name_of(module) and id(node) not in typed and (id(node) in lazy) == in_functions:
+            yield node, found
+
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def body(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.If) -> Iterator[ast.AST]:
+    for statement in node.body:
+        yield from ast.walk(statement)
+
+
+#: Imports inside functions, and what they save: times are of ``import vkamp`` and a launch whose kernel is kept on disk
+#: (``python -m tools.bench --groups startup``), measured with the module's import alone.
+LAZY_IMPORTS = {
+    ("vkamp", "vkamp.front.habits"): "import vkamp loads no compiler: 10 ms",
+    ("vkamp.cli", "vkamp.cli.app"): "the command's libraries are an extra, which may be missing",
+    ("vkamp.dispatch", "vkamp.dispatch.launch"): "import vkamp loads no compiler: 30 ms",
+    ("vkamp.dispatch.capturing", "vkamp.dispatch.graph_launches"): "as the launch",
+    ("vkamp.dispatch.launch", "vkamp.dispatch.checking"): "check mode comes with the compiler: 250 ms",
+    ("vkamp.dispatch.reference_controls", "vkamp.sim"): "only the reference accelerator runs the IR in Python: 60 ms",
+    ("vkamp.dispatch.shader_overrides", "vkamp.dispatch.override_files"): "few programs have edited shaders: 10 ms",
+    ("vkamp.edit.active", "vkamp.edit.store"): "few programs have edited shaders: 3 ms",
+    ("vkamp.front.arguments", "vkamp.front.advice"): "words errors; loads the IR's nodes: 15 ms",
+    ("vkamp.ir.passes", "vkamp.ir.verify"): "for vkamp's own tests: 10 ms",
+    ("vkamp.pipeline.loading", "vkamp.pipeline.compiler"): "kernels that are kept on disk need no compiler: 250 ms",
+    ("vkamp.run.accelerators", "vkamp.run.vulkan.engine"): "the direct engine's binding: 30 ms",
+    ("vkamp.run.kompute", "vkamp.run.submission"): "loads kp",
+    ("vkamp.spirv", "vkamp.spirv.bounds"): "shaders that are kept on disk need no rewriting: 2 ms",
+    ("vkamp.spirv", "vkamp.spirv.straighten"): "shaders that are kept on disk need no rewriting: 2 ms",
+}
+
+
+def test_imports_inside_functions_are_few() -> None:
+    found = {
+        (name_of(module), name): module.where(node)
+        for module in modules()
+        for node, name in vkamp_imports(module, in_functions=True)
+    }
+    assert {each: where for each, where in found.items() if each not in LAZY_IMPORTS} == {}
+    assert LAZY_IMPORTS.keys() <= found.keys(), "an import that is gone is still in the table"
+    assert len(LAZY_IMPORTS) <= 15
+
+
+#: Circles that are known, and close at run time alone.
+CIRCLES = [{"vkamp.run.kompute", "vkamp.run.submission"}]
+
+
+def test_modules_import_in_no_circle() -> None:
+    graph = {
+        name_of(module): {name for lazy in (False, True) for _, name in vkamp_imports(module, in_functions=lazy)}
+        for module in modules()
+    }
+    for circle in CIRCLES:
+        for name in circle:
+            graph[name] -= circle
+    graphlib.TopologicalSorter(graph).prepare()
+
+
+def private_uses(module: Module) -> Iterator[tuple[ast.Attribute, str]]:
+    """Accesses to `_names` of objects other than the module's own `self`."""
+    for node in ast.walk(module.tree):
+        if not isinstance(node, ast.Attribute) or not re.fullmatch(r"_[^_].*", node.attr):
+            continue
+        if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")):
+            yield node, node.attr
+
+
+def names_defined(module: Module) -> Iterator[str]:
+    for node in ast.walk(module.tree):
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+
+
+#: Private names of Python's own library, without a public way.
+OF_PYTHON = {"_getframe", "_exit", "_fields", "_data"}
+
+
+def test_rooms_use_no_private_names_of_other_rooms() -> None:
+    defined: dict[str, set[str]] = {}
+    for module in modules():
+        defined.setdefault(module.room, set()).update(names_defined(module))
+    wrong = [
+        f"{module.where(node)}: {ast.unparse(node)}"
+        for module in modules()
+        for node, name in private_uses(module)
+        if name not in defined[module.room] | OF_PYTHON
+    ]
+    assert wrong == []
 
 
 def modules_outside(rooms: set[str]) -> list[Module]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from vkamp.display.page import block, details, heading, note
 from vkamp.errors import CheckError, Note, RaceError, Span, render
 from vkamp.ir.types import Array, Struct, Type, Vector
 
@@ -67,13 +68,9 @@ class Finding:
 
     def _repr_html_(self) -> str:
         """For notebooks."""
-        from vkamp.display.page import block
-
         return block([self._details()])
 
     def _details(self) -> str:
-        from vkamp.display.page import details
-
         headline, _, lines = self.text.partition("\n")
         return details(headline, lines)
 
@@ -108,8 +105,6 @@ class Report:
 
     def _repr_html_(self) -> str:
         """For notebooks: each finding with its Python lines."""
-        from vkamp.display.page import block, heading, note
-
         head = heading(self.kernel, f"checked on {self.accelerator}: {self._verdict}")
         notes = [note(f"not covered: {text}") for text in self.not_covered]
         return block([head, *(finding._details() for finding in self.findings), *notes])

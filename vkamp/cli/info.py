@@ -18,7 +18,7 @@ from vkamp.cli.console import OUT, print_json, print_table, say
 from vkamp.edit.active import active_folder
 from vkamp.errors import AmpError
 from vkamp.run import devices
-from vkamp.run.accelerators import choose_engine
+from vkamp.run.accelerators import choose_engine, info_of
 from vkamp.run.engine import DeviceInfo
 from vkamp.run.workarounds import faults_of
 
@@ -91,7 +91,8 @@ def _usable(engine: str, info: DeviceInfo) -> list[str]:
         made = amp.accelerator(f"vulkan:{info.index}", engine=engine)
     except AmpError:
         return []
-    return sorted(made._info.usable_features) if made._info is not None else []
+    found = info_of(made)
+    return [] if found is None else sorted(found.usable_features)
 
 
 def _default() -> str:

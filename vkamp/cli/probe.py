@@ -9,19 +9,22 @@ import json
 import sys
 from typing import Any
 
+import numpy as np
+
+import vkamp as amp
+from vkamp.cli.probe_kernel import reverse
+from vkamp.run import devices, libraries
+from vkamp.run.accelerators import vulkan_engine
+
 MARK = "vkamp-probe: "
 
 
 def _loader(_: str) -> dict[str, Any]:
-    from vkamp.run import libraries
-
     libraries.load_vulkan()
     return {"version": list(libraries.known.loader_version)}
 
 
 def _devices(_: str) -> dict[str, Any]:
-    from vkamp.run import devices, libraries
-
     found = devices.vulkan_devices()
     return {
         "devices": [
@@ -32,21 +35,13 @@ def _devices(_: str) -> dict[str, Any]:
 
 
 def _engine(name: str) -> dict[str, Any]:
-    from vkamp.run import libraries
-    from vkamp.run.vulkan.engine import VulkanEngine
-
     if name == "kompute":
         return {"file": str(libraries.load_kp().__file__)}
-    return {"devices": len(VulkanEngine().devices())}
+    return {"devices": len(vulkan_engine(name).devices())}
 
 
 def _run(path: str) -> dict[str, Any]:
     """A tile program with a barrier; whether its result is right."""
-    import numpy as np
-
-    import vkamp as amp
-    from vkamp.cli.probe_kernel import reverse
-
     view = amp.accelerator(path).default_view
     numbers = amp.array_view(np.arange(256, dtype=np.int32))
     amp.parallel_for_each(view, numbers.extent.tile(64), reverse, numbers)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 from vkamp.dispatch.capturing import Graph, capture
 from vkamp.dispatch.reference import ReferenceEngine
 from vkamp.dispatch.reference_controls import follow, reference_schedule, reference_subgroups
+from vkamp.edit.active import use_folder
 from vkamp.tracebacks import entry_point
 
 if TYPE_CHECKING:
@@ -50,19 +51,19 @@ def parallel_for_each(*args: Any, **constants: Any) -> Any:
     ``UnsupportedFeatureError`` for what the device hasn't, before any effect; ``AmpError`` for containers of several
     accelerator_views; ``OutOfMemoryError``.
     """
-    return (_launching or _load())(args, constants)
+    return (_launching or _launches().parallel_for_each)(args, constants)
 
 
 _launching: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None
 
 
-def _load() -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
-    """The launch itself, imported once: an import statement that finds its module takes time, too."""
+def _launches() -> Any:
+    """:mod:`vkamp.dispatch.launch`, loaded by the first launch; noted, since an import statement takes time, too."""
     global _launching
-    from vkamp.dispatch.launch import parallel_for_each as launching
+    from vkamp.dispatch import launch
 
-    _launching = launching
-    return launching
+    _launching = launch.parallel_for_each
+    return launch
 
 
 @overload
@@ -82,17 +83,14 @@ def check(*args: Any, **constants: Any) -> Any:
     wrote, integer divisions by zero, shifts and conversions out of range, failed assertions, and wrong claims of
     ``amp.uniform``.  Raises what the launch would raise, nothing for what it finds.
     """
-    from vkamp.dispatch import checking
-
-    return checking.check(args, constants)
+    return _launches().check(args, constants)
 
 
 @entry_point
 def inspect_kernel(domain: Any, kernel: KernelFunction, *args: Any, **constants: Any) -> Inspection:
     """What stands behind ``kernel.inspect(domain, *args, **constants)``."""
-    from vkamp.dispatch import inspection
-
-    return inspection.inspect_kernel(kernel, (domain, *args), constants)
+    made: Inspection = _launches().inspect_kernel(kernel, (domain, *args), constants)
+    return made
 
 
 @entry_point
@@ -106,8 +104,6 @@ def use_shaders(path: str | os.PathLike[str] | None) -> None:
     Raises ``FileNotFoundError`` if there is no such folder; launches raise ``ShaderEditError`` for an edited shader
     that does not compile or does not fit its kernel.
     """
-    from vkamp.edit.active import use_folder
-
     if path is None:
         use_folder(None)
         return

@@ -21,6 +21,7 @@ from vkamp.dispatch.reference_controls import (
     current_schedule,
     current_subgroup_size,
     reports,
+    simulator,
 )
 from vkamp.errors import AmpError, OutOfMemoryError
 from vkamp.lang.region import ByteSet, scatter
@@ -182,9 +183,7 @@ class _Queue(Queue):
             self.sink(Timing(program.key, started, seen - started, launch, enqueued, started, seen))
 
     def _run(self, kernel: Any, launch: Launch, arrays: dict[str, NDArray[Any]]) -> None:
-        # The interpreter is loaded by the first launch that needs it.
-        from vkamp import sim
-
+        sim = simulator()
         schedule, following, found = current_schedule(), current_following(), reports()
         follow = following.follow if following is not None else None
         given = (kernel, launch.domain, arrays, launch.scalars)

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vkamp.errors import AmpError
 from vkamp.findings import Report
@@ -30,6 +30,13 @@ _following: ContextVar[_Following | None] = ContextVar("vkamp_reference_followin
 _reports: ContextVar[list[Report] | None] = ContextVar("vkamp_reference_reports", default=None)
 
 
+def simulator() -> Any:
+    """The room ``vkamp.sim``, loaded by the first launch that runs there: it takes as long as the compiler's front."""
+    from vkamp import sim
+
+    return sim
+
+
 @contextmanager
 def reference_schedule(name: str, *, seed: int = 0) -> Iterator[None]:
     """Chooses the order in which launches on the reference accelerator run tiles and threads.
@@ -43,9 +50,7 @@ def reference_schedule(name: str, *, seed: int = 0) -> Iterator[None]:
     Used as ``with amp.reference_schedule("random", seed=7):``, for launches of the same thread.  Raises ``ValueError``
     for another name.
     """
-    from vkamp.sim import Schedule
-
-    token = _schedule.set(Schedule(name, seed))  # type: ignore[arg-type]
+    token = _schedule.set(simulator().Schedule(name, seed))
     try:
         yield
     finally:
@@ -54,16 +59,16 @@ def reference_schedule(name: str, *, seed: int = 0) -> Iterator[None]:
 
 def current_schedule() -> Schedule:
     """The schedule of a launch now."""
-    from vkamp.sim import Schedule
-
     chosen = _schedule.get()
     if chosen is not None:
         return chosen
     text = os.environ.get(_VARIABLE)
     if not text:
-        return Schedule()
+        default: Schedule = simulator().Schedule()
+        return default
     try:
-        return Schedule.parse(text)
+        named: Schedule = simulator().Schedule.parse(text)
+        return named
     except ValueError as error:
         raise AmpError(f"{_VARIABLE}: {error}") from None
 
@@ -89,14 +94,12 @@ def reference_subgroups(size: int) -> Iterator[None]:
 
 def current_subgroup_size() -> int:
     """The lanes of a subgroup in a launch now."""
-    from vkamp.sim import SUBGROUP_SIZE
-
     chosen = _subgroup_size.get()
     if chosen is not None:
         return chosen
     text = os.environ.get(_SIZE_VARIABLE)
     if not text:
-        return SUBGROUP_SIZE
+        return int(simulator().SUBGROUP_SIZE)
     if text not in map(str, _SIZES):
         raise AmpError(f"{_SIZE_VARIABLE} is {text!r}: give {', '.join(map(str, _SIZES[:-1]))} or {_SIZES[-1]}")
     return int(text)
@@ -127,12 +130,10 @@ def follow(
     either ``thread`` or both ``tile`` and ``local`` are given, and ``AmpError`` at the end if no launch on the
     reference accelerator had the thread.
     """
-    from vkamp.sim import Follow
-
     by_place = tile is not None and local is not None
     if (thread is None) != by_place or (tile is None) != (local is None):
         raise TypeError("amp.follow takes a thread's global index, or tile= and local=")
-    chosen = Follow(_components(thread), _components(tile), _components(local), trace)
+    chosen = simulator().Follow(_components(thread), _components(tile), _components(local), trace)
     following = _Following(chosen)
     token = _following.set(following)
     try:

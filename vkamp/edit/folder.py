@@ -1,8 +1,11 @@
-"""Where a project's folder of hand-editable shaders is."""
+"""Where a project's folder of hand-editable shaders is, and how its files are written."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+from vkamp.errors import AmpError
 
 #: The folder of what was generated, inside of a folder of shaders.
 BASE = ".base"
@@ -19,3 +22,22 @@ def find_folder(start: Path) -> Path | None:
         if any((folder / mark).exists() for mark in _PROJECT_MARKS):
             return None
     return None
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Writes under a temporary name first: a file is whole or as it was.  AmpError if it cannot be written."""
+    import tempfile  # launches read edited shaders, and write none
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=".new-", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(data)
+            os.chmod(name, 0o644)
+            os.replace(name, path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise AmpError(f"{path} cannot be written: {error}") from error

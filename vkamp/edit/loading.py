@@ -19,6 +19,7 @@ from vkamp.edit.store import Kept
 from vkamp.errors import Note, ShaderEditError, Span, edit_diagnostic
 from vkamp.spirv import GlslError, GlslMessage
 from vkamp.spirv.reflection import Interface, reflect
+from vkamp.spirv.validation import validate
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def load(kept: Kept, shader: Shader | None, shared_limit: int | None = None) -> 
         edited_spirv = spirv.compile(text, name=kept.name)
     except GlslError as error:
         raise _refused("VKA701", kept, shader, error.messages) from None
-    said = spirv.validate(text, name=kept.name)
+    said = validate(text, name=kept.name)
     if said:
         raise _refused("VKA706", kept, shader, said)
     interface = reflect(edited_spirv)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from vkamp.edit.active import active_folder
-from vkamp.edit.folder import BASE
-from vkamp.edit.store import replace_file
+from vkamp.edit.folder import BASE, replace_file
 from vkamp.errors import AmpError
 
 #: What is saved under a suffix.

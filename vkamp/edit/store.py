@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from vkamp.edit.compare import code_of
-from vkamp.edit.folder import BASE
+from vkamp.edit.folder import BASE, replace_file
 from vkamp.edit.names import file_stem, signature_text
 from vkamp.errors import AmpError
 
@@ -286,25 +286,6 @@ def _read(path: Path) -> str | None:
 
 def _write(path: Path, text: str) -> None:
     replace_file(path, text.encode())
-
-
-def replace_file(path: Path, data: bytes) -> None:
-    """Writes under a temporary name first: a file is whole or as it was.  AmpError if it cannot be written."""
-    import tempfile  # launches read edited shaders, and write none
-
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=".new-", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(data)
-            os.chmod(name, 0o644)
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise AmpError(f"{path} cannot be written: {error}") from error
 
 
 def _json(record: Record) -> str:

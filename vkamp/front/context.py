@@ -15,6 +15,7 @@ from vkamp.errors import Note, Span, diagnostic
 from vkamp.front import advice
 from vkamp.front.counters import Loop
 from vkamp.front.guards import Guard
+from vkamp.front.refusals import refusal
 from vkamp.front.signature import ArgType
 from vkamp.front.source import Source
 from vkamp.front.values import (
@@ -500,8 +501,6 @@ class Context:
 
     def refuse(self, node: ast.AST) -> NoReturn:
         """Raises the error for syntax that the language does not have."""
-        from vkamp.front.refusals import refusal
-
         what, help_text = refusal(node)
         self.fail("VKA101", node, what=what, advice=help_text)
 

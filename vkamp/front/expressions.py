@@ -85,14 +85,6 @@ def _unassigned(ctx: Context, node: ast.Name, slot: Slot | None) -> NoReturn:
     ctx.fail("VKA202", node, notes=notes, name=name, advice=help_text)
 
 
-@handles(ast.Tuple)
-def _tuple(ctx: Context, node: ast.Tuple) -> Value:
-    # That module is built on this one.
-    from vkamp.front.sequences import spread
-
-    return TupleValue(tuple(ctx.operands(*spread(ctx, node.elts))))
-
-
 # -- operators -----------------------------------------------------------------------------------------------------
 
 _FOLD: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -651,13 +643,8 @@ _COMPARE: dict[type[ast.cmpop], Any] = {
 }  # fmt: skip
 
 
-@handles(ast.Compare)
-def _compare(ctx: Context, node: ast.Compare) -> Value:
-    if len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
-        # That module is built on this one.
-        from vkamp.front.reductions import contains
-
-        return contains(ctx, node)
+def comparison(ctx: Context, node: ast.Compare) -> Value:
+    """A comparison of values, or a chain of them."""
     for op in node.ops:
         if type(op) not in _COMPARE:
             _no_comparison(ctx, op, node)

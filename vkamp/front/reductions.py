@@ -12,8 +12,8 @@ import math
 from collections.abc import Callable
 
 from vkamp.front import convert
-from vkamp.front.context import Context
-from vkamp.front.expressions import binary, compare_two
+from vkamp.front.context import Context, handles
+from vkamp.front.expressions import binary, compare_two, comparison
 from vkamp.front.sequences import Sequence, each, run, sequence_of, thunks, try_sequence
 from vkamp.front.table import apply_row
 from vkamp.front.values import Constant, Element, Number, TupleValue, Value
@@ -353,6 +353,13 @@ def _tuple(ctx: Context, node: ast.Call) -> Value:
 
 #: Items of a tuple that is made of a sequence.
 _MAX_TUPLE_LENGTH = 64
+
+
+@handles(ast.Compare)
+def _compare(ctx: Context, node: ast.Compare) -> Value:
+    if len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+        return contains(ctx, node)
+    return comparison(ctx, node)
 
 
 def contains(ctx: Context, node: ast.Compare) -> Value:

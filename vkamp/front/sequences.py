@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from vkamp.errors import Span
 from vkamp.front import advice, convert, vectors, views
-from vkamp.front.context import Context, Slot
+from vkamp.front.context import Context, Slot, handles
 from vkamp.front.expressions import binary, thread_value
 from vkamp.front.scopes import COMPREHENSIONS
 from vkamp.front.subscripts import choose_item, memory_item
@@ -437,6 +437,11 @@ def spread(ctx: Context, nodes: list[ast.expr]) -> list[ast.expr]:
                 ctx.assigned.add(name)
             out.append(ast.copy_location(ast.Name(name, ast.Load()), node))
     return out
+
+
+@handles(ast.Tuple)
+def _tuple(ctx: Context, node: ast.Tuple) -> Value:
+    return TupleValue(tuple(ctx.operands(*spread(ctx, node.elts))))
 
 
 def thunks(ctx: Context, node: ast.expr) -> list[Callable[[], Value]] | Sequence | None:

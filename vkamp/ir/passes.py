@@ -13,10 +13,12 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from vkamp.errors import AmpError, InternalCompilerError, InternalCompilerWarning, Span, diagnostic
-from vkamp.ir.nodes import Kernel
+
+if TYPE_CHECKING:
+    from vkamp.ir.nodes import Kernel
 
 _T = TypeVar("_T")
 

@@ -17,7 +17,7 @@ from vkamp.lang.access import (
     access_type_read,
     access_type_write,
 )
-from vkamp.lang.container import Container, container_shape, convert_array
+from vkamp.lang.container import Container, container_shape, convert_array, fit
 from vkamp.lang.dlpack import HOST_DEVICE, export
 from vkamp.lang.dtypes import components, convert, dtype_name, element_dtype, refuse_dtype_first, take, vector_type
 from vkamp.lang.home import Home
@@ -205,19 +205,6 @@ class array(Container):
         if location != self._location:
             raise AmpError(f"{self!r} is on another accelerator_view than the launch: capture array_view(a)")
         super()._check_use(location, write=write)
-
-
-def fit(values: NDArray[Any], shape: tuple[int, ...], what: str) -> NDArray[Any]:
-    """``values``, of this shape or flat, in this shape; AmpError otherwise."""
-    if values.shape == shape:
-        return values
-    size = int(np.prod(shape, dtype=object))
-    if values.ndim == 1 and values.size == size:
-        return values.reshape(shape)
-    if values.ndim == 1 or values.size != size:
-        given = f"{values.size} element{'' if values.size == 1 else 's'}"
-        raise AmpError(f"{what} has {given}, {extent(shape)!r} needs {size}")
-    raise AmpError(f"{what} has shape {values.shape}, not {shape}; a flat array also works")
 
 
 @dataclass(frozen=True)

@@ -119,3 +119,13 @@ class completion_future:
         if self._future is None:
             return "<completion_future: no operation>"
         return f"<completion_future: {'ready' if self._future.done() else 'pending'}>"
+
+
+def completed() -> completion_future:
+    """The future of what is over already."""
+    return completion_future._ready()
+
+
+def completion_of(work: Callable[[], object]) -> completion_future:
+    """Runs ``work`` in a thread; its future."""
+    return completion_future._run(work)

@@ -14,6 +14,7 @@ from vkamp.lang.binding import ElementBinding, Use
 from vkamp.lang.capturing import refuse
 from vkamp.lang.host_memory import Lease
 from vkamp.lang.index_space import ExtentLike, extent, index, tiled_index
+from vkamp.lang.notebook import container_html
 from vkamp.lang.region import Layout
 from vkamp.lang.storage import Bindable, Location
 from vkamp.tracebacks import entry_point
@@ -49,6 +50,19 @@ def container_shape(of: ExtentLike, dtype: np.dtype[Any]) -> tuple[int, ...]:
     if nbytes >= 2**62:
         raise OutOfMemoryError(f"{extent(shape)!r} of {dtype.itemsize}-byte elements needs {nbytes} bytes")
     return shape
+
+
+def fit(values: NDArray[Any], shape: tuple[int, ...], what: str) -> NDArray[Any]:
+    """``values``, of this shape or flat, in this shape; AmpError otherwise."""
+    if values.shape == shape:
+        return values
+    size = int(np.prod(shape, dtype=object))
+    if values.ndim == 1 and values.size == size:
+        return values.reshape(shape)
+    if values.ndim == 1 or values.size != size:
+        given = f"{values.size} element{'' if values.size == 1 else 's'}"
+        raise AmpError(f"{what} has {given}, {extent(shape)!r} needs {size}")
+    raise AmpError(f"{what} has shape {values.shape}, not {shape}; a flat array also works")
 
 
 def position(key: Any, shape: tuple[int, ...], what: object) -> tuple[int, ...]:
@@ -158,8 +172,6 @@ class Container:
 
     def _repr_html_(self) -> str:
         """For notebooks: type, place, and the first and last values if they are in host memory; nothing moves."""
-        from vkamp.lang.notebook import container_html
-
         return container_html(self)
 
     # -- values ------------------------------------------------------------------------------------

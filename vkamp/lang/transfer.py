@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.errors import AmpError
-from vkamp.lang.arrays import fit
 from vkamp.lang.capturing import recorder, refuse
 from vkamp.lang.completion import completion_future
-from vkamp.lang.container import Container
+from vkamp.lang.container import Container, fit
 from vkamp.lang.dtypes import components, convert, dtype_name, take, vector_type
 from vkamp.tracebacks import entry_point
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from vkamp.errors import AmpError, UnsupportedFeatureError
+from vkamp.lang import transfer
 from vkamp.lang.access import access_type, access_type_read
 from vkamp.lang.capturing import recorder, refuse
 from vkamp.lang.completion import completion_future
@@ -331,9 +332,7 @@ class array_view(Container):
 
     def copy_to(self, dest: Any) -> None:
         """``copy(self, dest)`` (AMP: ``copy_to``)."""
-        from vkamp.lang.transfer import copy
-
-        copy(self, dest)
+        transfer.copy(self, dest)
 
     def synchronize(self, access: access_type = access_type_read) -> None:
         """Write what devices have written of this view home, and nothing else (AMP:

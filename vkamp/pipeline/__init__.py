@@ -19,9 +19,11 @@ from vkamp.front.guards import Guard
 from vkamp.front.signature import argument_of
 from vkamp.front.source import CodeKey
 from vkamp.front.varying import give_up
+from vkamp.ir.passes import recorded
 from vkamp.pipeline import kernel_cache
 from vkamp.pipeline.compiled import Compiled, FullKernel
 from vkamp.pipeline.kernel_cache import rebind
+from vkamp.pipeline.loading import compiler_module
 from vkamp.progress import hide
 
 __all__ = [
@@ -66,10 +68,7 @@ def _compiled(request: Request, captured: Mapping[str, Any], *, keep: bool) -> C
     found = kernel_cache.kernel(place, request, captured) if place is not None else None
     if found is not None:
         return found
-    # Imported here, as below: not every process compiles.
-    from vkamp.pipeline import compiler
-
-    compiled = compiler.compile_kernel(request, captured)
+    compiled: Compiled = compiler_module().compile_kernel(request, captured)
     return compiled if place is None else kernel_cache.keep_kernel(place, request, compiled)
 
 
@@ -80,11 +79,8 @@ def executable(compiled: Compiled, target: Target) -> Executable:
     """
     found = kernel_cache.program(compiled, target)
     if found is None:
-        from vkamp.ir.passes import recorded
-        from vkamp.pipeline import compiler
-
         with recorded() as failures:
-            found = compiler.executable(compiled.kernel, target)
+            found = compiler_module().executable(compiled.kernel, target)
         if not failures:
             # What was made without a pass is made again, and warned of again.
             kernel_cache.keep_program(compiled, target, found)
@@ -111,6 +107,4 @@ def _warn_of_driver(compiled: Compiled, seconds: float) -> None:
 
 def ir_text(program: Executable) -> str:
     """The IR of a program, as text for people."""
-    from vkamp.pipeline import compiler
-
-    return compiler.ir_text(program)
+    return str(compiler_module().ir_text(program))

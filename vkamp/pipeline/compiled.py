@@ -10,6 +10,7 @@ from vkamp import spirv
 from vkamp.artifacts import Accesses, ContainerAccess, Quirk
 from vkamp.errors import Span
 from vkamp.front.guards import Guard
+from vkamp.ir.passes import failure
 
 if TYPE_CHECKING:
     from vkamp.check.race_prover.report import RaceVerdicts
@@ -68,6 +69,4 @@ def generated_spirv(glsl: str, *, name: str, quirks: frozenset[Quirk]) -> bytes:
     try:
         return spirv.compile(glsl, name=name, straight="counted_paths" in quirks, limited=limited)
     except spirv.GlslError as error:
-        from vkamp.ir.passes import failure  # where a compilation fails
-
         raise failure("glslang", name, None, error) from error

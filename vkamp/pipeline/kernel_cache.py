@@ -34,6 +34,7 @@ from vkamp.front.signature import read_name
 from vkamp.front.source import is_unchanged
 from vkamp.ir.types import Scalar, Vector
 from vkamp.pipeline.compiled import Compiled, FullKernel, generated_spirv
+from vkamp.pipeline.loading import compiler_module
 
 #: A name that was looked up: where (``kernel``, ``function``, ``attribute``), of which one before it, and the name.
 _Name = tuple[str, int, str]
@@ -165,12 +166,12 @@ class LazyIR:
 
     def __call__(self) -> FullKernel:
         if self.made is None:
-            from vkamp.pipeline import compiler
-
             function = self.function()
             if function is None:
                 raise AmpError("the kernel no longer exists: launch or inspect it again")
-            self.made = compiler.compile_kernel(Request(function=function, **self.parts), self.captured).whole()
+            self.made = (
+                compiler_module().compile_kernel(Request(function=function, **self.parts), self.captured).whole()
+            )
         return self.made
 
 

@@ -9,6 +9,8 @@ from os import PathLike
 from typing import Literal
 
 from vkamp.errors import AmpError
+from vkamp.profiling.table import html, table
+from vkamp.profiling.trace import write
 from vkamp.tracebacks import entry_point
 
 
@@ -186,14 +188,10 @@ class Profile:
                     last = each
 
     def __str__(self) -> str:
-        from vkamp.profiling.table import table
-
         return table(self)
 
     def _repr_html_(self) -> str | None:
         """For notebooks: the table; nothing before the ``with`` block has ended."""
-        from vkamp.profiling.table import html
-
         return html(self) if self._is_over else None
 
     def __repr__(self) -> str:
@@ -203,7 +201,5 @@ class Profile:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes a trace in Chrome's format (JSON): open it in Perfetto (ui.perfetto.dev) or ``chrome://tracing``."""
-        from vkamp.profiling.trace import write
-
         self._check()
         write(self, path)

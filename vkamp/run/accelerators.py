@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from vkamp.errors import AcceleratorRemovedError, AmpError, OutOfMemoryError, UnsupportedFeatureError
 from vkamp.lang.access import access_type, access_type_auto, access_type_none, access_type_read_write
 from vkamp.lang.capturing import refuse
-from vkamp.lang.completion import completion_future
+from vkamp.lang.completion import completed, completion_future, completion_of
 from vkamp.lang.region import ByteSet, scatter
 from vkamp.lang.storage import Storage, set_host_location_provider, set_location_provider
 from vkamp.run import devices, libraries
@@ -86,6 +86,11 @@ class _Engines:
 
 _engines = _Engines()
 _engines.add(KomputeEngine())
+
+
+def vulkan_engine(name: str) -> Engine:
+    """One of the engines that lead to Vulkan devices: ``kompute``, ``vulkan``."""
+    return _engines.to_vulkan(name)
 
 
 def register_engine(engine: Engine) -> None:
@@ -650,8 +655,8 @@ class accelerator_view:
         """
         refuse("create_marker() of", self)
         if self._view.queue is None:
-            return completion_future._ready()
-        return completion_future._run(self._view.queue.mark())
+            return completed()
+        return completion_of(self._view.queue.mark())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, accelerator_view) and self._view is other._view

@@ -23,7 +23,6 @@ __all__ = [
     "compile_many",
     "find_compiler",
     "try_compiler",
-    "validate",
 ]
 
 #: Increase when the same text, compiler and options are to give something else.
@@ -49,12 +48,11 @@ def compile(glsl: str, *, name: str = "kernel", straight: bool = False, limited:
     known = cache.get(key)
     if known is None:
         # Imported here: most processes find their shaders in the cache.
-        from vkamp.spirv.bounds import limit_subscripts
-        from vkamp.spirv.straighten import straightened
+        from vkamp.spirv import bounds, straighten
 
         known = compile_many([glsl], name=name)[0]
-        known = straightened(known) if straight else known
-        known = known if limited is None else limit_subscripts(known, limited)
+        known = straighten.straightened(known) if straight else known
+        known = known if limited is None else bounds.limit_subscripts(known, limited)
         cache.put(key, known)
     return known
 
@@ -117,31 +115,6 @@ def _version(compiler: Compiler, cache: DiskCache) -> str:
         known = compiler.version().encode()
         cache.put(key, known)
     return known.decode()
-
-
-def validate(glsl: str, *, name: str = "kernel") -> list[GlslMessage]:
-    """What spirv-val says against a shader that glslang accepts; ``[]`` if nothing, or if it is not installed.
-
-    Generated shaders need none: it is for those that a person has changed.
-    """
-    # Imported here: generated shaders are not validated.
-    from vkamp.spirv.reflection import source_line
-    from vkamp.spirv.validator import find_validator, validator_messages
-
-    validator = find_validator()
-    if validator is None:
-        return []
-    data, cache = compile(glsl, name=name), default_cache()
-    key = "valid-" + hashlib.sha256("\0".join(validator.identity()).encode() + data).hexdigest()
-    if cache.get(key) is not None:
-        return []
-    if not validator_messages(validator, data):
-        cache.put(key, b"valid")
-        return []
-    # Once more, with the lines of the shader in the module.
-    lined = run(find_compiler(), glsl, name, ("-g",))
-    found = validator_messages(validator, lined)
-    return [GlslMessage(None if at is None else source_line(lined, at), text) for at, text in found]
 
 
 #: What generated shaders use beyond GLSL 4.50.

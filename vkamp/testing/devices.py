@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from vkamp.errors import AmpError
-from vkamp.run.accelerators import accelerator
+from vkamp.run.accelerators import accelerator, info_of
 from vkamp.run.engine import SUBGROUP_OPERATIONS, DeviceInfo
 from vkamp.run.features import FEATURES
 from vkamp.run.workarounds import WORKAROUNDS, traps_of
@@ -45,10 +45,10 @@ def further(names: Iterable[str]) -> list[str]:
 
 def lookup(name: str) -> DeviceInfo:
     """The device of that name; ``AmpError`` if there is none, or if it runs no kernels."""
-    found = accelerator(name)
-    if found._info is None:
+    found = info_of(accelerator(name))
+    if found is None:
         raise AmpError(f"{name!r} stores data but runs no kernels")
-    return found._info
+    return found
 
 
 def is_called(name: str, word: str) -> bool:

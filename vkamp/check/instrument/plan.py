@@ -43,21 +43,9 @@ class Plan:
         self.words[name] = None
         return ir.ScalarValue(NOWHERE, UINT32, name)
 
-    #: Names of launch words: where the cells that ``amp.uniform`` compares through begin, where the shadows of tile_static
-
-
-#: memory begin, and how many tiles have one.
-UNIFORM_CELLS, STATIC_SHADOWS, CHECKED_TILES = "claim cells", "tile_static shadows", "checked tiles"
-
-
-def tiles_word(dim: int) -> str:
-    """The name of a launch word: the tiles of a dimension."""
-    return f"tiles {dim}"
-
-
-def buffer_word(self, kind: str, buffer: str, dim: int = 0) -> ir.Expr:
-    """A launch word of a container."""
-    return self.launch_word(buffer_word(kind, buffer, dim))
+    def buffer_word(self, kind: str, buffer: str, dim: int = 0) -> ir.Expr:
+        """A launch word of a container."""
+        return self.launch_word(buffer_word(kind, buffer, dim))
 
 
 #: Names of launch words: where the cells that ``amp.uniform`` compares through begin, where the shadows of tile_static
