@@ -267,7 +267,7 @@ LAZY_IMPORTS = {
     ("vkamp.cli", "vkamp.cli.app"): "the command's libraries are an extra, which may be missing",
     ("vkamp.dispatch", "vkamp.dispatch.launch"): "import vkamp loads no compiler: 30 ms",
     ("vkamp.dispatch.capturing", "vkamp.dispatch.graph_launches"): "as the launch",
-    ("vkamp.dispatch.launch", "vkamp.dispatch.checking"): "check mode comes with the compiler: 250 ms",
+    ("vkamp.dispatch.launch", "vkamp.dispatch.on_demand"): "check mode and inspect come with the compiler: 250 ms",
     ("vkamp.dispatch.reference_controls", "vkamp.sim"): "only the reference accelerator runs the IR in Python: 60 ms",
     ("vkamp.dispatch.shader_overrides", "vkamp.dispatch.override_files"): "few programs have edited shaders: 10 ms",
     ("vkamp.edit.active", "vkamp.edit.store"): "few programs have edited shaders: 3 ms",
@@ -276,8 +276,8 @@ LAZY_IMPORTS = {
     ("vkamp.pipeline.loading", "vkamp.pipeline.compiler"): "kernels that are kept on disk need no compiler: 250 ms",
     ("vkamp.run.accelerators", "vkamp.run.vulkan.engine"): "the direct engine's binding: 30 ms",
     ("vkamp.run.kompute", "vkamp.run.submission"): "loads kp",
-    ("vkamp.spirv", "vkamp.spirv.bounds"): "shaders that are kept on disk need no rewriting: 2 ms",
-    ("vkamp.spirv", "vkamp.spirv.straighten"): "shaders that are kept on disk need no rewriting: 2 ms",
+    ("vkamp.lang.index_space", "vkamp.display.tiling"): "drawn in notebooks alone: 2 ms",
+    ("vkamp.spirv", "vkamp.spirv.rewriting"): "shaders that are kept on disk need no rewriting: 4 ms",
 }
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, overload
 from vkamp.dispatch.capturing import Graph, capture
 from vkamp.dispatch.reference import ReferenceEngine
 from vkamp.dispatch.reference_controls import follow, reference_schedule, reference_subgroups
-from vkamp.edit.active import use_folder
 from vkamp.tracebacks import entry_point
 
 if TYPE_CHECKING:
@@ -83,13 +82,13 @@ def check(*args: Any, **constants: Any) -> Any:
     wrote, integer divisions by zero, shifts and conversions out of range, failed assertions, and wrong claims of
     ``amp.uniform``.  Raises what the launch would raise, nothing for what it finds.
     """
-    return _launches().check(args, constants)
+    return _launches().on_demand().check(args, constants)
 
 
 @entry_point
 def inspect_kernel(domain: Any, kernel: KernelFunction, *args: Any, **constants: Any) -> Inspection:
     """What stands behind ``kernel.inspect(domain, *args, **constants)``."""
-    made: Inspection = _launches().inspect_kernel(kernel, (domain, *args), constants)
+    made: Inspection = _launches().on_demand().inspect_kernel(kernel, (domain, *args), constants)
     return made
 
 
@@ -104,6 +103,7 @@ def use_shaders(path: str | os.PathLike[str] | None) -> None:
     Raises ``FileNotFoundError`` if there is no such folder; launches raise ``ShaderEditError`` for an edited shader
     that does not compile or does not fit its kernel.
     """
+    use_folder = _launches().use_folder
     if path is None:
         use_folder(None)
         return

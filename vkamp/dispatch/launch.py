@@ -12,8 +12,8 @@ from vkamp.artifacts import Domain
 from vkamp.dispatch import launch_arguments, launch_cache, watching
 from vkamp.dispatch.bound_launch import SingleLaunch
 from vkamp.dispatch.domain import domain_of
-from vkamp.dispatch.inspection import inspect_kernel as inspect_kernel
 from vkamp.dispatch.preparing import PreparedLaunch, prepare
+from vkamp.edit.active import use_folder as use_folder
 from vkamp.errors import AmpError
 from vkamp.lang.capturing import recorder
 from vkamp.run.accelerators import accelerator_view
@@ -68,19 +68,14 @@ def run(prepared: PreparedLaunch) -> SingleLaunch:
 
 def run_checked(prepared: PreparedLaunch) -> None:
     """Runs the launch under check mode."""
-    _check_mode().checked_launch(prepared)
+    on_demand().checked_launch(prepared)
 
 
-def check(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
-    """What stands behind the public function."""
-    return _check_mode().check(args, constants)
+def on_demand() -> Any:
+    """Check mode and ``kernel.inspect``, loaded where they are asked for: they come with the compiler."""
+    from vkamp.dispatch import on_demand
 
-
-def _check_mode() -> Any:
-    """Check mode, loaded where it is asked for: it comes with the compiler."""
-    from vkamp.dispatch import checking
-
-    return checking
+    return on_demand
 
 
 #: The environment as CPython keeps it.  A look into it takes 0.05 us; `in os.environ`, which encodes the name first,

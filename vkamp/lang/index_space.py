@@ -12,7 +12,6 @@ from math import prod
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, SupportsIndex, TypeVar, cast
 
-from vkamp.display.tiling import tiling_html
 from vkamp.ir.arithmetic import truncated_quotient, truncated_remainder
 from vkamp.tracebacks import entry_point
 
@@ -435,6 +434,8 @@ class tiled_extent(extent, _TileDims):
 
     def _repr_html_(self) -> str:
         """For notebooks: the tiles, drawn."""
+        from vkamp.display.tiling import tiling_html
+
         return tiling_html(repr(self), self._values, self._tile)
 
     def _with(self, values: list[int]) -> tiled_extent:

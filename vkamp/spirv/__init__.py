@@ -48,11 +48,10 @@ def compile(glsl: str, *, name: str = "kernel", straight: bool = False, limited:
     known = cache.get(key)
     if known is None:
         # Imported here: most processes find their shaders in the cache.
-        from vkamp.spirv import bounds, straighten
+        from vkamp.spirv.rewriting import rewritten
 
         known = compile_many([glsl], name=name)[0]
-        known = straighten.straightened(known) if straight else known
-        known = known if limited is None else bounds.limit_subscripts(known, limited)
+        known = rewritten(known, straight=straight, limited=limited)
         cache.put(key, known)
     return known
 

@@ -1,0 +1,5 @@
+"""What comes with the compiler, and is loaded where it is asked for: check mode and ``kernel.inspect``."""
+
+from vkamp.dispatch.checking import check as check
+from vkamp.dispatch.checking import checked_launch as checked_launch
+from vkamp.dispatch.inspection import inspect_kernel as inspect_kernel
