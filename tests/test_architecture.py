@@ -275,7 +275,7 @@ LAZY_IMPORTS = {
     ("vkamp.ir.passes", "vkamp.ir.verify"): "for vkamp's own tests: 10 ms",
     ("vkamp.pipeline.loading", "vkamp.pipeline.compiler"): "kernels that are kept on disk need no compiler: 250 ms",
     ("vkamp.run.accelerators", "vkamp.run.vulkan.engine"): "the direct engine's binding: 30 ms",
-    ("vkamp.run.kompute", "vkamp.run.submission"): "loads kp",
+    ("vkamp.run.kompute", "vkamp.run.kompute_queue"): "loads kp",
     ("vkamp.lang.index_space", "vkamp.display.tiling"): "drawn in notebooks alone: 2 ms",
     ("vkamp.spirv", "vkamp.spirv.rewriting"): "shaders that are kept on disk need no rewriting: 4 ms",
 }
@@ -293,7 +293,7 @@ def test_imports_inside_functions_are_few() -> None:
 
 
 #: Circles that are known, and close at run time alone.
-CIRCLES = [{"vkamp.run.kompute", "vkamp.run.submission"}]
+CIRCLES = [{"vkamp.run.kompute", "vkamp.run.kompute_queue", "vkamp.run.submission"}]
 
 
 def test_modules_import_in_no_circle() -> None:
@@ -404,7 +404,7 @@ def test_a_launch_whose_spirv_is_cached_loads_what_it_needs(
     accelerator: amp.accelerator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     late = ["subprocess", "tempfile", "fractions", "vkamp.check.instrument", "vkamp.ir.verify", "vkamp.sim"]
-    late += ["vkamp.edit.store", "vkamp.spirv.reflection", "vkamp.spirv.validator", "vkamp.dispatch.edits"]
+    late += ["vkamp.edit.store", "vkamp.spirv.reflection", "vkamp.spirv.validator", "vkamp.dispatch.override_files"]
     program = tmp_path / "program.py"
     program.write_text(
         "import sys\n"
