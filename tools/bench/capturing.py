@@ -127,7 +127,7 @@ class ByHand:
         self.frames = queue._frames
         self.commands = self.frames.record()
         handle, vk = self.commands.handle, api.vk
-        barrier = api.struct("VkMemoryBarrier", "MEMORY_BARRIER")
+        barrier = api.struct("VkMemoryBarrier")
         barrier.srcAccessMask = vk.VK_ACCESS_SHADER_WRITE_BIT
         barrier.dstAccessMask = vk.VK_ACCESS_SHADER_READ_BIT | vk.VK_ACCESS_SHADER_WRITE_BIT
         stage, bind = vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, vk.VK_PIPELINE_BIND_POINT_COMPUTE
