@@ -1,8 +1,8 @@
-"""The code that C++ AMP's page 'Using Tiles' opens with: each number is replaced by the average of its 2 x 2 tile.
+"""The first code on C++ AMP's page 'Using Tiles': each number is replaced by the average of its 2 x 2 tile.
 
     python examples/averages.py
 
-It runs on the default accelerator; VKAMP_ACCELERATOR names another.
+It runs on the default accelerator; VKAMP_ACCELERATOR selects another.
 """
 
 from __future__ import annotations

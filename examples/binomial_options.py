@@ -2,7 +2,8 @@
 
     python examples/binomial_options.py [--count 200] [--accelerator swiftshader]
 
-The price goes up or down in each of STEPS steps; at each node the owner sells now, or waits if that is worth more.
+The price goes up or down in each of STEPS steps; at each node the owner exercises the option, or waits if that is
+worth more.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ STRIKE, RATE, VOLATILITY, YEARS = 100.0, 0.05, 0.3, 1.0
 
 @amp.kernel
 def american_puts(t_idx, spots, prices, up, share, discount, strike):
-    """``up``: the factor of a step; ``share``: how likely it is; ``discount``: what money is worth a step earlier."""
+    """``up``: the factor of a step up; ``share``: its probability; ``discount``: the discount factor of a step."""
     level = amp.tile_static((2, TILE), amp.float32)
     node = t_idx.local[0]
     spot = spots[t_idx.tile[0]]
@@ -48,7 +49,7 @@ def american_puts(t_idx, spots, prices, up, share, discount, strike):
 
 
 def tree() -> tuple[float, float, float]:
-    """up, share, discount: of Cox, Ross and Rubinstein."""
+    """up, share and discount by Cox, Ross and Rubinstein."""
     time = YEARS / STEPS
     up = math.exp(VOLATILITY * math.sqrt(time))
     return up, (math.exp(RATE * time) - 1 / up) / (up - 1 / up), math.exp(-RATE * time)
@@ -63,7 +64,7 @@ def price(view: amp.accelerator_view, spots: amp.array) -> amp.array:
 
 
 def price_with_numpy(spots: NDArray[np.float32]) -> NDArray[np.float64]:
-    """What `price` must give."""
+    """The expected result of `price`."""
     up, share, discount = tree()
     values = spots[:, None].astype(np.float64) * up ** np.arange(-STEPS, STEPS + 1, 2.0)
     worth = np.maximum(STRIKE - values, 0)
@@ -75,7 +76,7 @@ def price_with_numpy(spots: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def european(spots: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The same puts if they can be used at the end only, by Black and Scholes."""
+    """The same puts as European options, by Black and Scholes."""
     spread = VOLATILITY * math.sqrt(YEARS)
     first = (np.log(spots / STRIKE) + (RATE + VOLATILITY**2 / 2) * YEARS) / spread
     share = np.vectorize(lambda x: 0.5 * math.erfc(-x * math.sqrt(0.5)), otypes=[float])
@@ -101,7 +102,7 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the example; 0 if the device's results are numpy's."""
+    """Runs the example; returns 0 if the device's results match numpy's."""
     return gallery.main("binomial_options", __doc__ or "", run, argv, count=200)
 
 

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 import vkamp as amp
 
 TILE = 256
-#: What a tile sorts: two elements for each thread.
+#: The number of elements that a tile sorts: two for each thread.
 SPAN = 2 * TILE
 
 
 @amp.func
 def is_wrong(low: amp.uint32, high: amp.uint32, position: amp.int32, run: amp.int32):
-    """Whether two elements must change places: runs go up and down in turn."""
+    """Whether two elements must be swapped: runs alternately ascend and descend."""
     return (low > high) == ((position & run) == 0)
 
 
@@ -81,7 +81,7 @@ def sort(view: amp.accelerator_view, keys: amp.array) -> None:
 
 
 def keys_of(picture: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    """A key for each pixel: row, brightness, column; filled up to a power of two with keys that sort last."""
+    """A key for each pixel: row, brightness, column; padded to a power of two with keys that sort last."""
     rows, columns, _ = picture.shape
     brightness = np.rint(picture @ np.array([0.299, 0.587, 0.114])).astype(np.uint32)
     row, column = np.indices((rows, columns), np.uint32)
@@ -109,7 +109,7 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the example; 0 if the device's results are numpy's."""
+    """Runs the example; returns 0 if the device's results match numpy's."""
     return gallery.main("bitonic_sort", __doc__ or "", run, argv, size=256)
 
 

@@ -22,13 +22,13 @@ RATE, VOLATILITY = 0.02, 0.3
 
 @amp.func
 def below(x: amp.float32):
-    """The share of a normal distribution below x."""
+    """The cumulative normal distribution at x."""
     return 0.5 * amp.precise_math.erfc(-x * 0.70710678)
 
 
 @amp.kernel
 def prices(idx, spots, strikes, years, calls, puts, rate, volatility):
-    """The price of the right to buy and to sell at the strike, in so many years."""
+    """The prices of a call and a put with this strike and time to maturity in years."""
     spot, strike, time = spots[idx], strikes[idx], years[idx]
     spread = volatility * amp.precise_math.sqrt(time)
     first = (amp.precise_math.log(spot / strike) + (rate + 0.5 * volatility * volatility) * time) / spread
@@ -41,14 +41,14 @@ def prices(idx, spots, strikes, years, calls, puts, rate, volatility):
 def price(
     view: amp.accelerator_view, spots: amp.array, strikes: amp.array, years: amp.array
 ) -> tuple[amp.array, amp.array]:
-    """Calls and puts of options of one shape, on the device."""
+    """The prices of calls and puts, computed on the device."""
     calls, puts = (amp.array(spots.extent, amp.float32, accelerator_view=view) for _ in range(2))
     amp.parallel_for_each(view, spots.extent, prices, spots, strikes, years, calls, puts, RATE, VOLATILITY)
     return calls, puts
 
 
 def prices_with_numpy(spots: Any, strikes: Any, years: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """What `price` must give."""
+    """The expected result of `price`."""
     spots, strikes, years = (np.asarray(values, np.float64) for values in (spots, strikes, years))
     spread = VOLATILITY * np.sqrt(years)
     first = (np.log(spots / strikes) + (RATE + VOLATILITY**2 / 2) * years) / spread
@@ -62,7 +62,7 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
     raw = [random.uniform(low, high, count).astype(np.float32) for low, high in ((5, 30), (1, 100), (0.25, 10))]
     given = [amp.array(amp.array_view(values), accelerator_view=view) for values in raw]
     gallery.timed(view, f"{count} options", lambda: price(view, *given), count, "G options/s")
-    some = slice(0, 20_000)  # numpy's part is slow
+    some = slice(0, 20_000)  # numpy is slow here
     found = price(view, *given)
     expected = prices_with_numpy(*(values[some] for values in raw))
     checks = [
@@ -87,7 +87,7 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the example; 0 if the device's results are numpy's."""
+    """Runs the example; returns 0 if the device's results match numpy's."""
     return gallery.main("black_scholes", __doc__ or "", run, argv, count=1_000_000)
 
 

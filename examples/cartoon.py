@@ -2,8 +2,8 @@
 
     python examples/cartoon.py [--size 512] [--shades 5] [--photo PICTURE] [--accelerator swiftshader]
 
-Both filters look at a pixel's neighbours: a tile loads its pixels with a margin of two into tile_static memory. The
-margin is the work of threads that stand near the tile's border.
+Both filters look at a pixel's neighbours: a tile loads its pixels with a halo of two into tile_static memory. The
+halo is loaded by the threads near the tile's border.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import vkamp as amp
 
 SIDE = 16
 MARGIN = 2
-#: A tile's pixels with the margin, along each side.
+#: The width of a tile with its halo, in pixels.
 WHOLE = SIDE + 2 * MARGIN
 
 
 @amp.func
 def at_border(position: amp.int32, size: amp.int32):
-    """A position moved into the picture."""
+    """A position clamped to the picture."""
     return min(max(position, 0), size - 1)
 
 
@@ -52,7 +52,7 @@ def edges(t_idx, grey, result):
 
 @amp.kernel
 def smooth(t_idx, channel, grey, result):
-    """The mean of the neighbours that are about as bright as the pixel: areas become even, edges stay."""
+    """The mean of the neighbours of similar brightness: areas become smooth, edges stay sharp."""
     pixels = amp.tile_static((WHOLE, WHOLE), amp.float32)
     brightness = amp.tile_static((WHOLE, WHOLE), amp.float32)
     origin = t_idx.tile_origin
@@ -78,13 +78,13 @@ def smooth(t_idx, channel, grey, result):
 
 @amp.kernel
 def draw(idx, channel, edge, result, shades):
-    """A channel in few shades, black where an edge is."""
+    """A channel in few shades, black at edges."""
     shade = (amp.fast_math.floor(channel[idx] * shades) + 0.5) / shades
     result[idx] = shade * (1.0 - min(max(2.0 * edge[idx] - 0.7, 0.0), 1.0))
 
 
 class Cartoon:
-    """A photo on a device, and what the kernels make of it."""
+    """A photo on a device, and the results of the kernels."""
 
     def __init__(self, view: amp.accelerator_view, grey: NDArray[np.float32], planes: NDArray[np.float32]) -> None:
         self.view = view
@@ -116,7 +116,7 @@ class Cartoon:
 
 
 def edges_with_numpy(grey: NDArray[np.float32]) -> NDArray[np.float64]:
-    """What `edges` must give."""
+    """The expected result of `edges`."""
     p = np.pad(grey.astype(np.float64), 1, mode="edge")
     across = p[:-2] + 2 * p[1:-1] + p[2:]
     down = p[:, :-2] + 2 * p[:, 1:-1] + p[:, 2:]
@@ -124,7 +124,7 @@ def edges_with_numpy(grey: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def smooth_with_numpy(channel: NDArray[np.float32], grey: NDArray[np.float32]) -> NDArray[np.float64]:
-    """What `smooth` must give."""
+    """The expected result of `smooth`."""
     size = 2 * MARGIN + 1
     windows = np.lib.stride_tricks.sliding_window_view
     near = np.abs(windows(np.pad(grey, MARGIN, mode="edge"), (size, size)) - grey[..., None, None]) < np.float32(0.1)
@@ -152,7 +152,7 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the example; 0 if the device's results are numpy's."""
+    """Runs the example; returns 0 if the device's results match numpy's."""
     return gallery.main("cartoon", __doc__ or "", run, argv, size=512, shades=5)
 
 

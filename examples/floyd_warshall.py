@@ -1,9 +1,9 @@
-"""Shortest ways between all pairs of towns: Floyd and Warshall's algorithm in tiles.
+"""Shortest paths between all pairs of towns: the Floyd-Warshall algorithm in tiles.
 
     python examples/floyd_warshall.py [--count 256] [--accelerator swiftshader]
 
-For each tile of the diagonal, first that tile, then its row and its column, then all the others look whether a way
-through its towns is shorter. Each of the three is a launch whose tiles work in tile_static memory.
+For each tile of the diagonal, three launches check whether a path through its towns is shorter: for that tile first,
+then for its row and column, then for all other tiles. The tiles work in tile_static memory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FAR = np.float32(1e30)
 
 @amp.kernel(precise=True)
 def diagonal(t_idx, ways, turn):
-    """The tile (turn, turn) by itself."""
+    """Processes the tile (turn, turn)."""
     own = amp.tile_static((SIDE, SIDE), amp.float32)
     r, c = t_idx.local
     place = amp.index(turn * SIDE + r, turn * SIDE + c)
@@ -62,7 +62,7 @@ def row_and_column(t_idx, ways, turn):
 
 @amp.kernel(precise=True)
 def rest(t_idx, ways, turn):
-    """All tiles but those of the row and the column."""
+    """Processes all tiles except those of the row and the column."""
     across = amp.tile_static((SIDE, SIDE), amp.float32)
     down = amp.tile_static((SIDE, SIDE), amp.float32)
     r, c = t_idx.local
@@ -77,7 +77,7 @@ def rest(t_idx, ways, turn):
 
 
 def shortest_ways(view: amp.accelerator_view, ways: amp.array) -> None:
-    """Makes each direct way the shortest one, in place; both extents are multiples of SIDE."""
+    """Replaces each direct distance by the shortest one, in place; both extents are multiples of SIDE."""
     count = ways.extent[0] // SIDE
     for turn in range(count):
         amp.parallel_for_each(view, amp.extent(SIDE, SIDE).tile(SIDE, SIDE), diagonal, ways, turn)
@@ -87,7 +87,7 @@ def shortest_ways(view: amp.accelerator_view, ways: amp.array) -> None:
 
 
 def country(count: int) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-    """Places of towns, and the lengths of roads between near ones; FAR where there is none."""
+    """Positions of towns, and the lengths of roads between nearby ones; FAR if there is no road."""
     places = np.random.default_rng(21).random((count, 2))
     distance = np.hypot(*(places[:, None] - places).transpose(2, 0, 1))
     near = np.argsort(distance, axis=1)[:, 1:5]
@@ -101,7 +101,7 @@ def country(count: int) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
 
 
 def shortest_with_numpy(roads: NDArray[np.float32]) -> NDArray[np.float64]:
-    """What `shortest_ways` must give."""
+    """The expected result of `shortest_ways`."""
     ways = roads.astype(np.float64)
     for k in range(len(ways)):
         ways = np.minimum(ways, ways[:, k, None] + ways[k])
@@ -119,7 +119,7 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
         ("reached", float(((found < FAR / 2) != linked).sum()), 0),
         ("shortest ways", gallery.difference(found[linked], expected[linked]), 1e-5),
     ]
-    # Ways are the shortest from now on: the same work again.
+    # The distances are the shortest from now on; each further call does the same work.
     what = f"all ways between {options.count} towns"
     gallery.timed(view, what, lambda: shortest_ways(view, ways), 2.0 * len(roads) ** 3, "G operations/s")
     start = int(np.argmin(np.hypot(*(places - 0.5).T)))
@@ -137,7 +137,7 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the example; 0 if the device's results are numpy's."""
+    """Runs the example; returns 0 if the device's results match numpy's."""
     return gallery.main("floyd_warshall", __doc__ or "", run, argv, count=256)
 
 

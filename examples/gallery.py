@@ -1,4 +1,4 @@
-"""What the examples share: their options, their clock, their comparison with numpy, and pictures."""
+"""Shared code of the examples: options, timing, comparison with numpy, and pictures."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Run = Callable[[amp.accelerator_view, argparse.Namespace], "Result"]
 
 @dataclass(frozen=True)
 class Result:
-    """What an example has found.
+    """The results of an example.
 
-    ``checks``: for each result its name, the greatest difference from numpy's, and the one that rounding explains.
+    ``checks``: for each result its name, the largest difference from numpy's, and the tolerance for rounding.
     ``pictures``: one, or the frames of an animation.
     """
 
@@ -34,9 +34,9 @@ class Result:
 
 
 def main(name: str, doc: str, run: Run, argv: Sequence[str] | None, **numbers: int) -> int:
-    """Runs an example as a command; ``numbers`` are its options that are whole numbers, and their defaults.
+    """Runs an example as a command; ``numbers`` are its integer options and their defaults.
 
-    The exit status is 0 if its results are numpy's, 1 if not, and 2 for what cannot run.
+    The exit status is 0 if its results match numpy's, 1 if not, and 2 if it cannot run.
     """
     parser = argparse.ArgumentParser(prog=name, description=doc.splitlines()[0])
     for option, default in numbers.items():
@@ -77,7 +77,7 @@ def _positive(text: str) -> int:
 def timed(
     view: amp.accelerator_view, what: str, work: Callable[[], Any], operations: float = 0, unit: str = ""
 ) -> float:
-    """Says and returns the seconds that ``work`` takes on the device: compiled, the median of five.
+    """Prints and returns the seconds that ``work`` takes on the device: the median of five runs after compilation.
 
     ``operations``: how many ``unit`` that is, in thousand millions per second.
     """
@@ -95,7 +95,7 @@ def timed(
 
 
 def difference(found: Any, expected: Any) -> float:
-    """The greatest difference of two arrays of one shape."""
+    """The largest difference between two arrays of the same shape."""
     found, expected = np.asarray(found), np.asarray(expected)
     if found.shape != expected.shape:
         raise ValueError(f"{found.shape} is not {expected.shape}")
@@ -106,7 +106,7 @@ def difference(found: Any, expected: Any) -> float:
 
 
 def _matplotlib_data() -> Path:
-    """The data folder of matplotlib, which is not imported for it."""
+    """The data folder of matplotlib, found without importing matplotlib."""
     spec = find_spec("matplotlib")
     if spec is None or spec.origin is None:
         raise FileNotFoundError("matplotlib, whose sample picture is the default, is not installed: give --photo")
@@ -154,7 +154,7 @@ def coloured(
 
 
 def chart(draw: Callable[[Any], None], width: int = 560, height: int = 420) -> Image.Image:
-    """What ``draw`` draws with an ``Axes`` of matplotlib."""
+    """The picture that ``draw`` draws on an ``Axes`` of matplotlib."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -166,7 +166,7 @@ def chart(draw: Callable[[Any], None], width: int = 560, height: int = 420) -> I
 
 
 def side_by_side(pictures: Sequence[Image.Image], titles: Sequence[str]) -> Image.Image:
-    """The pictures in a row on white, each under its title."""
+    """The pictures side by side on white, each below its title."""
     unit = max(12, min(min(p.size) for p in pictures) // 28)
     gap, head = unit, 3 * unit
     width = gap + sum(p.width + gap for p in pictures)

@@ -3,7 +3,7 @@
     python examples/gaussian_blur.py [--radius 12] [--size 512] [--photo PICTURE] [--accelerator swiftshader]
 
 A convolution of (2r + 1)^2 weights that is a product of two costs 2 (2r + 1) instead. Each tile loads its strip with
-a margin of `radius` at both ends into tile_static memory; beyond the border the photo goes on with its last pixel.
+a halo of `radius` at both ends into tile_static memory; beyond the border the last pixel is repeated.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TILE = 128
 
 @amp.kernel
 def convolve_rows(t_idx, source, weights, result, *, radius: amp.constant):
-    """Each tile is TILE neighbours of one row; ``result`` is transposed, so that two calls do rows and columns."""
+    """Each tile is TILE adjacent pixels of one row; ``result`` is transposed, so that two calls do rows and columns."""
     strip = amp.tile_static(TILE + 2 * radius, amp.float32)
     row, local = t_idx.global_[0], t_idx.local[1]
     width = source.extent[1]
@@ -57,7 +57,7 @@ def bell(radius: int) -> NDArray[np.float32]:
 
 
 def blur_with_numpy(planes: NDArray[np.float32], weights: NDArray[np.float32]) -> NDArray[np.float64]:
-    """What `blur` must give for each channel."""
+    """The expected result of `blur` for each channel."""
     radius = len(weights) // 2
     out = planes.astype(np.float64)
     for axis in (1, 2):
@@ -82,7 +82,7 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the example; 0 if the device's results are numpy's."""
+    """Runs the example; returns 0 if the device's results match numpy's."""
     return gallery.main("gaussian_blur", __doc__ or "", run, argv, radius=12, size=512)
 
 

@@ -21,7 +21,7 @@ import vkamp as amp
 #: Steps in a launch, and the halo that they use up.
 TURNS = 4
 SIDE = 16
-#: What of a tile is left after all steps.
+#: The points of a tile that are valid after all steps.
 CORE = SIDE - 2 * TURNS
 
 
@@ -50,7 +50,7 @@ def spread(t_idx, plate, result, rate):
 
 
 def spread_with_numpy(plate: NDArray[np.float32], rate: float, steps: int) -> NDArray[np.float32]:
-    """The same steps, with the same roundings."""
+    """The same steps in numpy, with the same rounding."""
     plate, rate32 = plate.copy(), np.float32(rate)
     for _ in range(steps):
         around = plate[:-2, 1:-1] + plate[2:, 1:-1] + plate[1:-1, :-2] + plate[1:-1, 2:]
@@ -95,7 +95,7 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the example; 0 if the device's results are numpy's."""
+    """Runs the example; returns 0 if the device's results match numpy's."""
     return gallery.main("heat", __doc__ or "", run, argv, size=256, steps=2000)
 
 

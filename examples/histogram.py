@@ -2,7 +2,7 @@
 
     python examples/histogram.py [--photo PICTURE] [--size 600] [--accelerator swiftshader]
 
-Every tile counts its pixels in bins of its own, which are near, and only then adds its bins to those that all share.
+Every tile first counts its pixels in its own bins, which are fast to access, then adds them to the global bins.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def count(t_idx, channel, bins):
 
 
 def histogram(view: amp.accelerator_view, channel: amp.array) -> amp.array:
-    """How often each of the 256 values is in a channel."""
+    """The number of occurrences of each of the 256 values in a channel."""
     bins = amp.array(amp.extent(BINS), amp.int32, np.zeros(BINS, np.int32), accelerator_view=view)
     tiles = -(-channel.extent[0] // (TILE * ROW))
     amp.parallel_for_each(view, amp.extent(tiles * TILE).tile(TILE), count, channel, bins)
@@ -68,7 +68,7 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the example; 0 if the device's results are numpy's."""
+    """Runs the example; returns 0 if the device's results match numpy's."""
     return gallery.main("histogram", __doc__ or "", run, argv, size=600)
 
 

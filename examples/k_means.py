@@ -2,8 +2,8 @@
 
     python examples/k_means.py [--colours 8] [--turns 20] [--size 512] [--photo PICTURE] [--accelerator swiftshader]
 
-In each turn every pixel looks for its nearest colour, and each colour becomes the mean of its pixels. A tile adds up
-its pixels in tile_static memory, with atomics on whole numbers, before it adds to the sums of all.
+In each iteration every pixel finds its nearest colour, and each colour becomes the mean of its pixels. A tile adds up
+its pixels in tile_static memory, with integer atomics, before it adds to the global sums.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 import vkamp as amp
 
 TILE = 256
-#: Pixels that a thread looks at.
+#: The number of pixels that a thread processes.
 ROW = 8
-#: The most colours.
+#: The maximum number of colours.
 MAX = 64
 
 
@@ -62,7 +62,7 @@ def add_up(t_idx, pixels, colours, sums, count):
 
 @amp.kernel
 def renew(idx, sums, colours):
-    """Makes each colour the mean of its pixels; one without pixels stays."""
+    """Makes each colour the mean of its pixels; a colour without pixels is unchanged."""
     k = idx[0]
     count = sums[k, 3]
     if count > 0:
@@ -78,7 +78,7 @@ def paint(idx, pixels, colours, count):
 
 
 class Palette:
-    """Colours on a device, and the pixels that they are for."""
+    """Colours and pixels on a device."""
 
     def __init__(self, view: amp.accelerator_view, pixels: NDArray[np.int32], colours: NDArray[np.int32]) -> None:
         self.view = view
@@ -99,7 +99,7 @@ class Palette:
 
 
 def turn_with_numpy(pixels: NDArray[np.int32], colours: NDArray[np.int32]) -> NDArray[np.int32]:
-    """What a turn must make of the colours."""
+    """The expected colours after an iteration."""
     best = ((pixels[:, None] - colours) ** 2).sum(2).argmin(1)
     out = colours.copy()
     for k in range(len(colours)):
@@ -130,7 +130,7 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the example; 0 if the device's results are numpy's."""
+    """Runs the example; returns 0 if the device's results match numpy's."""
     return gallery.main("k_means", __doc__ or "", run, argv, colours=8, turns=20, size=512)
 
 

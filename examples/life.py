@@ -2,7 +2,7 @@
 
     python examples/life.py [--size 128] [--frames 100] [--accelerator swiftshader]
 
-A tile loads its cells with a margin of one into tile_static memory; each thread then counts its neighbours there.
+A tile loads its cells with a halo of one into tile_static memory; each thread then counts its neighbours there.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def start(size: int) -> NDArray[np.int32]:
 
 
 def step_with_numpy(cells: NDArray[np.int32]) -> NDArray[np.int32]:
-    """What `step` must give."""
+    """The expected result of `step`."""
     moved = [np.roll(cells, (r, c), (0, 1)) for r in (-1, 0, 1) for c in (-1, 0, 1) if r or c]
     neighbours = np.sum(moved, 0)
     return ((neighbours == 3) | ((neighbours == 2) & (cells == 1))).astype(np.int32)
@@ -95,7 +95,7 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the example; 0 if the device's results are numpy's."""
+    """Runs the example; returns 0 if the device's results match numpy's."""
     return gallery.main("life", __doc__ or "", run, argv, size=128, frames=100)
 
 

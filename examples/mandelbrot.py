@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 import vkamp as amp
 
 
-# precise: the number of turns of a point near the border hangs on the last bit.
+# precise: near the border, the number of iterations depends on the last bit.
 @amp.kernel(precise=True)
 def escape(idx, turns_of, left, top, step, most):
-    """After how many turns of z -> z^2 + c each point's z leaves the circle of radius 2; `most` if it does not."""
+    """The number of iterations of z -> z^2 + c until z leaves the circle of radius 2; `most` if it does not."""
     c_real = left + step * float(idx[1])
     c_imag = top - step * float(idx[0])
     real, imag = 0.0, 0.0
@@ -31,7 +31,7 @@ def escape(idx, turns_of, left, top, step, most):
 
 
 def escape_with_numpy(rows: int, columns: int, left: float, top: float, step: float, most: int) -> NDArray[np.int32]:
-    """What `escape` must give, with the same roundings."""
+    """The expected result of `escape`, with the same rounding."""
     f = np.float32
     c_real = f(left) + f(step) * np.arange(columns, dtype=f) + np.zeros((rows, 1), f)
     c_imag = f(top) - f(step) * np.arange(rows, dtype=f)[:, None] + np.zeros((1, columns), f)
@@ -57,14 +57,14 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
     gallery.timed(view, f"{columns} x {rows} points, {most} turns", launch, rows * columns, "G points/s")
     found = np.asarray(turns)
     expected = escape_with_numpy(rows, columns, *where, most)
-    # The same sums in another order are other numbers; no more than a few points may differ.
+    # Another order of the sums changes the rounding; only a few points may differ.
     differ = float((found != expected).mean())
     shade = np.where(found < most, np.sqrt(found / most), 0)
     return gallery.Result([("share of points", differ, 1e-3)], [gallery.coloured(shade, "twilight_shifted")])
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the example; 0 if the device's results are numpy's."""
+    """Runs the example; returns 0 if the device's results match numpy's."""
     return gallery.main("mandelbrot", __doc__ or "", run, argv, size=600, turns=200)
 
 

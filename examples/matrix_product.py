@@ -2,8 +2,8 @@
 
     python examples/matrix_product.py [--size 512] [--photo PICTURE] [--accelerator swiftshader]
 
-Each tile of threads computes a tile of the product. In turns it loads a tile of both factors into tile_static memory,
-so that global memory is read once for each tile and not once for each thread.
+Each tile of threads computes a tile of the product. In each iteration it loads a tile of both factors into tile_static
+memory, so that global memory is read once for each tile and not once for each thread.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def multiply(view: amp.accelerator_view, left: NDArray[np.float32], right: NDArr
 
 
 def blurring(size: int, width: float) -> NDArray[np.float32]:
-    """A matrix whose columns are bells around the diagonal, each with the sum 1."""
+    """A matrix whose columns are bell curves around the diagonal, each with the sum 1."""
     along = np.arange(size)
     bells = np.exp(-(((along[:, None] - along) / width) ** 2))
     return np.asarray(bells / bells.sum(0), np.float32)
@@ -71,7 +71,7 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the example; 0 if the device's results are numpy's."""
+    """Runs the example; returns 0 if the device's results match numpy's."""
     return gallery.main("matrix_product", __doc__ or "", run, argv, size=512)
 
 

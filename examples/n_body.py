@@ -1,8 +1,9 @@
-"""Two clusters of stars fall into each other: each body is drawn by all others.
+"""Two clusters of stars fall into each other: each body is attracted by all others.
 
     python examples/n_body.py [--count 2048] [--steps 160] [--accelerator swiftshader]
 
-All threads of a tile need all bodies in the same order: the tile loads them in turns into tile_static memory.
+All threads of a tile need all bodies in the same order: the tile loads them into tile_static memory, one block after
+the other.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 import vkamp as amp
 
 TILE = 128
-#: Keeps forces of near bodies finite: the square of a length.
+#: The softening length squared; it keeps the forces between close bodies finite.
 SOFT = 0.01
 
 
@@ -60,7 +61,7 @@ def pull_with_numpy(bodies: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def clusters(count: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Bodies and velocities: two of Plummer's spheres, which would stay as they are, on their way to each other."""
+    """Bodies and velocities: two stable Plummer spheres that move towards each other."""
     random = np.random.default_rng(8)
     bodies, velocities = np.zeros((count, 4), np.float32), np.zeros((count, 3), np.float32)
     core = 0.25
@@ -114,7 +115,7 @@ def _stars(axes: Any, bodies: NDArray[np.float32]) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the example; 0 if the device's results are numpy's."""
+    """Runs the example; returns 0 if the device's results match numpy's."""
     return gallery.main("n_body", __doc__ or "", run, argv, count=2048, steps=160)
 
 

@@ -2,7 +2,7 @@
 
     python examples/reaction.py [--size 160] [--frames 60] [--accelerator swiftshader]
 
-The two are the components of a float2; a tile loads its part with a margin of one into tile_static memory.
+The two are the components of a float2; a tile loads its part with a halo of one into tile_static memory.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def react(t_idx, field, following, feed, kill):
 
 
 def react_with_numpy(field: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What `react` must make of (rows, columns, 2)."""
+    """The expected result of `react` for an array (rows, columns, 2)."""
 
     def moved(*ways: tuple[int, int]) -> NDArray[np.float64]:
         return np.asarray(sum(np.roll(field, way, (0, 1)) for way in ways))
@@ -61,7 +61,7 @@ def react_with_numpy(field: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def start(size: int) -> NDArray[np.float32]:
-    """The first substance everywhere, drops of the second here and there."""
+    """The first substance everywhere, with scattered drops of the second."""
     field = np.zeros((size, size, 2), np.float32)
     field[..., 0] = 1
     random = np.random.default_rng(4)
@@ -100,7 +100,7 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the example; 0 if the device's results are numpy's."""
+    """Runs the example; returns 0 if the device's results match numpy's."""
     return gallery.main("reaction", __doc__ or "", run, argv, size=160, frames=60)
 
 

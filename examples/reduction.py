@@ -1,8 +1,8 @@
-"""Adds up numbers in four steps, each better than the one before.
+"""Adds up numbers in four versions, each faster than the previous one.
 
     python examples/reduction.py [--count 1048576] [--accelerator swiftshader]
 
-1. interleaved: in every round, threads far apart in the tile add their neighbour; most threads of a subgroup idle.
+1. interleaved: in every round, threads far apart in the tile add their neighbour; most threads of a subgroup are idle.
 2. halves: the first half of the tile adds the second; whole subgroups finish early.
 3. two loads: each thread adds two elements while it loads, so that no thread idles from the start.
 4. many loads: each thread adds a row of elements first; the tree at the end is a small part of the work.
@@ -21,7 +21,7 @@ import numpy as np
 import vkamp as amp
 
 TILE = 256
-#: Elements that a thread adds in the last step.
+#: The number of elements that a thread adds in the last version.
 ROW = 16
 
 
@@ -43,7 +43,7 @@ def interleaved(t_idx, values, sums):
 
 @amp.kernel
 def halves(t_idx, values, sums, *, loads: amp.constant):
-    """Each thread loads ``loads`` elements, a tile apart."""
+    """Each thread loads ``loads`` elements with a stride of one tile."""
     partial = amp.tile_static(TILE, amp.float32)
     local = t_idx.local[0]
     start = t_idx.tile[0] * TILE * loads + local
@@ -103,7 +103,7 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the example; 0 if the device's results are numpy's."""
+    """Runs the example; returns 0 if the device's results match numpy's."""
     return gallery.main("reduction", __doc__ or "", run, argv, count=1 << 20)
 
 

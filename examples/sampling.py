@@ -2,7 +2,7 @@
 
     python examples/sampling.py [SAMPLESIZE]        (2, the default, or 4, 8, 1)
 
-It runs on the default accelerator; VKAMP_ACCELERATOR names another.
+It runs on the default accelerator; VKAMP_ACCELERATOR selects another.
 """
 
 from __future__ import annotations

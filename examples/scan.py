@@ -2,8 +2,8 @@
 
     python examples/scan.py [--count 1000000] [--accelerator swiftshader]
 
-Each tile scans its own part in tile_static memory (Hillis and Steele: in every round each thread adds what lies twice
-as far away), and leaves its sum. The sums are scanned the same way, and added to all that comes behind.
+Each tile scans its own part in tile_static memory (Hillis and Steele: in every round each thread adds the element twice
+as far away), and stores its sum. The sums are scanned the same way, and added to all later elements.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def scan_tiles(t_idx, values, sums):
     partial = amp.tile_static((2, TILE), amp.int32)
     local, at = t_idx.local[0], t_idx.global_[0]
     partial[0, local] = values[at] if at < values.extent[0] else 0
-    # Two buffers: what a round reads, no thread of it writes.
+    # Two buffers: no thread of a round writes the buffer that the round reads.
     now = 0
     distance = 1
     while distance < TILE:
@@ -53,7 +53,7 @@ def add_sums(t_idx, values, sums):
 
 
 def scan(view: amp.accelerator_view, values: amp.array) -> None:
-    """Makes each element the sum of all up to it, in place."""
+    """Replaces each element by the sum of all elements up to it."""
     count = values.extent[0]
     domain = amp.extent(count).tile(TILE).pad()
     sums = amp.array(amp.extent(domain[0] // TILE), amp.int32, accelerator_view=view)
@@ -84,7 +84,7 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the example; 0 if the device's results are numpy's."""
+    """Runs the example; returns 0 if the device's results match numpy's."""
     return gallery.main("scan", __doc__ or "", run, argv, count=1_000_000)
 
 

@@ -1,9 +1,10 @@
-"""Averages a photo in tiles, and writes the picture beside its original.
+"""Averages a photo in tiles, and saves the result next to the original in one picture.
 
     python examples/tile_average.py [IMAGE] [--tile 16] [--accelerator swiftshader] [--output tile_average.png]
 
 Each tile of the picture is one tile of threads: every thread loads one pixel into tile_static memory, and after the
-barrier one thread of the tile adds them up.  numpy does the same for comparison; a difference ends in exit status 1.
+barrier one thread of the tile adds them up. numpy does the same for comparison; the exit status is 1 if the results
+differ.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ import vkamp as amp
 
 Planes = NDArray[np.float32]  # (channels, rows, columns)
 
-# Sums of whole numbers are exact in float32 here; what is left is the division's rounding.
+# Sums of whole numbers are exact in float32 here; the only difference is the rounding of the division.
 TOLERANCE = 1e-3
 
 
 @amp.kernel
 def tile_average(t_idx, channel, averages):
-    """Each tile's average; the threads that the padding added stand outside the picture and load nothing."""
+    """Each tile's average; padding threads are outside the picture and load nothing."""
     tile_values = amp.tile_static(t_idx.tile_extent, amp.float32)
     if channel.extent.contains(t_idx.global_):
         tile_values[t_idx.local] = channel[t_idx]
@@ -56,12 +57,12 @@ def average_tiles(view: amp.accelerator_view, planes: Planes, tile: tuple[int, i
         averages = amp.array(tiles, amp.float32, accelerator_view=view)
         amp.parallel_for_each(view, domain, tile_average, channel, averages)
         results.append(averages)
-    # The launches only begin to be waited for here.
+    # This waits for the launches.
     return np.stack([np.asarray(averages) for averages in results])
 
 
 def average_tiles_with_numpy(planes: Planes, tile: tuple[int, int]) -> NDArray[np.float64]:
-    """What `average_tiles` must give."""
+    """The expected result of `average_tiles`."""
     total: NDArray[Any] = planes.astype(np.float64)
     count: NDArray[Any] = np.ones(planes.shape[1:])
     for axis, size in enumerate(tile):
@@ -72,7 +73,7 @@ def average_tiles_with_numpy(planes: Planes, tile: tuple[int, int]) -> NDArray[n
 
 
 def compile_for(view: amp.accelerator_view, planes: Planes, tile: tuple[int, int]) -> None:
-    """Compiles the kernel for such planes, down to SPIR-V, without running it."""
+    """Compiles the kernel for these planes to SPIR-V without running it."""
     domain = amp.extent(*planes.shape[1:]).tile(*tile).pad()
     channel = amp.array_view(planes[0], readonly=True)
     averages = amp.array(amp.extent(1, 1), amp.float32, accelerator_view=view)
@@ -90,7 +91,7 @@ def milliseconds(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def matplotlib_data() -> Path:
-    """The data folder of matplotlib, which is not imported for it: that would take longer than all the rest."""
+    """The data folder of matplotlib, found without importing matplotlib, which is slow."""
     spec = find_spec("matplotlib")
     if spec is None or spec.origin is None:
         raise FileNotFoundError("matplotlib, whose sample picture is the default, is not installed: name a picture")
@@ -124,7 +125,7 @@ def font(size: int) -> Any:
 
 
 def side_by_side(pictures: Sequence[Image.Image], titles: Sequence[str]) -> Image.Image:
-    """The pictures in a row on white, each under its title."""
+    """The pictures side by side on white, each below its title."""
     width, height = pictures[0].size
     unit = max(12, min(width, height) // 28)
     gap, head = unit, 3 * unit
@@ -159,7 +160,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def run(options: argparse.Namespace) -> bool:
-    """Does it all; whether the device and numpy agree."""
+    """Runs everything; returns whether the device and numpy agree."""
     device = amp.accelerator(options.accelerator)
     view, tile = device.default_view, options.tile
     path = options.image or matplotlib_data() / "sample_data" / "grace_hopper.jpg"
@@ -187,7 +188,7 @@ def run(options: argparse.Namespace) -> bool:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the example; 0 if the device's averages are numpy's."""
+    """Runs the example; returns 0 if the device's averages match numpy's."""
     options = parse(argv)
     try:
         return 0 if run(options) else 1

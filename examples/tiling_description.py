@@ -1,8 +1,8 @@
-"""The first program of C++ AMP's page 'Using Tiles': which tile, row and column every thread stands in.
+"""The first program of C++ AMP's page 'Using Tiles': the tile, row and column of every thread.
 
     python examples/tiling_description.py
 
-It runs on the default accelerator; VKAMP_ACCELERATOR names another.  On a terminal the tiles are red and green.
+It runs on the default accelerator; VKAMP_ACCELERATOR selects another.  On a terminal the tiles are red and green.
 """
 
 from __future__ import annotations

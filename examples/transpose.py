@@ -1,8 +1,8 @@
-"""Transposes a photo in three ways: straight, through a tile, and through a tile with padding.
+"""Transposes a photo in three ways: directly, through a tile, and through a tile with padding.
 
     python examples/transpose.py [--size 512] [--photo PICTURE] [--accelerator swiftshader]
 
-The straight way reads rows and writes columns, which are far apart in memory. Through a tile in tile_static memory
+The direct way reads rows and writes columns, which are far apart in memory. Through a tile in tile_static memory
 both are rows. The padding puts the elements of a column into different banks of that memory.
 """
 
@@ -34,7 +34,7 @@ def through_a_tile(t_idx, source, result, *, padding: amp.constant):
     if source.extent.contains(t_idx.global_):
         values[row, column] = source[t_idx]
     t_idx.barrier.wait_with_tile_static_memory_fence()
-    # The thread's place in the transposed tile.
+    # The thread's position in the transposed tile.
     place = amp.index(t_idx.tile_origin[1] + row, t_idx.tile_origin[0] + column)
     if result.extent.contains(place):
         result[place] = values[column, row]
@@ -76,7 +76,7 @@ def _one(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the example; 0 if the device's results are numpy's."""
+    """Runs the example; returns 0 if the device's results match numpy's."""
     return gallery.main("transpose", __doc__ or "", run, argv, size=512)
 
 

@@ -1,9 +1,9 @@
-"""A matrix product on all devices at once: each gets as many rows as it is fast.
+"""A matrix product on all devices at once: each gets rows in proportion to its speed.
 
     python examples/two_devices.py [--size 768] [--pieces 6] [--accelerator nvidia]
 
 The devices are those of the chosen one's kind: all GPUs, or all CPU drivers. Each one multiplies a strip of rows, which
-measures its speed. The rows are dealt out by speed, and each device gets its strip in pieces. A launch returns at
+measures its speed. The rows are divided by speed, and each device gets its strip in pieces. A launch returns at
 once, so that one thread of the host keeps all devices busy. The picture shows when each piece was ready.
 """
 
@@ -62,7 +62,7 @@ def devices_like(chosen: amp.accelerator) -> list[amp.accelerator]:
 
 
 def deal(rows: int, speeds: Sequence[float]) -> list[Rows]:
-    """Consecutive strips of so many rows in all, in proportion to the speeds; whole tiles but for the last ones."""
+    """Consecutive strips of the rows, in proportion to the speeds; whole tiles except at the end."""
     tiles = -(-rows // SIDE)
     ends = [round(tiles * part / sum(speeds)) * SIDE for part in accumulate(speeds)]
     return list(pairwise([0, *(min(end, rows) for end in ends)]))
@@ -95,7 +95,7 @@ def multiply(
 
 
 def timeline(names: Sequence[str], ready: Sequence[Sequence[float]]) -> Any:
-    """A bar for each piece, from the piece before to its own end."""
+    """A bar for each piece, from the end of the previous piece to its own end."""
 
     def draw(axes: Any) -> None:
         for row, times in enumerate(ready):
@@ -130,7 +130,7 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the example; 0 if the devices' result is numpy's."""
+    """Runs the example; returns 0 if the devices' result matches numpy's."""
     return gallery.main("two_devices", __doc__ or "", run, argv, size=768, pieces=6)
 
 

@@ -12,8 +12,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "conformance.md"
 _HEAD = """\
 # Conformance
 
-C++ AMP's model, row by row, and how vkamp stands to it. Every row is shown by at least one test in `tests/conformance`,
-which runs on every accelerator of the session. Generated from those tests; do not edit.
+This page lists C++ AMP's model row by row, and how vkamp conforms to it. At least one test in `tests/conformance`
+demonstrates each row, on every accelerator of the session. Generated from those tests; do not edit.
 
 """
 
