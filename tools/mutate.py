@@ -48,7 +48,7 @@ FIRST = {
 #: Tests of the tree and of the tools say nothing about the compiler.
 LEFT_OUT = ("tests/tools", "tests/test_tree.py")
 NEEDED = (
-    "vkamp", "pytest_vkamp.py", "kernels", "tests", "tools", "examples", "docs", "shaders", "pyproject.toml",
+    "vkamp", "pytest_vkamp.py", "tests", "tools", "examples", "docs", "shaders", "pyproject.toml",
     "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE",
 )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels.claimed import wrong
+from tools.kernels.claimed import wrong
 
 
 def test_what_a_claim_assigns_is_new(accelerator_view):

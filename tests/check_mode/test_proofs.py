@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from kernels.corpus.registry import PAIRS, Pair
+from tools.kernels.corpus.registry import PAIRS, Pair
 from vkamp.dispatch import checking
 from vkamp.dispatch.domain import domain_of
 from vkamp.dispatch.preparing import PreparedLaunch as Prepared

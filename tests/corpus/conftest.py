@@ -20,7 +20,7 @@ def _left_out(item: pytest.Item) -> bool:
     callspec = getattr(item, "callspec", None) if FOLDER in item.path.parents else None
     if callspec is None or "check_mode" not in item.name or callspec.params.get("accelerator") != "llvmpipe":
         return False
-    from kernels.corpus.registry import PAIRS
+    from tools.kernels.corpus.registry import PAIRS
 
     return bool(PAIRS.index(callspec.params["pair"]) % PART)
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from kernels.corpus import registry
-from kernels.corpus.registry import CATEGORIES, PAIRS, Launch, Pair
+from tools.kernels.corpus import registry
+from tools.kernels.corpus.registry import CATEGORIES, PAIRS, Launch, Pair
 from vkamp.errors import Span
 
 #: Whether the compiler finds races on tile_static memory; until then, the reference accelerator answers for it.

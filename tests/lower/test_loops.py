@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from kernels.lowered import copies, together
-from kernels.lowered.programs import PROGRAMS, Program
+from tools.kernels.lowered import copies, together
+from tools.kernels.lowered.programs import PROGRAMS, Program
 from vkamp.lower import lanes_for
 
 GOLDEN = Path(__file__).with_name("golden")

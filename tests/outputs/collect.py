@@ -18,8 +18,6 @@ from unittest import mock
 import numpy as np
 
 import vkamp as amp
-from kernels.corpus.registry import PAIRS, Pair
-from kernels.lowered.programs import PROGRAMS as LOWERED
 from tests.check_mode.cases import CASES
 from tests.emit.programs import PROGRAMS as PRINTED
 from tests.emit.test_random_expressions import random_kernel as random_expressions
@@ -31,6 +29,8 @@ from tests.types.test_random import SIZE, WIDE
 from tests.types.test_random import kernel_of as random_types
 from tools.fuzz.programs import program as random_program
 from tools.fuzz.run import forget, load
+from tools.kernels.corpus.registry import PAIRS, Pair
+from tools.kernels.lowered.programs import PROGRAMS as LOWERED
 from vkamp.artifacts import Target
 from vkamp.check.instrument import instrument
 from vkamp.check.race_prover.report import RaceVerdicts, judge_races

@@ -1,7 +1,7 @@
 """Kernels of the test suite on CPU devices, with their threads as threads and as loops: is any slower as loops?
 
-The kernels are those of `kernels/lowered` and the mended ones of `kernels/corpus` that would be lowered by themselves.
-They are small, so each time is that of many launches in a row. The ratios are medians, of the processor's times; the
+The kernels are those of `tools/kernels/lowered`, and the corrected ones of `tools/kernels/corpus` that `auto` lowers to
+loops. They are small, so each time is that of many launches in sequence. The ratios are medians of processor times; the
 last row of a device names the kernel that gains least.
 """
 
@@ -31,11 +31,11 @@ _Made = tuple[str, Any, bool, Callable[[Any], tuple[Any, tuple[Any, ...], dict[s
 
 def _kernels() -> Iterator[_Made]:
     # Imported here for mypy, which does not know vkamp's language.
-    programs = importlib.import_module("kernels.lowered").programs
+    programs = importlib.import_module("tools.kernels.lowered").programs
     for name, make in programs.PROGRAMS.items():
         kernel = make().kernel
         yield name, kernel.function, kernel.precise, functools.partial(_of_program, make)
-    for pair in importlib.import_module("kernels.corpus.registry").PAIRS:
+    for pair in importlib.import_module("tools.kernels.corpus.registry").PAIRS:
         kernel = pair.mended
         if isinstance(kernel, KernelFunction):
             yield pair.name, kernel.function, kernel.precise, functools.partial(_of_pair, pair)

@@ -74,7 +74,7 @@ FAULTS: tuple[Fault, ...] = (
           "reference,swiftshader"),
     Fault("claim", "nobody knows that amp.uniform defines a variable: check mode omits checks", "vkamp/ir/traversal.py",
           ".variables) if v is not None)", '.variables) if v and type(statement).__name__ != "Claim")',
-          module=("kernels.claimed", "swiftshader")),
+          module=("tools.kernels.claimed", "swiftshader")),
 )  # fmt: skip
 
 

@@ -1,5 +1,0 @@
-"""Tile programs for the lowering to loops; importing the package registers all of them in ``programs.PROGRAMS``."""
-
-from kernels.lowered import copies, programs, together
-
-__all__ = ["copies", "programs", "together"]
