@@ -12,7 +12,8 @@ from vkamp.errors import Note, Span
 from vkamp.front import advice, closures, convert, dtypes, references, views
 from vkamp.front.calls import check_writable, fixed_place, marked_name, wrong_count
 from vkamp.front.context import Context, NeedsElementsError, Slot, contains_load, handles
-from vkamp.front.expressions import binary, thread_index
+from vkamp.front.expressions import binary
+from vkamp.front.index_objects import thread_index
 from vkamp.front.objects import arguments_by_name
 from vkamp.front.sequences import items_of
 from vkamp.front.subscripts import element_of

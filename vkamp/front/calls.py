@@ -15,8 +15,9 @@ from vkamp.errors import Span
 from vkamp.front import advice, convert, dtypes, printing, references, scalars, vectors, views
 from vkamp.front.context import Context, NeedsElementsError, contains_load, handles
 from vkamp.front.counters import Counter
-from vkamp.front.expressions import binary, thread_index
+from vkamp.front.expressions import binary
 from vkamp.front.functions import call_closure, call_function
+from vkamp.front.index_objects import thread_index
 from vkamp.front.objects import call_object, construct
 from vkamp.front.python_math import MATH
 from vkamp.front.reductions import REDUCTIONS, extreme

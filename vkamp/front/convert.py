@@ -15,7 +15,7 @@ import numpy as np
 from vkamp.errors import Note, Span
 from vkamp.front import advice
 from vkamp.front.context import Context
-from vkamp.front.counters import Counter
+from vkamp.front.counters import Counter, check_divisor
 from vkamp.front.values import ArrayRef, Constant, Element, NoValue, Number, Object, Value, loaded
 from vkamp.ir import nodes as ir
 from vkamp.ir.arithmetic import wrapped
@@ -422,3 +422,16 @@ def _whole_constant(value: Value, node: ast.expr, text: str) -> str:
     if isinstance(node, ast.Call) and isinstance(value, Constant) and math.isfinite(value.value):
         return f"write `int({text})`"
     return "use a whole number"
+
+
+SYMBOL: dict[type[ast.AST], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
+    ast.Pow: "**", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|",
+    ast.BitXor: "^", ast.MatMult: "@",
+}  # fmt: skip
+
+
+def is_zero(divisor: Value, expr: ir.Expr) -> bool:
+    """Whether a divisor is known to be zero."""
+    check_divisor(divisor)
+    return isinstance(expr, ir.Const) and expr.value == 0

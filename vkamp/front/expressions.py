@@ -1,4 +1,4 @@
-"""Lowering of expressions: names, operators, comparisons, index objects."""
+"""Lowering of expressions: names, operators, conditions."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, NoReturn
 
-import numpy as np
-
 from vkamp.errors import Note, Span
-from vkamp.front import advice, convert, counters, habits, objects, references, signs, vectors
+from vkamp.front import advice, convert, counters, habits, objects, references, vectors
 from vkamp.front.context import Context, Slot, handles
+from vkamp.front.convert import SYMBOL, is_zero
 from vkamp.front.counters import Counter
 from vkamp.front.functions import call_function
+from vkamp.front.index_objects import index_arithmetic, is_index, thread_value
 from vkamp.front.names import constant_value
 from vkamp.front.signature import read_name
 from vkamp.front.values import (
@@ -25,19 +25,14 @@ from vkamp.front.values import (
     Memory,
     Number,
     Object,
-    ThreadRef,
     TupleValue,
     Value,
     objects_of_any,
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.algebra import operation
-from vkamp.ir.arithmetic import COMPARISONS
-from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Scalar, Struct, Vector, int_range
+from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Scalar, Struct, Vector
 from vkamp.lang.power import integer_power
-
-#: Which of a thread's indices.
-ThreadKind = Literal["global", "local", "tile", "tile_origin"]
 
 # -- literals and names --------------------------------------------------------------------------------------------
 
@@ -102,12 +97,6 @@ _BITWISE: dict[type[ast.operator], Any] = {
     ast.BitAnd: "bitand", ast.BitOr: "bitor", ast.BitXor: "bitxor",
 }  # fmt: skip
 
-_SYMBOL: dict[type[ast.AST], str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
-    ast.Pow: "**", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|",
-    ast.BitXor: "^", ast.MatMult: "@",
-}  # fmt: skip
-
 
 @handles(ast.BinOp)
 def _binop(ctx: Context, node: ast.BinOp) -> Value:
@@ -130,8 +119,8 @@ def binary(
         return found
     if isinstance(op, ast.MatMult):
         ctx.fail("VKA101", node, what="`@`", advice=habits.DOT)
-    if _is_index(left) or _is_index(right):
-        return _index_arithmetic(ctx, op, left, right, node)
+    if is_index(left) or is_index(right):
+        return index_arithmetic(ctx, op, left, right, node)
     joined = _join_tuples(op, left, right)
     if joined is not None:
         return joined
@@ -166,7 +155,7 @@ def binary(
         if kind.kind == "float":
             _bad_operands(ctx, op, node, a, b)
         return Number(operation(span, kind, _BITWISE[type(op)], x, y), weak)
-    if isinstance(op, (ast.FloorDiv, ast.Mod)) and kind.is_integer and _is_zero(b, y):
+    if isinstance(op, (ast.FloorDiv, ast.Mod)) and kind.is_integer and is_zero(b, y):
         ctx.fail("VKA310", right_node)
     name = _ARITHMETIC[type(op)]
     if kind == FLOAT16 and name in ("floordiv", "floormod"):
@@ -221,16 +210,10 @@ def _bad_operands(ctx: Context, op: ast.AST, node: ast.AST, a: Constant | Number
     help_text = "convert the operands first, `amp.int32(...)`"
     if isinstance(op, (ast.BitAnd, ast.BitOr)):
         help_text = f"bits are of integers, `amp.int32(...)`; conditions are joined by `{_WORDS[type(op)]}`"
-    ctx.fail("VKA302", node, op=_SYMBOL[type(op)], what=f"{left} and {right}", advice=help_text)
+    ctx.fail("VKA302", node, op=SYMBOL[type(op)], what=f"{left} and {right}", advice=help_text)
 
 
 _WORDS: dict[type[ast.AST], str] = {ast.BitAnd: "and", ast.BitOr: "or"}
-
-
-def _is_zero(divisor: Value, expr: ir.Expr) -> bool:
-    """Whether a divisor is known to be zero."""
-    counters.check_divisor(divisor)
-    return isinstance(expr, ir.Const) and expr.value == 0
 
 
 def _is_finite(value: float) -> bool:
@@ -370,7 +353,7 @@ def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
     if isinstance(value, TupleValue) and value.kind != "tuple" and isinstance(node.op, (ast.USub, ast.UAdd)):
         zero = TupleValue(tuple(Constant(0) for _ in value.items), value.kind)
         op: ast.operator = ast.Sub() if isinstance(node.op, ast.USub) else ast.Add()
-        return _index_arithmetic(ctx, op, zero, value, node)
+        return index_arithmetic(ctx, op, zero, value, node)
     vector = vectors.unary(ctx, node.op, value, node)
     if vector is not None:
         return vector
@@ -427,7 +410,7 @@ def _deciding(ctx: Context, name: Literal["and", "or"], parts: list[ast.expr], n
     with ctx.conditional() as inner:
         right = convert.number(ctx, _deciding(ctx, name, parts[1:], node), parts[1])
     if convert.scalar_type(left) == BOOL and convert.scalar_type(right) == BOOL:
-        return _decided(ctx, name, left.expr, convert.natural(ctx, right, parts[1]), inner, (parts[0], node))
+        return decided(ctx, name, left.expr, convert.natural(ctx, right, parts[1]), inner, (parts[0], node))
     kind = _one_type(ctx, name, left, right, parts, node)
     first = convert.convert(ctx, left, kind, parts[0])
     if inner or not _is_short(left.expr):
@@ -492,7 +475,7 @@ def _logical(ctx: Context, name: Literal["and", "or"], parts: list[ast.expr], no
     """Short circuit from left to right; an operand with effects is evaluated under an ``if``."""
     left = truth_of(ctx, parts[0])
     if len(parts) == 1:
-        return _bool(left)
+        return boolean(left)
     if isinstance(left, ir.Const):
         # Decided at compile time: the other side is not evaluated, so it is not compiled either.
         if left.value == (name == "or"):
@@ -501,10 +484,10 @@ def _logical(ctx: Context, name: Literal["and", "or"], parts: list[ast.expr], no
     with ctx.conditional() as inner:
         right_value = _logical(ctx, name, parts[1:], node)
         right = convert.condition(ctx, right_value, parts[1])
-    return _decided(ctx, name, left, right, inner, (parts[0], node))
+    return decided(ctx, name, left, right, inner, (parts[0], node))
 
 
-def _decided(
+def decided(
     ctx: Context,
     name: Literal["and", "or"],
     left: ir.Expr,
@@ -535,7 +518,7 @@ def truth_of(ctx: Context, node: ast.expr) -> ir.Expr:
     return convert.condition(ctx, ctx.expr(node), node)
 
 
-def _bool(expr: ir.Expr) -> Value:
+def boolean(expr: ir.Expr) -> Value:
     return Constant(bool(expr.value)) if isinstance(expr, ir.Const) else Number(expr)
 
 
@@ -636,265 +619,3 @@ def _select_tuple(
             chosen = replace(chosen, objects=objects_of_any(one, other))
         items.append(chosen)
     return TupleValue(tuple(items), then.kind)
-
-
-_COMPARE: dict[type[ast.cmpop], Any] = {
-    ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge",
-}  # fmt: skip
-
-
-def comparison(ctx: Context, node: ast.Compare) -> Value:
-    """A comparison of values, or a chain of them."""
-    for op in node.ops:
-        if type(op) not in _COMPARE:
-            _no_comparison(ctx, op, node)
-    if len(node.ops) == 1:
-        left, right = ctx.operands(node.left, node.comparators[0])
-        return compare_two(ctx, node.ops[0], left, right, node, node.left, node.comparators[0])
-    return _chain(ctx, node)
-
-
-def _no_comparison(ctx: Context, op: ast.cmpop, node: ast.Compare) -> NoReturn:
-    word = {ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}[type(op)]
-    right = node.comparators[0]
-    help_text = "compare with ==, !=, <, <=, > or >="
-    if isinstance(right, ast.Constant) and right.value is None:
-        help_text = "nothing in a kernel is None: pass a bool as an amp.constant and test that"
-    ctx.fail("VKA101", node, what=f"`{word}`", advice=help_text)
-
-
-def _chain(ctx: Context, node: ast.Compare) -> Value:
-    """``a < b < c``: every operand once, from left to right; the later ones only while the chain holds."""
-    terms = [node.left, *node.comparators]
-    values: list[Value] = []
-    result: ir.Expr | None = None
-    span = ctx.span(node)
-    for k, term in enumerate(terms):
-        before = len(ctx.block)
-        value = ctx.expr(term)
-        if len(ctx.block) > before and k > 1:
-            ctx.fail("VKA320", term, text=ctx.text(term))
-        if 0 < k < len(terms) - 1 and isinstance(value, (Number, Element)):
-            vector = convert.vector(ctx, value, term)
-            found = convert.number(ctx, value, term) if vector is None else Number(vector)
-            assert isinstance(found, Number)
-            simple = isinstance(found.expr, ir.Load) and isinstance(found.expr.place, ir.Local)
-            value = Number(found.expr if simple else ctx.stable(found.expr), found.weak, found.double)
-        values.append(value)
-        if k == 0:
-            continue
-        with ctx.nested() as inner:
-            test = compare_two(ctx, node.ops[k - 1], values[k - 1], value, node, terms[k - 1], term)
-            link = convert.condition(ctx, test, node)
-        if result is None:
-            ctx.block.extend(inner)
-            result = link
-        elif inner:
-            result = convert.condition(ctx, _decided(ctx, "and", result, link, inner, (node.left, node)), node)
-        else:
-            result = ir.Logical(span, BOOL, "and", result, link)
-    assert result is not None
-    return _bool(result)
-
-
-def compare_two(
-    ctx: Context,
-    op: ast.cmpop,
-    left: Value,
-    right: Value,
-    node: ast.expr,
-    left_node: ast.expr,
-    right_node: ast.expr,
-) -> Value:
-    found = objects.comparison(ctx, op, (left, left_node), (right, right_node), node)
-    if found is not None:
-        return found
-    name = _COMPARE[type(op)]
-    left, right = thread_value(ctx, left, node), thread_value(ctx, right, node)
-    if isinstance(left, TupleValue) or isinstance(right, TupleValue):
-        return _compare_tuples(ctx, name, left, right, node)
-    if isinstance(left, Object) and isinstance(right, Object) and name in ("eq", "ne"):
-        for side, part in ((left, left_node), (right, right_node)):
-            if advice.is_host_object(side.value) and not isinstance(side.value, np.dtype):
-                ctx.host_object(side.value, part)
-        return Constant(bool(COMPARISONS[name].apply(left.value, right.value)))
-    found = vectors.compare(ctx, name, COMPARISONS[name].symbol, left, right, node, (left_node, right_node))
-    if found is not None:
-        return found
-    a, b = convert.number(ctx, left, left_node), convert.number(ctx, right, right_node)
-    if isinstance(a, Constant) and isinstance(b, Constant):
-        return Constant(COMPARISONS[name].apply(a.value, b.value))
-    span = ctx.span(node)
-    mixed = signs.compare(ctx, name, (a, left_node), (b, right_node), span)
-    if mixed is not None:
-        return Number(mixed)
-    if convert.scalar_type(a) == BOOL and convert.scalar_type(b) == BOOL and name in ("eq", "ne"):
-        x, y = convert.natural(ctx, a, left_node), convert.natural(ctx, b, right_node)
-    else:
-        _refuse_known(ctx, name, a, b, node)
-        x, y, _, _ = convert.arithmetic(ctx, a, b, left_node, right_node)
-    return Number(ir.Compare(span, BOOL, name, x, y))
-
-
-def _refuse_known(ctx: Context, name: str, a: Constant | Number, b: Constant | Number, node: ast.expr) -> None:
-    """Refuses a comparison of an integer with a constant beyond its type, whose result is known."""
-    constant, other = (a, b) if isinstance(a, Constant) else (b, a)
-    if not isinstance(constant, Constant) or not isinstance(other, Number) or isinstance(constant, Counter):
-        return
-    if type(constant.value) is not int:
-        return
-    kind = convert.scalar_type(other)
-    if other.weak or not kind.is_integer:
-        return
-    low, high = int_range(kind)
-    if not low <= constant.value <= high:
-        # Any value of the type is on the same side of the constant.
-        values = (constant.value, low) if constant is a else (low, constant.value)
-        result = bool(COMPARISONS[name].apply(*values))
-        help_text = f"`{ctx.text(node)}` is always {result}: leave it out, or convert the other operand first"
-        convert.misfit(ctx, ctx.span(node), constant.value, kind, help_text)
-
-
-def _compare_tuples(ctx: Context, name: str, left: Value, right: Value, node: ast.expr) -> Value:
-    """``==`` of indices and tuples: all components; ``!=`` is its negation.  Tuples have an order, too.
-
-    Indices of different ranks are an error.
-    """
-    plain = all(isinstance(v, TupleValue) and v.kind == "tuple" for v in (left, right))
-    if plain and isinstance(left, TupleValue) and isinstance(right, TupleValue):
-        if name not in ("eq", "ne"):
-            return _order_tuples(ctx, name, left.items, right.items, node)
-        if len(left.items) != len(right.items):
-            return Constant(name == "ne")
-    if name not in ("eq", "ne"):
-        ctx.fail("VKA321", node)
-    # A one-dimensional index compares with a number, as AMP's converts from one.
-    if isinstance(left, TupleValue) and len(left.items) == 1 and not isinstance(right, TupleValue):
-        right = TupleValue((right,))
-    if isinstance(right, TupleValue) and len(right.items) == 1 and not isinstance(left, TupleValue):
-        left = TupleValue((left,))
-    if not isinstance(left, TupleValue) or not isinstance(right, TupleValue):
-        ctx.fail("VKA309", node, left=ctx.describe(left), right=ctx.describe(right))
-    if len(left.items) != len(right.items):
-        ctx.fail("VKA309", node, left=ctx.describe(left), right=ctx.describe(right))
-    result: ir.Expr | None = None
-    span = ctx.span(node)
-    for a, b in zip(left.items, right.items, strict=True):
-        op: ast.cmpop = ast.Eq() if name == "eq" else ast.NotEq()
-        link = convert.condition(ctx, compare_two(ctx, op, a, b, node, node, node), node)
-        if result is None:
-            result = link
-        else:
-            result = ir.Logical(span, BOOL, "and" if name == "eq" else "or", result, link)
-    # Empty tuples are equal.
-    return Constant(name == "eq") if result is None else _bool(result)
-
-
-def _order_tuples(ctx: Context, name: str, left: tuple[Value, ...], right: tuple[Value, ...], node: ast.expr) -> Value:
-    """As Python compares tuples: the first items that differ decide."""
-    if not left or not right:
-        return Constant(COMPARISONS[name].apply(len(left), len(right)))
-    span = ctx.span(node)
-    strict: ast.cmpop = ast.Lt() if name in ("lt", "le") else ast.Gt()
-    decided = convert.condition(ctx, compare_two(ctx, strict, left[0], right[0], node, node, node), node)
-    equal = convert.condition(ctx, compare_two(ctx, ast.Eq(), left[0], right[0], node, node, node), node)
-    rest = convert.condition(ctx, _order_tuples(ctx, name, left[1:], right[1:], node), node)
-    open_: ir.Expr = ir.Logical(span, BOOL, "and", equal, rest)
-    if isinstance(rest, ir.Const):
-        open_ = equal if rest.value else rest
-    if isinstance(open_, ir.Const) and not open_.value:
-        return _bool(decided)
-    if all(isinstance(e, ir.Const) for e in (decided, equal, rest)):
-        return Constant(any(isinstance(e, ir.Const) and e.value for e in (decided, open_)))
-    return Number(ir.Logical(span, BOOL, "or", decided, open_))
-
-
-# -- index objects -------------------------------------------------------------------------------------------------
-
-
-def thread_index(ctx: Context, kind: ThreadKind, span: Span) -> TupleValue:
-    """``t_idx.global_`` and its like."""
-    items = tuple(Number(ir.ThreadIndex(span, INT32, kind, dim)) for dim in range(ctx.module.rank))
-    return TupleValue(items, "index")
-
-
-def thread_value(ctx: Context, value: Value, node: ast.AST) -> Value:
-    """A tiled index where an index is meant stands for its global index."""
-    if isinstance(value, ThreadRef):
-        return thread_index(ctx, "global", ctx.span(node))
-    return value
-
-
-def _is_index(value: Value) -> bool:
-    return isinstance(value, ThreadRef) or (isinstance(value, TupleValue) and value.kind != "tuple")
-
-
-_INDEX_OPS: dict[type[ast.operator], Any] = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "tdiv", ast.Mod: "trem",
-}  # fmt: skip
-
-
-def _index_arithmetic(ctx: Context, op: ast.operator, left: Value, right: Value, node: ast.AST) -> Value:
-    """AMP's operators on index and extent: component by component, ``/`` and ``%`` truncate as in C."""
-    left, right = thread_value(ctx, left, node), thread_value(ctx, right, node)
-    kinds = (
-        left.kind if isinstance(left, TupleValue) else "int",
-        right.kind if isinstance(right, TupleValue) else "int",
-    )
-    both = {
-        ("index", "index"): "index", ("extent", "extent"): "extent", ("extent", "index"): "extent",
-        ("index", "tuple"): "index", ("extent", "tuple"): "extent",
-    }  # fmt: skip
-    scalar = {("index", "int"), ("int", "index"), ("extent", "int"), ("int", "extent")}
-    name = _INDEX_OPS.get(type(op))
-    whole = name in ("add", "sub")
-    numbers = [v for v in (left, right) if not isinstance(v, TupleValue)]
-    if name is None or not (kinds in scalar or (kinds in both and whole)) or not all(map(_is_whole, numbers)):
-        _no_index_operator(ctx, op, left, right, node)
-    rank = len(left.items) if isinstance(left, TupleValue) else 0
-    if isinstance(right, TupleValue):
-        if rank and len(right.items) != rank:
-            ctx.fail("VKA309", node, left=ctx.describe(left), right=ctx.describe(right))
-        rank = len(right.items)
-    a_items = left.items if isinstance(left, TupleValue) else (left,) * rank
-    b_items = right.items if isinstance(right, TupleValue) else (right,) * rank
-    kind = both.get(kinds) or (kinds[0] if kinds[0] != "int" else kinds[1])
-    span = ctx.span(node)
-    items: list[Value] = []
-    for a, b in zip(a_items, b_items, strict=True):
-        x = _component(ctx, a, node)
-        y = _component(ctx, b, node)
-        if name in ("tdiv", "trem") and _is_zero(b, y):
-            ctx.fail("VKA310", node)
-        items.append(Number(operation(span, INT32, name, x, y)))
-    return TupleValue(tuple(items), kind)
-
-
-def _is_whole(value: Value) -> bool:
-    """Whether a value may be the int of an operator on indices."""
-    if isinstance(value, Element):
-        return isinstance(value.place.type, Scalar) and value.place.type.is_integer
-    if isinstance(value, Number):
-        return isinstance(value.expr.type, Scalar) and value.expr.type.is_integer
-    return isinstance(value, Constant) and convert.scalar_type(value).is_integer
-
-
-def _no_index_operator(ctx: Context, op: ast.operator, left: Value, right: Value, node: ast.AST) -> NoReturn:
-    symbol = _SYMBOL[type(op)]
-    help_text = (
-        "compute with their components, such as `idx[0]`; indices and extents have + and - with each other, "
-        "and + - * / % with an int"
-    )
-    if isinstance(op, ast.FloorDiv) and not isinstance(right, TupleValue):
-        help_text = f"write `{symbol[:1]}`, which divides each component and truncates"
-    ctx.fail("VKA322", node, op=symbol, left=ctx.describe(left), right=ctx.describe(right), advice=help_text)
-
-
-def _component(ctx: Context, value: Value, node: ast.AST) -> ir.Expr:
-    assert isinstance(node, (ast.expr, ast.stmt))
-    found = convert.number(ctx, value, node)  # type: ignore[arg-type]
-    if not convert.scalar_type(found).is_integer:
-        help_text = convert.whole_number(ctx, found, node)  # type: ignore[arg-type]
-        given = advice.with_article(convert.scalar_type(found))
-        ctx.fail("VKA314", node, text=ctx.text(node), given=given, advice=help_text)
-    return convert.convert(ctx, found, INT32, node)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from typing import Any
 
 from vkamp.front import advice
 from vkamp.front.context import Context
-from vkamp.front.expressions import thread_index
+from vkamp.front.index_objects import thread_index
 from vkamp.front.values import (
     ArrayRef,
     Constant,

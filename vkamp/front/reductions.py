@@ -12,8 +12,9 @@ import math
 from collections.abc import Callable
 
 from vkamp.front import convert
+from vkamp.front.comparisons import compare_two, comparison
 from vkamp.front.context import Context, handles
-from vkamp.front.expressions import binary, compare_two, comparison
+from vkamp.front.expressions import binary
 from vkamp.front.sequences import Sequence, each, run, sequence_of, thunks, try_sequence
 from vkamp.front.table import apply_row
 from vkamp.front.values import Constant, Element, Number, TupleValue, Value

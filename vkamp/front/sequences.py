@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from vkamp.errors import Span
 from vkamp.front import advice, convert, vectors, views
 from vkamp.front.context import Context, Slot, handles
-from vkamp.front.expressions import binary, thread_value
+from vkamp.front.expressions import binary
+from vkamp.front.index_objects import thread_value
 from vkamp.front.scopes import COMPREHENSIONS
 from vkamp.front.subscripts import choose_item, memory_item
 from vkamp.front.values import (

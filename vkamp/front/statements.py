@@ -13,7 +13,8 @@ from vkamp.front.assignments import changes_kind, settle, store
 from vkamp.front.calls import marked_name, wrong_count
 from vkamp.front.context import Context, Slot, handles
 from vkamp.front.counters import CopiesNeededError, Counter, Loop, mentions
-from vkamp.front.expressions import thread_index, truth_of
+from vkamp.front.expressions import truth_of
+from vkamp.front.index_objects import thread_index
 from vkamp.front.loop_else import without_else
 from vkamp.front.matching import as_branches
 from vkamp.front.returns import flatten

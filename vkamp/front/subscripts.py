@@ -10,7 +10,7 @@ from vkamp.errors import Span
 from vkamp.front import advice, convert, habits, objects, scalars, vectors, views
 from vkamp.front.context import Context, handles
 from vkamp.front.counters import Counter
-from vkamp.front.expressions import ThreadKind, thread_index, thread_value
+from vkamp.front.index_objects import ThreadKind, thread_index, thread_value
 from vkamp.front.names import attribute_of_object
 from vkamp.front.values import (
     ArrayRef,
