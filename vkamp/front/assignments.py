@@ -10,7 +10,9 @@ from typing import NoReturn
 
 from vkamp.errors import Note, Span
 from vkamp.front import advice, closures, convert, dtypes, references, views
-from vkamp.front.calls import check_writable, fixed_place, marked_name, wrong_count
+from vkamp.front.arity import wrong_count
+from vkamp.front.atomics import check_writable, fixed_place
+from vkamp.front.calls import marked_name
 from vkamp.front.context import Context, NeedsElementsError, Slot, contains_load, handles
 from vkamp.front.expressions import binary
 from vkamp.front.index_objects import thread_index

@@ -5,15 +5,17 @@ from __future__ import annotations
 import ast
 import builtins
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, NoReturn
 
 import numpy as np
 
-from vkamp.errors import Span
 from vkamp.front import advice, convert, dtypes, printing, references, scalars, vectors, views
-from vkamp.front.context import Context, NeedsElementsError, contains_load, handles
+from vkamp.front.arity import check_arity, no_keywords, wrong_count
+from vkamp.front.atomics import atomic
+from vkamp.front.context import Context, handles
 from vkamp.front.counters import Counter
 from vkamp.front.expressions import binary
 from vkamp.front.functions import call_closure, call_function
@@ -25,7 +27,6 @@ from vkamp.front.sequences import spread
 from vkamp.front.subgroups import call_subgroup
 from vkamp.front.table import apply_row
 from vkamp.front.values import (
-    ArrayRef,
     BarrierRef,
     BoundFunction,
     Closure,
@@ -46,7 +47,7 @@ from vkamp.ir.algebra import operation
 from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES
 from vkamp.ir.fences import FENCES
 from vkamp.ir.rows import BuiltinRow, TupleRow
-from vkamp.ir.types import BOOL, FLOAT32, FLOAT64, INT32, UINT32, Array, Scalar, int_range, promoted
+from vkamp.ir.types import BOOL, FLOAT32, FLOAT64, INT32, UINT32, Scalar, int_range, promoted
 from vkamp.lang.device import MARK, MathFunction, MathTuple
 from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
@@ -128,10 +129,6 @@ def _call(ctx: Context, node: ast.Call) -> Value:
         return _language_function(ctx, name, node)
     if target is print:
         return printing.lower_print(ctx, node)
-    if target is breakpoint:
-        _no_keywords(ctx, node)
-        _arity(ctx, node, 0, "breakpoint", "breakpoint()")
-        return printing.lower_breakpoint(ctx, node)
     if target is array_view:
         return views.make_array_view(ctx, ctx.operands(*node.args), node)
     reduction = REDUCTIONS.get(id(target))
@@ -142,35 +139,35 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     of_math = MATH.get(id(target))
     if of_math is not None and not (target is math.hypot and len(node.args) == 2):
         return of_math(ctx, node)
-    _no_keywords(ctx, node)
-    if target is len:
-        return _length(ctx, node)
+    no_keywords(ctx, node)
+    return _call_by_position(ctx, callee, node)
+
+
+def _call_by_position(ctx: Context, callee: Object, node: ast.Call) -> Value:
+    """A call of a function that takes no keyword arguments in kernels."""
+    target = callee.value
+    own = _PYTHON_CALLS.get(id(target))
+    if own is not None:
+        return own(ctx, node)
     if isinstance(target, MathFunction):
         return _builtin(ctx, target.row, node)
     if isinstance(target, SubgroupFunction):
-        _arity(ctx, node, target.arity, ctx.text(node.func), target.usage)
+        check_arity(ctx, node, target.arity, ctx.text(node.func), target.usage)
         return call_subgroup(ctx, target, node)
     several = target.row if isinstance(target, MathTuple) else _PYTHON_TUPLES.get(id(target))
     if several is not None:
         return _tuple_builtin(ctx, several, node)
-    if target is pow and len(node.args) == 3:
-        help_text = "write a loop that takes the remainder after each product, in a type that holds the product"
-        ctx.fail("VKA101", node, what="`pow` with a modulus", advice=help_text)
-    if target is pow and len(node.args) == 2:
-        base, exponent = ctx.operands(*node.args)
-        return binary(ctx, ast.Pow(), base, exponent, node, *node.args)
     row = _PYTHON_FUNCTIONS.get(id(target))
     if row is not None:
-        return _python_builtin(ctx, target, row, node)
-    if target is divmod:
-        return _divmod(ctx, node)
-    if target is ord:
-        return _ord(ctx, node)
-    if target is np.dtype:
-        _arity(ctx, node, 1, ctx.text(node.func), f"{ctx.text(node.func)}(np.float32)")
-        return dtypes.make_dtype(ctx, ctx.expr(node.args[0]), node.args[0])
+        return _power(ctx, row, node) if target is pow else _python_builtin(ctx, target, row, node)
     if isinstance(target, type) and target is not range:
         return _type_call(ctx, target, node)
+    _refuse_call(ctx, callee, node)
+
+
+def _refuse_call(ctx: Context, callee: Object, node: ast.Call) -> NoReturn:
+    """Something is called that kernels cannot call."""
+    target = callee.value
     if isinstance(target, KernelFunction):
         ctx.fail("VKA219", node, name=target.__name__)
     if target is range:
@@ -184,9 +181,29 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     _plain_python(ctx, target, "function", node)
 
 
+def _breakpoint(ctx: Context, node: ast.Call) -> Value:
+    check_arity(ctx, node, 0, "breakpoint", "breakpoint()")
+    return printing.lower_breakpoint(ctx, node)
+
+
+def _dtype(ctx: Context, node: ast.Call) -> Value:
+    check_arity(ctx, node, 1, ctx.text(node.func), f"{ctx.text(node.func)}(np.float32)")
+    return dtypes.make_dtype(ctx, ctx.expr(node.args[0]), node.args[0])
+
+
+def _power(ctx: Context, row: BuiltinRow, node: ast.Call) -> Value:
+    if len(node.args) == 3:
+        help_text = "write a loop that takes the remainder after each product, in a type that holds the product"
+        ctx.fail("VKA101", node, what="`pow` with a modulus", advice=help_text)
+    if len(node.args) != 2:
+        return _python_builtin(ctx, pow, row, node)
+    base, exponent = ctx.operands(*node.args)
+    return binary(ctx, ast.Pow(), base, exponent, node, *node.args)
+
+
 def _length(ctx: Context, node: ast.Call) -> Value:
     """``len``: of a container and of an array its first dimension, of an index, an extent and a tuple their items."""
-    _arity(ctx, node, 1, "len", "len(x)")
+    check_arity(ctx, node, 1, "len", "len(x)")
     value = ctx.expr(node.args[0])
     if isinstance(value, Memory) and value.rank:
         return views.extent_value(value, ctx.span(node)).items[0]
@@ -200,7 +217,7 @@ def _length(ctx: Context, node: ast.Call) -> Value:
 
 def _divmod(ctx: Context, node: ast.Call) -> Value:
     """``divmod(x, y)``: ``(x // y, x % y)``."""
-    _arity(ctx, node, 2, "divmod", "divmod(x, y)")
+    check_arity(ctx, node, 2, "divmod", "divmod(x, y)")
     left, right = (
         _stable_number(ctx, value, part) for value, part in zip(ctx.operands(*node.args), node.args, strict=True)
     )
@@ -217,12 +234,22 @@ def _stable_number(ctx: Context, value: Value, node: ast.expr) -> Value:
 
 def _ord(ctx: Context, node: ast.Call) -> Value:
     """``ord("a")`` of a literal."""
-    _arity(ctx, node, 1, "ord", 'ord("a")')
+    check_arity(ctx, node, 1, "ord", 'ord("a")')
     value = ctx.expr(node.args[0])
     text = value.value if isinstance(value, Object) else None
     if not isinstance(text, str) or len(text) != 1:
         ctx.fail("VKA232", node.args[0], text=ctx.text(node.args[0]))
     return Constant(ord(text))
+
+
+#: What kernels can call of Python's own functions, but for those of tables.
+_PYTHON_CALLS: dict[int, Callable[[Context, ast.Call], Value]] = {
+    id(breakpoint): _breakpoint,
+    id(len): _length,
+    id(divmod): _divmod,
+    id(ord): _ord,
+    id(np.dtype): _dtype,
+}
 
 
 def _plain_python(ctx: Context, target: Any, kind: str, node: ast.Call) -> NoReturn:
@@ -248,25 +275,6 @@ def _no_function(ctx: Context, value: Value, node: ast.Call) -> NoReturn:
     ctx.fail("VKA210", node.func, text=text, what=ctx.describe(value), advice=help_text)
 
 
-def _no_keywords(ctx: Context, node: ast.Call) -> None:
-    if node.keywords:
-        ctx.fail("VKA220", node, text=ctx.text(node.func))
-
-
-def _arity(ctx: Context, node: ast.Call, expected: int, name: str, usage: str = "") -> None:
-    if len(node.args) != expected:
-        wrong_count(ctx, node, name, expected, usage)
-
-
-def wrong_count(ctx: Context, node: ast.Call, name: str, expected: int | str, usage: str = "") -> NoReturn:
-    """Raises the error for a wrong number of arguments; ``usage`` is how to write the call."""
-    given = len(node.args) + len(node.keywords)
-    s, are = "" if expected == 1 else "s", "is" if given == 1 else "are"
-    help_text = f"write `{usage}`" if usage else "pass as many as it takes"
-    number = "no" if expected == 0 else expected
-    ctx.fail("VKA207", node, name=name, expected=number, given=given, s=s, are=are, advice=help_text)
-
-
 # -- casts ---------------------------------------------------------------------------------------------------------
 
 
@@ -279,7 +287,7 @@ def _type_call(ctx: Context, target: type, node: ast.Call) -> Value:
     kind = dtypes.TYPES.get(target)
     if kind is None:
         _no_cast(ctx, target, node)
-    _arity(ctx, node, 1, ctx.text(node.func), f"{ctx.text(node.func)}(x)")
+    check_arity(ctx, node, 1, ctx.text(node.func), f"{ctx.text(node.func)}(x)")
     (value,) = ctx.operands(*node.args)
     if isinstance(value, Object) and isinstance(value.value, str):
         word = value.value.strip().lower()
@@ -391,7 +399,7 @@ def _builtin(ctx: Context, row: BuiltinRow, node: ast.Call) -> Value:
 def _tuple_builtin(ctx: Context, row: TupleRow, node: ast.Call) -> Value:
     """Each result by its own row, of arguments that are evaluated once."""
     parts = [BUILTINS[name] for name in row.parts]
-    _arity(ctx, node, len(parts[0].params), ctx.text(node.func))
+    check_arity(ctx, node, len(parts[0].params), ctx.text(node.func))
     values: list[Value] = []
     for value, part in zip(ctx.operands(*node.args), node.args, strict=True):
         number = convert.number(ctx, value, part)
@@ -417,7 +425,7 @@ def _row_arity(ctx: Context, row: BuiltinRow, node: ast.Call) -> None:
     usage = f"{ctx.text(node.func)}({', '.join('xyz'[: len(row.params)])})"
     if len(node.args) == 2 and len(row.params) == 1:
         usage = advice.with_second_argument(ctx.text(node.func), row.name, *map(ctx.text, node.args)) or usage
-    _arity(ctx, node, len(row.params), ctx.text(node.func), usage)
+    check_arity(ctx, node, len(row.params), ctx.text(node.func), usage)
 
 
 # -- functions of the language -------------------------------------------------------------------------------------
@@ -428,14 +436,14 @@ def _language_function(ctx: Context, name: str, node: ast.Call) -> Value:
         ctx.fail("VKA401", node, name=name)
     if name == "static_range":
         ctx.fail("VKA117", node, text=ctx.text(node))
-    _no_keywords(ctx, node)
+    no_keywords(ctx, node)
     if name in FENCES:
         return _fence_function(ctx, name, node)
     if name in ATOMICS:
-        return _atomic(ctx, name, node)
+        return atomic(ctx, name, node)
     if name == "uniform":
         return _uniform(ctx, node)
-    _arity(ctx, node, 2, ctx.text(node.func), f"{ctx.text(node.func)}(a, b)")
+    check_arity(ctx, node, 2, ctx.text(node.func), f"{ctx.text(node.func)}(a, b)")
     return _c_division(ctx, name, node)
 
 
@@ -452,7 +460,7 @@ def _c_division(ctx: Context, name: Any, node: ast.Call) -> Value:
 
 def _uniform(ctx: Context, node: ast.Call) -> Value:
     """The author's claim: what is known at compile time needs none."""
-    _arity(ctx, node, 1, ctx.text(node.func), f"{ctx.text(node.func)}(x)")
+    check_arity(ctx, node, 1, ctx.text(node.func), f"{ctx.text(node.func)}(x)")
     if ctx.module.tile is None:
         ctx.fail("VKA607", node)
     (value,) = ctx.operands(*node.args)
@@ -474,15 +482,15 @@ def _fence_function(ctx: Context, name: str, node: ast.Call) -> Value:
 
 
 def _method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
-    _no_keywords(ctx, node)
+    no_keywords(ctx, node)
     if isinstance(method.owner, BarrierRef):
-        _arity(ctx, node, 0, method.name, f"{ctx.text(node.func)}()")
+        check_arity(ctx, node, 0, method.name, f"{ctx.text(node.func)}()")
         ctx.emit(ir.Barrier(ctx.span(node), FENCES[method.name]))
         return NoValue()
     if method.name in scalars.METHODS and scalars.is_scalar(method.owner):
         return _scalar_method(ctx, method, node)
     if isinstance(method.owner, (Element, Number)):
-        _arity(ctx, node, 0, method.name, f"{ctx.text(node.func)}()")
+        check_arity(ctx, node, 0, method.name, f"{ctx.text(node.func)}()")
         if method.name == "copy" and isinstance(method.owner, Element):
             return references.copy_of(ctx, method.owner, node)
         return replace(method.owner, objects=None) if isinstance(method.owner, Number) else method.owner
@@ -492,14 +500,14 @@ def _method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
     items = method.owner.items
     span = ctx.span(node)
     if method.name == "size":
-        _arity(ctx, node, 0, "size", f"{ctx.text(node.func)}()")
+        check_arity(ctx, node, 0, "size", f"{ctx.text(node.func)}()")
         total: ir.Expr | None = None
         for item in items:
             part = convert.cast(_int32(ctx, item, node), UINT32, span)
             total = part if total is None else ir.Binary(span, UINT32, "mul", total, part)
         assert total is not None
         return Number(total)
-    _arity(ctx, node, 1, "contains", f"{ctx.text(node.func)}({ctx.module.index_name})")
+    check_arity(ctx, node, 1, "contains", f"{ctx.text(node.func)}({ctx.module.index_name})")
     (point,) = ctx.operands(*node.args)
     if isinstance(point, ThreadRef):
         point = thread_index(ctx, "global", span)
@@ -513,7 +521,7 @@ def _method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
 def _scalar_method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
     """``x.view(dtype)``, ``x.astype(dtype)``, ``n.bit_count()``: numpy's methods of scalars."""
     argument = "" if method.name == "bit_count" else "amp.uint32"
-    _arity(ctx, node, 1 if argument else 0, method.name, f"{ctx.text(node.func)}({argument})")
+    check_arity(ctx, node, 1 if argument else 0, method.name, f"{ctx.text(node.func)}({argument})")
     assert isinstance(node.func, ast.Attribute)
     before = len(ctx.block)
     values = ctx.operands(*node.args)
@@ -536,7 +544,7 @@ _VIEW_ARGUMENTS = {"view_as": "amp.extent(...)", "reinterpret_as": "amp.int32"}
 def _view_method(ctx: Context, owner: Memory, name: str, node: ast.Call) -> Value:
     """``section``, ``view_as``, ``reinterpret_as``."""
     if name in _VIEW_ARGUMENTS:
-        _arity(ctx, node, 1, name, f"{ctx.text(node.func)}({_VIEW_ARGUMENTS[name]})")
+        check_arity(ctx, node, 1, name, f"{ctx.text(node.func)}({_VIEW_ARGUMENTS[name]})")
     values = [
         thread_index(ctx, "global", ctx.span(n)) if isinstance(v, ThreadRef) else v
         for v, n in zip(ctx.operands(*node.args), node.args, strict=True)
@@ -563,160 +571,3 @@ def _contains(ctx: Context, sizes: tuple[Value, ...], point: tuple[Value, ...], 
             result = test if result is None else ir.Logical(span, BOOL, "and", result, test)
     assert result is not None
     return result
-
-
-# -- atomics -------------------------------------------------------------------------------------------------------
-
-
-def _atomic(ctx: Context, name: str, node: ast.Call) -> Value:
-    row = ATOMICS[name]
-    operands = ("expected", "value")[2 - row.operands :]
-    _arity(ctx, node, 1 + row.operands, ctx.text(node.func), f"{ctx.text(node.func)}({', '.join(('a[i]', *operands))})")
-    target = ctx.expr(node.args[0])
-    before = len(ctx.block)
-    values = [target, *ctx.operands(*node.args[1:])]
-    if isinstance(target, Element) and len(ctx.block) > before:
-        # The element is chosen before the effects of the operands.
-        effects = ctx.block[before:]
-        del ctx.block[before:]
-        values[0] = Element(fixed_place(ctx, target.place))
-        ctx.block.extend(effects)
-    place = _atomic_place(ctx, values[0], name, node.args[0])
-    kind = place.type
-    assert isinstance(kind, Scalar)
-    if kind.name not in row.types:
-        *others, last = row.types
-        ctx.fail("VKA407", node, name=name, accepts=f"{', '.join(others)} or {last}", given=kind)
-    span = ctx.span(node)
-    if row.result == "bool":
-        return _compare_exchange(ctx, name, place, values, node)
-    args = tuple(
-        convert.assignable(ctx, v, kind, n, f"the operand of `{name}`")
-        for v, n in zip(values[1:], node.args[1:], strict=True)
-    )
-    return _atomic_result(ctx, name, place, args, kind, None, span)
-
-
-def _atomic_result(
-    ctx: Context,
-    name: str,
-    place: ir.Place,
-    args: tuple[ir.Expr, ...],
-    kind: Scalar,
-    expected: ir.Local | None,
-    span: Span,
-) -> Value:
-    result = ctx.new_variable("stored" if kind == BOOL else "before", kind, span, temporary=True)
-    ctx.emit(ir.Atomic(span, name, place, args, result, expected))
-    return Number(ir.Load(span, kind, ir.Local(span, kind, result)))
-
-
-def _atomic_place(ctx: Context, value: Value, name: str, node: ast.expr) -> ir.Place:
-    if isinstance(value, ArrayRef) and isinstance(value.place.type, Array) and value.place.type.shape == ():
-        value = Element(ir.ArrayElement(ctx.span(node), value.place.type.element, value.place, ()))
-    root = ir.root_of(value.place) if isinstance(value, Element) else None
-    own = isinstance(root, ir.Local) and root.variable.storage != "tile_static"
-    if isinstance(root, ir.Local) and root.variable.name in ctx.borrowed:
-        raise NeedsElementsError
-    if own or (isinstance(value, Constant) and isinstance(node, ast.Name)):
-        what, help_text = "private to this thread", "use an ordinary assignment, such as `n += 1`"
-        ctx.fail("VKA406", node, name=name, text=ctx.text(node), what=what, advice=help_text)
-    if not isinstance(value, Element) or not isinstance(value.place.type, Scalar):
-        _no_element(ctx, value, name, node)
-    check_writable(ctx, value.place, node)
-    what = _beyond_glsl(value.place)
-    if what:
-        ctx.fail("VKA411", node, name=name, text=ctx.text(node), what=what)
-    return value.place
-
-
-def _beyond_glsl(place: ir.Place) -> str:
-    """What a shader cannot update atomically: tile_static memory has one type."""
-    if isinstance(ir.root_of(place), ir.BufferElement):
-        return ""
-    step = place
-    while not isinstance(step, (ir.Local, ir.BufferElement)):
-        if isinstance(step, ir.Reinterpreted):
-            return "a tile_static element that is read as another type"
-        if isinstance(step, (ir.ComponentsOf, ir.FieldOf)) and place.type == FLOAT32:
-            whole = "struct" if isinstance(step, ir.FieldOf) else "vector"
-            return f"a float in a {whole} in tile_static memory"
-        assert isinstance(step, (ir.ArrayElement, ir.ComponentsOf, ir.FieldOf, ir.ViewElement))
-        step = step.base
-    return ""
-
-
-def _no_element(ctx: Context, value: Value, name: str, node: ast.expr) -> NoReturn:
-    text = ctx.text(node)
-    help_text = f"write the element itself as the first argument: `amp.{name}(counts[i], ...)`"
-    if isinstance(value, Memory):
-        help_text = f"write one element of it: `amp.{name}({advice.subscript(ctx, text, value)}, ...)`"
-    ctx.fail("VKA406", node, name=name, text=text, what=ctx.describe(value), advice=help_text)
-
-
-def fixed_place(ctx: Context, place: ir.Place) -> ir.Place:
-    """The place with subscripts that are evaluated once: those that read memory become locals."""
-
-    def once(index: ir.Expr) -> ir.Expr:
-        simple = isinstance(index, ir.Load) and isinstance(index.place, ir.Local)
-        return ctx.temporary("at", index) if contains_load(index) and not simple and _reads_memory(index) else index
-
-    if isinstance(place, ir.BufferElement):
-        return ir.BufferElement(place.span, place.type, place.buffer, tuple(map(once, place.indices)))
-    if isinstance(place, ir.ArrayElement):
-        return ir.ArrayElement(place.span, place.type, fixed_place(ctx, place.base), tuple(map(once, place.indices)))
-    if isinstance(place, ir.FieldOf):
-        return ir.FieldOf(place.span, place.type, fixed_place(ctx, place.base), place.name)
-    if isinstance(place, ir.ComponentsOf):
-        return ir.ComponentsOf(place.span, place.type, fixed_place(ctx, place.base), place.letters)
-    if isinstance(place, ir.Reinterpreted):
-        return ir.Reinterpreted(place.span, place.type, fixed_place(ctx, place.base), once(place.index))
-    if isinstance(place, ir.ViewElement):
-        return _fixed_view_element(ctx, place, tuple(map(once, place.indices)))
-    return place
-
-
-def _fixed_view_element(ctx: Context, place: ir.ViewElement, indices: tuple[ir.Expr, ...]) -> ir.ViewElement:
-    """The element's place is made of the view's own subscripts: where these became locals, so they do there."""
-    known: dict[ir.Node, ir.Node] = dict(zip(place.indices, indices, strict=True))
-    base = ir.transform(place.base, lambda node: known.get(node, node))
-    assert isinstance(base, ir.Place)
-    return ir.ViewElement(place.span, place.type, fixed_place(ctx, base), indices, place.extent)
-
-
-def _reads_memory(expr: ir.Expr) -> bool:
-    """Whether an expression reads more than local variables."""
-    return any(isinstance(n, ir.Load) and not isinstance(n.place, ir.Local) for n in ir.walk(expr))
-
-
-def check_writable(ctx: Context, place: ir.Place, node: ast.AST) -> None:
-    """Refuses a write through a read-only view."""
-    root = ir.root_of(place)
-    if isinstance(root, ir.BufferElement) and ctx.module.buffers[root.buffer].readonly:
-        help_text = "make the view without readonly=True; of read-only memory, view a copy: `np.array(...)`"
-        name = _bound_to(ctx, node)
-        if name is not None:
-            help_text += f", or change a copy: `{name} = ... .copy()`"
-        ctx.fail("VKA405", node, name=root.buffer, advice=help_text)
-
-
-def _bound_to(ctx: Context, node: ast.AST) -> str | None:
-    """The name of an element of structs that a part of it is written through."""
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        node = node.value
-    slot = ctx.slots.get(node.id) if isinstance(node, ast.Name) else None
-    return node.id if isinstance(node, ast.Name) and slot is not None and isinstance(slot.value, Element) else None
-
-
-def _compare_exchange(ctx: Context, name: str, place: ir.Place, values: list[Value], node: ast.Call) -> Value:
-    kind = place.type
-    assert isinstance(kind, Scalar)
-    expected_node = node.args[1]
-    slot = ctx.slots.get(expected_node.id) if isinstance(expected_node, ast.Name) else None
-    value = slot.value if slot is not None and slot.kind == "variable" else None
-    if not isinstance(value, Element) or not isinstance(value.place, ir.Local) or value.place.type != kind:
-        literal = isinstance(expected_node, ast.Constant)
-        example = ctx.text(expected_node) if literal else "..."
-        ctx.fail("VKA409", expected_node, type=kind, text=ctx.text(expected_node), advice=example)
-    new = convert.assignable(ctx, values[2], kind, node.args[2], f"the operand of `{name}`")
-    return _atomic_result(ctx, name, place, (new,), BOOL, value.place, ctx.span(node))

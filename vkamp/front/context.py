@@ -197,98 +197,96 @@ def handles(*kinds: type[ast.AST]) -> Callable[[_H], _H]:
 _MAX_DEPTH = 100
 
 
+#: The variables whose object a call changes, the name of the function, and the place of the change.
+ChangedObject = tuple[tuple[ir.Local, ...], str, Span]
+
+
 def contains_load(expr: ir.Expr) -> bool:
     """Whether an expression reads memory that a statement in between could change."""
     return any(isinstance(n, ir.Load) for n in ir.walk(expr))
 
 
+@dataclass(eq=False, repr=False)
 class Context:
     """Lowering of one function: the block under construction, the names, what is definitely assigned."""
 
-    def __init__(
-        self,
-        module: Module,
-        source: Source,
-        lookup: Callable[[str, Span], Value | None],
-        caller: Span | None = None,
-        *,
-        is_kernel: bool,
-    ) -> None:
-        self.module = module
-        self.source = source
-        self.lookup = lookup
-        self.caller = caller
-        self.is_kernel = is_kernel
-        self.block: list[ir.Stmt] = []
-        self.slots: dict[str, Slot] = {}
-        self.local_names: set[str] = set()
-        self.variables: list[ir.Variable] = []
-        #: Run-time parameters of a device function, in the order of its arguments.
-        self.parameters: list[ir.Variable] = []
-        self.taken: set[str] = set()
-        #: Structs of the caller that came by value: to change a field of the copy would be lost.
-        self.fixed: set[str] = set()
-        #: The call whose result a new variable takes, and the variable's name.
-        self.result: tuple[ast.expr, str] | None = None
-        #: Objects that a constructor made under the name that they are assigned to.
-        self.made_for: dict[str, str] = {}
-        #: Variables of objects that no name refers to yet, and of those that more than one may refer to.
-        self.unnamed: set[str] = set()
-        self.aliased: set[str] = set()
-        #: Subscripts of elements that a name refers to, which branches and loops change.
-        self.moving: set[str] = set()
-        #: Parameters that are subscripts of elements.
-        self.subscripts: set[str] = set()
-        #: Copies that Python would not make, by variable and place in the source: of what has a name, and of what has
-        #: none any more.
-        self.copies: dict[tuple[str, int, int], Sharing] = {}
-        #: For the copies of vectors and index objects, the variables whose object they are in Python.
-        self.objects: dict[tuple[str, int, int], tuple[ir.Local, ...]] = {}
-        #: The same for each number that a `return` gives, by place in the source.
-        self.returned: dict[tuple[int, int], list[tuple[ir.Local, ...] | None]] = {}
-        #: What calls of nested functions change through their parameters, by function and place in the source.
-        self.changed_objects: dict[tuple[str, int, int], list[tuple[tuple[ir.Local, ...], str, Span]]] = {}
-        #: Results of a call that may be one object.
-        self.alike_results: set[str] = set()
-        #: Results of calls that may be one of some structs.
-        self.origins: dict[str, tuple[ir.Place, ...]] = {}
-        #: Parameters that are copies of elements: a function that needs the elements is lowered again for them.
-        self.borrowed: set[str] = set()
-        #: Which of the caller's places a parameter stands for.
-        self.roots: dict[str, int] = {}
-        #: Components of index objects that are changed, and not bound anew, by place in the source; and parameters.
-        self.item_changes: set[tuple[str, int, int]] = set()
-        self.index_parameters: set[str] = set()
-        #: Variables that calls change, by place in the source.
-        self.changed_by_calls: set[tuple[str, int, int]] = set()
-        #: Names surely assigned here; ``None`` where control never comes.
-        self.assigned: set[str] | None = set()
-        #: Names of loops over containers and arrays: what each loop goes over.
-        self.elements_of: dict[str, str] = {}
-        #: What the innermost loop over a sequence goes over.
-        self.iterated: ast.expr | None = None
-        #: How many ``return``s control can come to.
-        self.reached_returns = 0
-        #: What is assigned at the ``break``s of each enclosing loop (``None``: an unrolled loop).
-        self.loops: list[list[set[str]] | None] = []
-        #: For each enclosing loop, whether its end is reached by `continue` too.
-        self.counted: list[bool] = []
-        #: Names assigned by one statement only.
-        self.once: frozenset[str] = frozenset()
-        #: Names that are bound once, parameters among them, and those that branches or loops bind anew.
-        self.once_bound: frozenset[str] = frozenset()
-        self.rebound: frozenset[str] = frozenset()
-        #: Names of which each use sees one binding only.
-        self.with_one_binding: frozenset[str] = frozenset()
-        #: Names that only loops bind and only their bodies read: each loop has a variable of its own.
-        self.counters: frozenset[str] = frozenset()
-        #: The variables of ``static_range`` loops that are lowered once, and the loops around the current statement.
-        self.loop_variables: dict[str, ir.Variable] = {}
-        self.kept_loops: list[Loop] = []
-        self.depth = 0
-        #: How many expressions stand around the one that is lowered.
-        self.nesting = 0
-        self.returns: list[tuple[Value | None, Span]] = []
+    module: Module
+    source: Source
+    lookup: Callable[[str, Span], Value | None]
+    caller: Span | None = None
+    is_kernel: bool = field(kw_only=True)
+    block: list[ir.Stmt] = field(default_factory=list, init=False)
+    slots: dict[str, Slot] = field(default_factory=dict, init=False)
+    local_names: set[str] = field(default_factory=set, init=False)
+    variables: list[ir.Variable] = field(default_factory=list, init=False)
+    #: Run-time parameters of a device function, in the order of its arguments.
+    parameters: list[ir.Variable] = field(default_factory=list, init=False)
+    taken: set[str] = field(default_factory=set, init=False)
+    #: Structs of the caller that came by value: to change a field of the copy would be lost.
+    fixed: set[str] = field(default_factory=set, init=False)
+    #: The call whose result a new variable takes, and the variable's name.
+    result: tuple[ast.expr, str] | None = field(default=None, init=False)
+    #: Objects that a constructor made under the name that they are assigned to.
+    made_for: dict[str, str] = field(default_factory=dict, init=False)
+    #: Variables of objects that no name refers to yet, and of those that more than one may refer to.
+    unnamed: set[str] = field(default_factory=set, init=False)
+    aliased: set[str] = field(default_factory=set, init=False)
+    #: Subscripts of elements that a name refers to, which branches and loops change.
+    moving: set[str] = field(default_factory=set, init=False)
+    #: Parameters that are subscripts of elements.
+    subscripts: set[str] = field(default_factory=set, init=False)
+    #: Copies that Python would not make, by variable and place in the source: of what has a name, and of what has
+    #: none any more.
+    copies: dict[tuple[str, int, int], Sharing] = field(default_factory=dict, init=False)
+    #: For the copies of vectors and index objects, the variables whose object they are in Python.
+    objects: dict[tuple[str, int, int], tuple[ir.Local, ...]] = field(default_factory=dict, init=False)
+    #: The same for each number that a `return` gives, by place in the source.
+    returned: dict[tuple[int, int], list[tuple[ir.Local, ...] | None]] = field(default_factory=dict, init=False)
+    #: What calls of nested functions change through their parameters, by function and place in the source.
+    changed_objects: dict[tuple[str, int, int], list[tuple[tuple[ir.Local, ...], str, Span]]] = field(
+        default_factory=dict, init=False
+    )
+    #: Results of a call that may be one object.
+    alike_results: set[str] = field(default_factory=set, init=False)
+    #: Results of calls that may be one of some structs.
+    origins: dict[str, tuple[ir.Place, ...]] = field(default_factory=dict, init=False)
+    #: Parameters that are copies of elements: a function that needs the elements is lowered again for them.
+    borrowed: set[str] = field(default_factory=set, init=False)
+    #: Which of the caller's places a parameter stands for.
+    roots: dict[str, int] = field(default_factory=dict, init=False)
+    #: Components of index objects that are changed, and not bound anew, by place in the source; and parameters.
+    item_changes: set[tuple[str, int, int]] = field(default_factory=set, init=False)
+    index_parameters: set[str] = field(default_factory=set, init=False)
+    #: Variables that calls change, by place in the source.
+    changed_by_calls: set[tuple[str, int, int]] = field(default_factory=set, init=False)
+    #: Names surely assigned here; ``None`` where control never comes.
+    assigned: set[str] | None = field(default_factory=set, init=False)
+    #: Names of loops over containers and arrays: what each loop goes over.
+    elements_of: dict[str, str] = field(default_factory=dict, init=False)
+    #: What the innermost loop over a sequence goes over.
+    iterated: ast.expr | None = field(default=None, init=False)
+    #: How many ``return``s control can come to.
+    reached_returns: int = field(default=0, init=False)
+    #: What is assigned at the ``break``s of each enclosing loop (``None``: an unrolled loop).
+    loops: list[list[set[str]] | None] = field(default_factory=list, init=False)
+    #: For each enclosing loop, whether its end is reached by `continue` too.
+    counted: list[bool] = field(default_factory=list, init=False)
+    #: Names assigned by one statement only.
+    once: frozenset[str] = field(default=frozenset(), init=False)
+    #: Names that are bound once, parameters among them, and those that branches or loops bind anew.
+    once_bound: frozenset[str] = field(default=frozenset(), init=False)
+    rebound: frozenset[str] = field(default=frozenset(), init=False)
+    #: Names of which each use sees one binding only.
+    with_one_binding: frozenset[str] = field(default=frozenset(), init=False)
+    #: Names that only loops bind and only their bodies read: each loop has a variable of its own.
+    counters: frozenset[str] = field(default=frozenset(), init=False)
+    #: The variables of ``static_range`` loops that are lowered once, and the loops around the current statement.
+    loop_variables: dict[str, ir.Variable] = field(default_factory=dict, init=False)
+    kept_loops: list[Loop] = field(default_factory=list, init=False)
+    depth: int = field(default=0, init=False)
+    #: How many expressions stand around the one that is lowered.
+    nesting: int = field(default=0, init=False)
+    returns: list[tuple[Value | None, Span]] = field(default_factory=list, init=False)
 
     # -- errors ------------------------------------------------------------------------------------------------
 

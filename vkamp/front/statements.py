@@ -9,8 +9,9 @@ from typing import NoReturn
 
 from vkamp.errors import CompileError, Note, Span, UnsupportedFeatureError
 from vkamp.front import convert
+from vkamp.front.arity import wrong_count
 from vkamp.front.assignments import changes_kind, settle, store
-from vkamp.front.calls import marked_name, wrong_count
+from vkamp.front.calls import marked_name
 from vkamp.front.context import Context, Slot, handles
 from vkamp.front.counters import CopiesNeededError, Counter, Loop, mentions
 from vkamp.front.expressions import truth_of
