@@ -459,3 +459,15 @@ def test_computed_import_is_refused() -> None:
     module = Module(PACKAGE / "lang" / "sample.py", ast.parse("import_module(name)"))
     with pytest.raises(AssertionError, match="unreadable import"):
         list(imported_names(module))
+
+
+def test_files_and_functions_are_short() -> None:
+    long_files = [m.path.name for m in modules() if len(m.path.read_text(encoding="utf-8").splitlines()) > 700]
+    functions = (
+        (module, node)
+        for module in modules()
+        for node in ast.walk(module.tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.end_lineno is not None
+    )
+    long_functions = [f"{m.where(n)}: {n.name}" for m, n in functions if (n.end_lineno or 0) - n.lineno + 1 > 60]
+    assert (long_files, long_functions) == ([], [])

@@ -14,16 +14,16 @@ C++ AMP's model: docs/conformance.md, section 3 (uniformity).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from vkamp.check.reasons import Diversion, Reason, because, fix_of, graft, notes_of, shortest
 from vkamp.check.state import FlowState, FunctionFlow, Group, Loop, Parts, SharedStore, Summary, join
+from vkamp.check.syntax import culprit_of, first_places, may_run, unique_stores, variable_of, written_arrays
 from vkamp.check.values import Values, part_key, parts_of, place_parts
 from vkamp.errors import CompileError, Span, UnsupportedFeatureError, diagnostic
 from vkamp.ir import nodes as ir
-from vkamp.ir.dataflow import changed_parameters
 from vkamp.ir.requirements import uses_subgroups
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.types import Array
@@ -92,10 +92,10 @@ class _Analysis:
         self.group = group
         self.functions = {f.name: f for f in kernel.functions}
         self.values = Values(kernel, group)
-        self.written = _written_arrays(kernel)
-        self.barriers = _first(kernel, lambda s: isinstance(s, ir.Barrier) and s.fence.waits)
-        self.claims = _first(kernel, lambda s: isinstance(s, ir.Claim))
-        self.meetings = _first(kernel, lambda s: isinstance(s, ir.Subgroup))
+        self.written = written_arrays(kernel)
+        self.barriers = first_places(kernel, lambda s: isinstance(s, ir.Barrier) and s.fence.waits)
+        self.claims = first_places(kernel, lambda s: isinstance(s, ir.Claim))
+        self.meetings = first_places(kernel, lambda s: isinstance(s, ir.Subgroup))
         self.summaries: dict[_ContextKey, Summary] = {}
         self.conditions: dict[int, Reason] = {}
         self.variables: dict[tuple[str, str], Reason] = {}
@@ -105,7 +105,7 @@ class _Analysis:
         frame = FunctionFlow(self.kernel.body)
         start = FlowState(dirty={v.name: None for v in self.kernel.tile_statics})
         self._block(self.kernel.body.body, start, frame)
-        return Uniformity(self.kernel, self.variables, tuple(_unique(frame.stores)), self.conditions)
+        return Uniformity(self.kernel, self.variables, tuple(unique_stores(frame.stores)), self.conditions)
 
     @property
     def _text_condition(self) -> str:
@@ -298,7 +298,7 @@ class _Analysis:
                 )
             return diversion
 
-        at_least_once = _runs(statement)
+        at_least_once = may_run(statement)
         return self._loop(statement, enter, state, frame, at_least_once=at_least_once)
 
     def _while(self, statement: ir.While, state: FlowState, frame: FunctionFlow) -> FlowState:
@@ -355,7 +355,7 @@ class _Analysis:
         uneven = diversion or result.left
         result.left, result.skipped = state.left, state.skipped
         if uneven is not None:
-            self._meet(result, self._text_alike, _culprit(uneven), frame)
+            self._meet(result, self._text_alike, culprit_of(uneven), frame)
         return self._outside(result, state, frame)
 
     def _back(
@@ -364,7 +364,7 @@ class _Analysis:
         """The state at the end of an iteration, where those that skipped a part of it join the others."""
         if back.skipped is not None:
             frame.skips.setdefault(path, back.skipped)
-            self._meet(back, self._text_alike, _culprit(back.skipped), frame)
+            self._meet(back, self._text_alike, culprit_of(back.skipped), frame)
             back.skipped = None
         if diversion is None and self._diversion(back, frame) is None:
             back.assigned_divergently = {}
@@ -429,7 +429,7 @@ class _Analysis:
             text = f"some {self.threads} may return here while others go on"
             if state.gone is None:
                 state.gone = Diversion("return", statement.span, text, via=here)
-            mixed = because(statement.span, text, _culprit(here))
+            mixed = because(statement.span, text, culprit_of(here))
             values = [{part: reason or mixed for part, reason in value.items()} for value in values]
         before = frame.results or [dict.fromkeys(value) for value in values]
         frame.results = [{part: a[part] or b[part] for part in a} for a, b in zip(before, values, strict=True)]
@@ -573,7 +573,7 @@ class _Analysis:
         if self._diversion(state, frame) is None:
             frame.stores += [replace(store, calls=(*store.calls, statement.span)) for store in summary.stores]
         for position in self.written[function.name]:
-            variable = _variable_of(statement.args[position])
+            variable = variable_of(statement.args[position])
             if frame.tile_static(variable) is None:
                 reason = summary.arrays.get(position)
                 changed = graft(reason, arguments) if reason is not None else None
@@ -600,7 +600,7 @@ class _Analysis:
     def _argument(self, argument: ir.Expr | ir.Place, state: FlowState, frame: FunctionFlow) -> Parts:
         if isinstance(argument, ir.Expr):
             return self.values.parts(argument, state, frame)
-        variable = _variable_of(argument)
+        variable = variable_of(argument)
         if frame.tile_static(variable) is not None:
             return {}  # the state of tile_static memory is kept by itself
         return {"": state.divergent.get(frame.key(variable))}
@@ -614,7 +614,7 @@ class _Analysis:
         for parameter, argument in zip(function.params, call.args, strict=True):
             if not isinstance(parameter.type, Array):
                 continue
-            variable = _variable_of(argument)
+            variable = variable_of(argument)
             name = frame.tile_static(variable)
             if name is not None:
                 shared[parameter.name] = name
@@ -652,7 +652,7 @@ class _Analysis:
         # Without an exit (an endless loop) nothing after the call runs.
         exit_state = join(*frame.exits) if frame.exits else FlowState()
         if exit_state.gone is not None:
-            cause = because(exit_state.gone.span, exit_state.gone.text, _culprit(exit_state.gone))
+            cause = because(exit_state.gone.span, exit_state.gone.text, culprit_of(exit_state.gone))
             text = f"is assigned here, and some {self.threads} may have returned before"
             self._meet(exit_state, text, cause, frame)
         arrays = {}
@@ -662,60 +662,7 @@ class _Analysis:
                 if reason_now is not None:
                     arrays[position] = reason_now
         results = tuple(frame.results or (dict.fromkeys(parts_of(kind)) for kind in function.results))
-        return Summary(results, arrays, exit_state.dirty, tuple(_unique(frame.stores)))
+        return Summary(results, arrays, exit_state.dirty, tuple(unique_stores(frame.stores)))
 
 
 _HANDLERS = ir.handlers(_Analysis, ir.Stmt)
-
-
-# -- what the syntax says --------------------------------------------------------------------------
-
-
-def _variable_of(argument: ir.Expr | ir.Place) -> ir.Variable:
-    """The array that is passed by reference."""
-    assert isinstance(argument, ir.Local)
-    return argument.variable
-
-
-def _culprit(diversion: Diversion) -> Reason:
-    """The condition at the end of a chain of jumps, as a reason."""
-    while diversion.reason is None and diversion.via is not None:
-        diversion = diversion.via
-    return because(diversion.span, diversion.text, diversion.reason)
-
-
-def _written_arrays(kernel: ir.Kernel) -> dict[str, tuple[int, ...]]:
-    """Per device function, the positions of the array parameters that it or its callees may write."""
-    changed = changed_parameters(kernel)
-    return {f.name: tuple(n for n, p in enumerate(f.params) if p.name in changed[f.name]) for f in kernel.functions}
-
-
-def _runs(statement: ir.For) -> bool:
-    """Whether the loop certainly has an iteration."""
-    bounds = (statement.start, statement.stop, statement.step)
-    values = [int(b.value) for b in bounds if isinstance(b, ir.Const)]
-    return len(values) == 3 and values[2] != 0 and len(range(*values)) > 0
-
-
-def _first(kernel: ir.Kernel, wanted: Callable[[ir.Stmt], bool]) -> dict[str, tuple[Span, ...]]:
-    """Per device function that has such a statement: the first one, then the calls that lead to it."""
-    found: dict[str, tuple[Span, ...]] = {}
-    for function in kernel.functions:
-        for statement in ir.walk_statements(function.body):
-            if wanted(statement):
-                found[function.name] = (statement.span,)
-                break
-            if isinstance(statement, ir.Call) and statement.function in found:
-                found[function.name] = (*found[statement.function], statement.span)
-                break
-    return found
-
-
-def _unique(stores: Iterable[SharedStore]) -> Iterator[SharedStore]:
-    """One store per statement and variable, whatever the number of calls that lead to it."""
-    seen: set[tuple[int, str]] = set()
-    for store in stores:
-        key = (id(store.statement), store.root)
-        if key not in seen:
-            seen.add(key)
-            yield store

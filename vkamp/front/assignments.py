@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NoReturn
 
 from vkamp.errors import Note, Span
 from vkamp.front import advice, closures, convert, dtypes, references, views
-from vkamp.front.arity import wrong_count
 from vkamp.front.atomics import check_writable, fixed_place
 from vkamp.front.calls import marked_name
 from vkamp.front.context import Context, NeedsElementsError, Slot, contains_load, handles
+from vkamp.front.declarations import array_type, check_placement
 from vkamp.front.expressions import binary
 from vkamp.front.index_objects import thread_index
-from vkamp.front.objects import arguments_by_name
 from vkamp.front.sequences import items_of
 from vkamp.front.subscripts import element_of
 from vkamp.front.values import (
@@ -41,12 +39,7 @@ from vkamp.front.values import (
     view_parts,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import FLOAT32, INT32, Array, Scalar, Struct, Type, Vector
-
-#: Bytes of a private array: each thread has its own, and no device has room for more.
-_PRIVATE_LIMIT = 1 << 19
-#: What people call an initial value.
-_INITIAL = ("value", "values", "init", "initial", "initializer", "fill", "fill_value", "data")
+from vkamp.ir.types import FLOAT32, Array, Scalar, Struct, Type, Vector
 
 
 @handles(ast.Assign)
@@ -642,9 +635,6 @@ def _store_function(ctx: Context, target: ast.Name, value: Closure) -> None:
         ctx.assigned.add(target.id)
 
 
-# -- tile_static and private ---------------------------------------------------------------------------------------
-
-
 def _declares_array(ctx: Context, node: ast.Assign) -> bool:
     """``name = tile_static(shape, dtype)`` and ``name = private(shape, dtype)``."""
     call = node.value
@@ -661,42 +651,10 @@ def _declares_array(ctx: Context, node: ast.Assign) -> bool:
     if len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
         ctx.fail("VKA401", call, name=storage)
     target = node.targets[0]
-    _check_placement(ctx, storage, call)
-    kind = Array(*_array_type(ctx, storage, call))
+    check_placement(ctx, storage, call)
+    kind = Array(*array_type(ctx, storage, call))
     _declare(ctx, target, storage, kind, node)
     return True
-
-
-def _check_placement(ctx: Context, storage: str, call: ast.Call) -> None:
-    if storage == "tile_static":
-        if ctx.module.tile is None:
-            ctx.fail("VKA403", call)
-        if ctx.depth:
-            ctx.fail("VKA402", call)
-
-
-def _array_type(ctx: Context, storage: str, call: ast.Call) -> tuple[Type, tuple[int, ...]]:
-    initial = [*call.args[2:], *(k.value for k in call.keywords if k.arg in _INITIAL)]
-    if initial:
-        ctx.fail("VKA404", initial[0], name=storage)
-    name = ctx.text(call.func)
-    parts = arguments_by_name(ctx, call, name, ("shape", "dtype"))
-    if len(parts) < 2:
-        wrong_count(ctx, call, name, 2, f"{name}(shape, dtype)")
-    shape_value = ctx.expr(parts["shape"])
-    items = shape_value.items if isinstance(shape_value, TupleValue) else (shape_value,)
-    shape = tuple(convert.constant_int(ctx, i, parts["shape"], f"the shape of a {storage} array") for i in items)
-    for size in shape:
-        convert.literal(ctx, Constant(size), INT32, parts["shape"])
-        if size <= 0:
-            ctx.fail("VKA408", parts["shape"], name=storage, size=size)
-    kind = dtypes.element_dtype(ctx, ctx.expr(parts["dtype"]), parts["dtype"], bools=True)
-    total = math.prod(shape) * kind.size
-    # A device's own limit of tile_static memory, much lower, is checked at the launch.
-    limit = _PRIVATE_LIMIT if storage == "private" else 1 << 31
-    if total > limit:
-        ctx.fail("VKA410", call, name=storage, size=total, limit=limit)
-    return kind, shape
 
 
 def _declare(ctx: Context, target: ast.Name, storage: str, kind: Array, node: ast.Assign) -> None:

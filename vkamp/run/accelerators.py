@@ -18,16 +18,15 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from vkamp.errors import AcceleratorRemovedError, AmpError, OutOfMemoryError, UnsupportedFeatureError
+from vkamp.errors import AcceleratorRemovedError, AmpError, UnsupportedFeatureError
 from vkamp.lang.access import access_type, access_type_auto, access_type_none, access_type_read_write
 from vkamp.lang.capturing import refuse
 from vkamp.lang.completion import completed, completion_future, completion_of
-from vkamp.lang.region import ByteSet, scatter
 from vkamp.lang.storage import Storage, set_host_location_provider, set_location_provider
 from vkamp.run import devices, libraries
 from vkamp.run.engine import DeviceInfo, Engine, Limits, Queue, Sink, Statistics
+from vkamp.run.host_storage import HostStorage
 from vkamp.run.kompute import KomputeEngine
-from vkamp.run.queue import taken
 from vkamp.tracebacks import entry_point
 
 _VARIABLE = "VKAMP_ACCELERATOR"
@@ -420,39 +419,6 @@ class accelerator:
         return f"<accelerator {self.device_path}: {self.description}>"
 
 
-class _HostStorage:
-    """Memory of the ``"cpu"`` accelerator: numpy's."""
-
-    __slots__ = ("_bytes",)
-
-    def __init__(self, nbytes: int) -> None:
-        try:
-            self._bytes: NDArray[np.uint8] = np.zeros(nbytes, np.uint8)
-        except MemoryError as error:
-            raise OutOfMemoryError(
-                f"the host cannot allocate {nbytes} bytes for an array of the cpu accelerator"
-            ) from error
-
-    @property
-    def nbytes(self) -> int:
-        return self._bytes.nbytes
-
-    def upload(self, offset: int, data: NDArray[np.uint8], where: ByteSet | None = None) -> None:
-        self._check(offset, data.nbytes)
-        everything = ByteSet.interval(0, data.nbytes)
-        scatter(self._bytes[offset : offset + data.nbytes], data, everything if where is None else where, 0)
-
-    def download(
-        self, offset: int, nbytes: int, where: ByteSet | None = None, out: NDArray[np.uint8] | None = None
-    ) -> NDArray[np.uint8]:
-        self._check(offset, nbytes)
-        return taken(self._bytes[offset : offset + nbytes], where, out)
-
-    def _check(self, offset: int, nbytes: int) -> None:
-        if offset < 0 or nbytes < 0 or offset + nbytes > self.nbytes:
-            raise AmpError(f"bytes {offset} to {offset + nbytes}: the memory has {self.nbytes}")
-
-
 class _View:
     """What views that are equal share: accelerator, queuing mode, and the queue (None on ``"cpu"``)."""
 
@@ -626,7 +592,7 @@ class accelerator_view:
     def allocate(self, nbytes: int) -> Storage:
         """Memory of the view, ``nbytes`` (1 or more) long; ``OutOfMemoryError`` if there is none."""
         if self._view.queue is None:
-            return _HostStorage(nbytes)
+            return HostStorage(nbytes)
         return self._view.queue.allocate(nbytes)
 
     def share(self, memory: NDArray[np.uint8]) -> Storage | None:
