@@ -250,3 +250,21 @@ def test_two_kernels_in_turn(accelerator_view, long_ways):
         expected = expected + value + STEP * k
     np.testing.assert_array_equal(np.asarray(other), expected)
     check_prepared(long_ways, ["add", "step"], accelerator_view)
+
+
+@pytest.mark.parametrize("launches", [1, 2, 3, 4])
+@pytest.mark.parametrize("checked", [False, True])
+def test_the_last_view_copies_back_without_a_garbage_collection(accelerator, monkeypatch, launches, checked) -> None:
+    """No cycle of references keeps a launch's containers."""
+    if checked:
+        monkeypatch.setenv("VKAMP_CHECK", "1")
+    raw = np.zeros(64, np.int32)
+    values = amp.array_view(raw)
+    gc.disable()
+    try:
+        for _ in range(launches):
+            amp.parallel_for_each(accelerator.default_view, values.extent, step, values)
+        del values
+        assert (raw == launches * STEP).all()
+    finally:
+        gc.enable()

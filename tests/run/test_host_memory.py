@@ -236,9 +236,7 @@ def test_a_launch_on_its_way_when_the_sharing_ends(view, driver, monkeypatch):
     raw = placed(np.zeros((8, 4096), np.int32))
     whole = amp.array_view(raw)
     one, two = whole.section(0, 0, 4, 4096), whole.section(4, 0, 4, 4096)
-    for _ in range(5):
-        amp.parallel_for_each(view, one.extent, add, one, 1)
-    enqueue, between = BoundReady.enqueue, [two]
+    enqueue, between = BoundReady.enqueue, []
 
     def late(ready):
         if between:
@@ -247,6 +245,9 @@ def test_a_launch_on_its_way_when_the_sharing_ends(view, driver, monkeypatch):
         enqueue(ready)
 
     monkeypatch.setattr(BoundReady, "enqueue", late)
+    for _ in range(5):
+        amp.parallel_for_each(view, one.extent, add, one, 1)
+    between.append(two)
     amp.parallel_for_each(view, one.extent, add, one, 1)
     assert not between
     assert "uses host memory directly" not in whole.explain()

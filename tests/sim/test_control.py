@@ -232,10 +232,10 @@ def test_domains_that_do_not_fit() -> None:
     made = kernel([put(buf("out", 0), 1)], rank=2, tile=(2, 3), buffers=OUT)
     for domain, text in (
         ((6,), "runs over a domain of rank 2, not 1"),
-        ((0, 3), "dimension 0 of the domain is 0"),
-        ((2, -3), "dimension 1 of the domain is -3"),
-        ((4, 7), "dimension 1 of the domain is 7, not a multiple of the tile's 3"),
-        ((2**20, 3 * 2**20), "threads, over"),
+        ((0, 3), "component 0 is 0"),
+        ((2, -3), "component 1 is -3"),
+        ((4, 7), "dimension 1, 7, is not a multiple of the tile's 3"),
+        ((2**20, 3 * 2**20), "threads; a launch takes at most"),
     ):
         with pytest.raises(InvalidComputeDomainError, match=text):
             sim.run(made, domain, {"out": np.zeros(1, np.int32)}, {})

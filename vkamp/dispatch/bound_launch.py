@@ -40,7 +40,9 @@ class BoundLaunch(ABC):
         self.uses = uses
         self.apart = apart
         self.epoch = -1
+        # Neither is a method of this object, which would keep the containers until the next garbage collection.
         self._enqueue: Callable[[], None] | None = None
+        self._is_bound = False
 
     def submit(self, push: bytes | None = None, scalars: Mapping[str, _Number] | None = None) -> bool:
         """Makes the containers current, enqueues, and marks what is written; ``push``: other launch words, those of
@@ -50,10 +52,12 @@ class BoundLaunch(ABC):
         seen = epoch.now
         changed = _NONE if seen == self.epoch else [each for each in self.uses if not each.is_current]
         if changed:
-            # None until it is certain that all of it fits.
-            enqueue, self._enqueue = self._enqueue, None
+            # Not bound until it is certain that all of it fits.
+            before = self._enqueue, self._is_bound
+            self._enqueue, self._is_bound = None, False
             moved = [each for each in changed if not each.acquire(self.view, self.why, apart=self.apart)]
-            self._enqueue = None if moved else enqueue
+            if not moved:
+                self._enqueue, self._is_bound = before
         enqueue = self._enqueue or self._bind()
         if enqueue is None:
             return False
@@ -72,7 +76,7 @@ class BoundLaunch(ABC):
 
     @abstractmethod
     def _bind(self) -> Callable[[], None] | None:
-        """Prepares what enqueues the launches for where the containers are now, and sets it; None if it cannot."""
+        """What enqueues the launches for where the containers are now; None if there is nothing that can."""
 
     def _enqueue_with(self, push: bytes, scalars: Mapping[str, _Number]) -> None:
         """Enqueues a launch with other launch words."""
@@ -96,12 +100,14 @@ class SingleLaunch(BoundLaunch):
         self._ready: Ready | None = None
 
     def _bind(self) -> Callable[[], None] | None:
+        if self._is_bound:
+            return self._enqueue_again
         if self._prepared is None:
             return None
         self._make(self._prepared, bound_descriptors(self._prepared, self.uses))
         self._prepared = None
-        self._enqueue = self._enqueue_first
-        return self._enqueue
+        self._is_bound = True
+        return self._enqueue_first
 
     def _make(self, prepared: PreparedLaunch, descriptors: Mapping[str, Descriptor]) -> None:
         self.layout, self.words = launch_words(prepared, prepared.executable, descriptors, prepared.arguments.scalars)
@@ -110,7 +116,6 @@ class SingleLaunch(BoundLaunch):
 
     def _enqueue_first(self) -> None:
         queue_of(self.view).enqueue(self.dispatch)
-        self._enqueue = self._enqueue_again
 
     def _enqueue_again(self) -> None:
         self._enqueue = self._ready_again().enqueue
