@@ -5,7 +5,9 @@ C++ AMP's model: docs/conformance.md, section 7 (the owner of the memory synchro
 
 from __future__ import annotations
 
+import inspect
 import linecache
+import sys
 from collections.abc import Sequence
 from types import FrameType
 
@@ -55,9 +57,19 @@ def look_until_the_end(prepared: PreparedLaunch) -> None:
     for name, container in _used_views(prepared).items():
         if prepared.compiled.access[name].changes:
             frame = user_frame()
-            watch(container, _variable(frame, container) or name, (frame.f_code.co_filename, frame.f_lineno))
+            known = _variable(frame, container) if _keeps_no_values(frame) else ""
+            watch(container, known or name, (frame.f_code.co_filename, frame.f_lineno))
         else:
             watch(container)
+
+
+def _keeps_no_values(frame: FrameType) -> bool:
+    """Whether reading a frame's variables keeps none of them alive.
+
+    Before Python 3.13 a function's ``f_locals`` is a copy, and lives as long as the frame: ``del view`` would not copy
+    its elements back.
+    """
+    return sys.version_info >= (3, 13) or not frame.f_code.co_flags & inspect.CO_OPTIMIZED
 
 
 def _variable(frame: FrameType, container: Container) -> str:
