@@ -378,6 +378,7 @@ def test_a_marker_waits_for_the_launches_before_it(runner):
     assert runner.read(a).tolist() == [2, 3]
 
 
+@pytest.mark.usefixtures("gathering")
 def test_a_marker_does_not_wait_for_later_launches(runner):
     view = accelerator(runner.queue.info.name).create_view()
     other = type(runner)(view._queue)
