@@ -67,7 +67,7 @@ class Measured:
 
 def functions() -> dict[str, BuiltinRow]:
     """The rows of precise_math by name, the parts of functions with several results among them."""
-    parts = {name for row in TUPLES.values() for name in row.parts}
+    parts = {name for row in TUPLES.values() for name in row.parts if "F" in BUILTINS[name].params}
     rows = [row for row in BUILTINS.values() if row.name.startswith("precise_") or row.name in parts - {"sin", "cos"}]
     return {row.name.removeprefix("precise_"): row for row in rows if row.name != "trunc"}
 

@@ -82,3 +82,45 @@ def test_bit_count(accelerator_view):
     same(got[1], [int(v).bit_count() for v in u])
     same(got[2], [(12345).bit_count()] * 12)
     same(got[3], [int(v & 0xFF).bit_count() for v in INTS])
+
+
+#: Numbers that a copy in a float register could change: NaNs with payloads, quiet and signalling, and denormals.
+PATTERNS = np.array([0x7FC00001, 0xFFC12345, 0x7F800001, 0xFFBFFFFF, 1, 0x807FFFFF, 0x80000000, 0x7F800000], U32)
+
+
+@amp.kernel
+def vectors_of_bits(i, bits, floats, out):
+    k = i[0]
+    b = bits[i]
+    f = amp.asfloat(b)
+    out[0, k] = amp.asuint(floats[i])
+    out[1, k] = amp.asuint(f)
+    out[2, k] = amp.uint3(amp.asint(f.zyx))
+    out[3, k] = amp.asuint(amp.asfloat(amp.asint(amp.uint3(b.x, b.y, b.z))))
+    out[4, k] = amp.asuint(amp.float3(1.5))
+    out[5, k].xy = amp.asuint(f.xy)
+    out[5, k].z = amp.asuint(floats[i].z)
+
+
+def test_bits_of_vectors(accelerator_view):
+    patterns = np.stack([np.roll(PATTERNS, -k) for k in range(3)], 1).copy()
+    bits, floats = patterns.view(amp.uint3.dtype).ravel(), patterns.view(amp.float3.dtype).ravel()
+    got = np.zeros((6, 8, 3), U32)
+    out = amp.array_view(got.view(amp.uint3.dtype).reshape(6, 8))
+    views = amp.array_view(bits), amp.array_view(floats)
+    amp.parallel_for_each(accelerator_view, amp.extent(8), vectors_of_bits, *views, out)
+    out.synchronize()
+    for row in (0, 1, 3, 5):
+        same(got[row], patterns, f"row {row}")
+    same(got[2], patterns[:, ::-1], "swizzled")
+    same(got[4], np.full((8, 3), 0x3FC00000, U32), "repeated")
+
+
+def test_bits_of_vectors_on_the_host():
+    v = amp.asuint(amp.float2(1.5, -0.0))
+    assert type(v) is amp.uint2
+    assert list(v) == [0x3FC00000, 0x80000000]
+    assert list(amp.asuint(amp.asfloat(amp.uint4(*map(int, PATTERNS[:4]))))) == list(PATTERNS[:4])
+    assert type(amp.asfloat(amp.double2(1.0, 2.0))) is amp.double2
+    with pytest.raises(TypeError, match="no short vector of 2 uint64"):
+        amp.asuint(amp.double2(1.0, 2.0))

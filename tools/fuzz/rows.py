@@ -191,8 +191,10 @@ def _rows() -> tuple[list[Row], list[Row], list[Row]]:
         (rough if kind.base == "rough" else exact).append(Row(row.name, _spellings(row), domains, kind))
     for name, part, index in _PARTS:
         row = BUILTINS[part]
-        base = name.rsplit(".", 1)[1]
+        base = name.rsplit(".", 1)[-1]
         domains = _DOMAINS.get(base) or tuple(_AROUND for _ in row.params)
+        if "F" not in row.params:
+            domains = _domains(row)
         kind = _kind(row, _results(row.reference, domains))
         (rough if kind.base == "rough" else exact).append(Row(part, (f"amp.{name}",), domains, kind, f"[{index}]"))
     return exact, rough, special
@@ -210,6 +212,12 @@ _PARTS = (
     ("precise_math.remquo", "remquo_bits", 1),
     ("fast_math.sincos", "sin", 0),
     ("precise_math.sincos", "precise_cos", 1),
+    ("mul_extended", "mul_low", 0),
+    ("mul_extended", "mulhi", 1),
+    ("add_carry", "add_low", 0),
+    ("add_carry", "carry", 1),
+    ("sub_borrow", "sub_low", 0),
+    ("sub_borrow", "borrow", 1),
 )
 
 EXACT_ROWS, ROUGH_ROWS, SPECIAL_ROWS = _rows()

@@ -401,14 +401,13 @@ def _tuple_builtin(ctx: Context, row: TupleRow, node: ast.Call) -> Value:
     parts = [BUILTINS[name] for name in row.parts]
     check_arity(ctx, node, len(parts[0].params), ctx.text(node.func))
     values: list[Value] = []
-    for value, part in zip(ctx.operands(*node.args), node.args, strict=True):
+    for value, part, letter in zip(ctx.operands(*node.args), node.args, parts[0].params, strict=True):
         number = convert.number(ctx, value, part)
-        values.append(
-            Number(ctx.stable(convert.convert(ctx, number, _float_kind(number), part), "argument"))
-            if isinstance(number, Number)
-            else number
-        )
-    return TupleValue(tuple(apply_row(ctx, part, values, node.args, node) for part in parts))
+        if isinstance(number, Number):
+            expr = convert.convert(ctx, number, _float_kind(number), part) if letter == "F" else number.expr
+            number = Number(ctx.stable(expr, "argument"), number.weak and letter != "F")
+        values.append(number)
+    return TupleValue(tuple(apply_row(ctx, part, values, node.args, node, row.name) for part in parts))
 
 
 def _float_kind(number: Number) -> Scalar:

@@ -10,11 +10,16 @@ from vkamp.front.context import Context
 from vkamp.front.values import Constant, Number, Value
 from vkamp.ir import nodes as ir
 from vkamp.ir.rows import BuiltinRow
-from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, SCALARS, Scalar
+from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, SCALARS, VECTORS, Scalar, Vector
 
 
-def apply_row(ctx: Context, row: BuiltinRow, values: list[Value], nodes: list[ast.expr], node: ast.Call) -> Value:
-    """A row with its arguments in the common type of their class."""
+def apply_row(
+    ctx: Context, row: BuiltinRow, values: list[Value], nodes: list[ast.expr], node: ast.Call, name: str = ""
+) -> Value:
+    """A row with its arguments in the common type of their class; ``name``: what a message calls it."""
+    vector = convert.vector(ctx, values[0], nodes[0]) if row.of_vectors else None
+    if vector is not None:
+        return _by_components(ctx, row, vector, nodes[0], node)
     numbers = [convert.number(ctx, v, n) for v, n in zip(values, nodes, strict=True)]
     if row.name in ("min", "max"):
         mixed = signs.extreme(ctx, row.name, (numbers[0], nodes[0]), (numbers[1], nodes[1]), ctx.span(node))
@@ -35,7 +40,7 @@ def apply_row(ctx: Context, row: BuiltinRow, values: list[Value], nodes: list[as
             example = f"amp.{wanted[0]}({ctx.text(nodes[row.params.index(letter)])})"
             *others, last = wanted
             accepts = f"{', '.join(others)} or {last}" if others else last
-            ctx.fail("VKA315", node, name=row.name, accepts=accepts, given=kind, advice=example)
+            ctx.fail("VKA315", node, name=name or row.name, accepts=accepts, given=kind, advice=example)
         kinds[letter] = kind
     args = tuple(convert.convert(ctx, n, kinds[p], part) for n, p, part in zip(numbers, row.params, nodes, strict=True))
     result = SCALARS[row.result_name({letter: kind.name for letter, kind in kinds.items()})]
@@ -43,6 +48,24 @@ def apply_row(ctx: Context, row: BuiltinRow, values: list[Value], nodes: list[as
     double = _in_double(row, kinds, numbers, span) if result == FLOAT32 else None
     weak = double is not None and all(map(convert.is_weak, numbers))
     return Number(ir.Builtin(span, result, row.name, args), weak, double)
+
+
+def _by_components(ctx: Context, row: BuiltinRow, vector: ir.Expr, part: ast.expr, node: ast.Call) -> Value:
+    """A row of a short vector: the vector of its components' results."""
+    given, span = vector.type, ctx.span(node)
+    assert isinstance(given, Vector)
+    element = SCALARS[row.result_name({row.params[0]: given.element.name})]
+    kind = Vector(element, given.count)
+    if kind not in VECTORS.values():
+        accepts, advice = "vectors of components of 32 bits", f"{ctx.text(node.func)}({ctx.text(part)}.x)"
+        ctx.fail("VKA315", node, name=row.name, accepts=accepts, given=given, advice=advice)
+    components: tuple[ir.Expr, ...]
+    if isinstance(vector, ir.Construct):
+        components = vector.parts
+    else:
+        whole = ctx.stable(vector, "vector")
+        components = tuple(ir.Swizzle(span, given.element, whole, letter) for letter in given.letters)
+    return Number(ir.Construct(span, kind, tuple(ir.Builtin(span, element, row.name, (c,)) for c in components)))
 
 
 def _in_double(

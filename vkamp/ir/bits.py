@@ -1,4 +1,7 @@
-"""Rows that read the bits of a number as a number of another type (HLSL: ``asuint``, ``asint``, ``asfloat``)."""
+"""Rows that read the bits of a number, or of each component of a short vector, as a number of another type.
+
+HLSL: ``asuint``, ``asint``, ``asfloat``.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +50,9 @@ def _as_kind(kind: str) -> Callable[[Any], Any]:
 
 def _row(kind: str, doc: str) -> BuiltinRow:
     return BuiltinRow(
-        f"as{kind}", (f"amp.as{kind}",), ("N",), f"like {kind}", _GLSL[kind], _as_kind(kind), doc, _SAMPLES, typed=True
-    )
+        f"as{kind}", (f"amp.as{kind}",), ("N",), f"like {kind}", _GLSL[kind], _as_kind(kind), doc, _SAMPLES, typed=True,
+        of_vectors=True,
+    )  # fmt: skip
 
 
 def _of_half(x: Any) -> Any:
@@ -61,9 +65,9 @@ def _to_half(x: Any) -> Any:
 
 #: The rows without a spelling are `x.view(dtype)` of 16 bits.
 BIT_ROWS: tuple[BuiltinRow, ...] = (
-    _row("uint", "The bits as an unsigned integer of the same size."),
-    _row("int", "The bits as a signed integer of the same size."),
-    _row("float", "The bits as a float of the same size."),
+    _row("uint", "The bits as an unsigned integer of the same size; of a short vector, by components."),
+    _row("int", "The bits as a signed integer of the same size; of a short vector, by components."),
+    _row("float", "The bits as a float of the same size; of a short vector, by components."),
     BuiltinRow("half_as_bits", (), ("H",), "uint32", {"float16": "packHalf2x16(vec2(float({0}), 0.0))"}, _of_half,
                "The bits of a float16.", ((0.0,), (1.5,), (-2.0,))),
     BuiltinRow("bits_as_half", (), ("U",), "float32", {"uint32": "unpackHalf2x16({0}).x"}, _to_half,

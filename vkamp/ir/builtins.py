@@ -18,6 +18,7 @@ import numpy as np
 from vkamp.ir.bits import BIT_ROWS
 from vkamp.ir.direct3d import DIRECT3D_ROWS
 from vkamp.ir.doubles import with_double
+from vkamp.ir.extended import EXTENDED_ROWS, EXTENDED_TUPLES
 from vkamp.ir.precise import PRECISE_ROWS, PRECISE_TUPLES, ldexp, power, round_away, rsqrt
 from vkamp.ir.rows import AtomicRow, BuiltinRow, IntegerForm, TupleRow, float_reference
 
@@ -217,7 +218,7 @@ _ROWS = (
 
 #: By row name.
 BUILTINS: dict[str, BuiltinRow] = {
-    row.name: with_double(row) for row in (*_ROWS, *BIT_ROWS, *PRECISE_ROWS, *DIRECT3D_ROWS)
+    row.name: with_double(row) for row in (*_ROWS, *BIT_ROWS, *EXTENDED_ROWS, *PRECISE_ROWS, *DIRECT3D_ROWS)
 }
 
 
@@ -234,6 +235,7 @@ TUPLES: dict[str, TupleRow] = {
         _tuple("frexp", ("frexp_significand", "frexp_exponent"), "(m, e) with x = m * 2^e, 1/2 <= abs(m) < 1.",
                "math.frexp"),
         *PRECISE_TUPLES,
+        *EXTENDED_TUPLES,
     )
 }  # fmt: skip
 

@@ -63,6 +63,7 @@ class BuiltinRow:
     ``reference`` that a device may show in tests (float32 ulps; ``None``: equal), ``absolute`` an alternative bound.
     ``typed``: the reference takes the arguments as numpy scalars of their types.  ``integers``: what is known of
     the function on integers.  ``numpy_differs``: numpy has a function of this name with another meaning.
+    ``of_vectors``: its only argument may be a short vector; the result is the vector of the components' results.
     """
 
     name: str
@@ -81,6 +82,7 @@ class BuiltinRow:
     typed: bool = False
     integers: IntegerForm | None = None
     numpy_differs: bool = False
+    of_vectors: bool = False
 
     def result_name(self, common: Mapping[str, str]) -> str:
         """The result's type; ``common`` has the type that the parameters of each class letter meet in."""

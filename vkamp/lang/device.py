@@ -16,6 +16,7 @@ from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES
 from vkamp.ir.fences import FENCES
 from vkamp.ir.precise import FP_CLASSES
 from vkamp.ir.rows import CLASSES, BuiltinRow, TupleRow
+from vkamp.lang.vectors import ShortVector, by_components
 from vkamp.tracebacks import entry_point
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "MathFunction",
     "MathNamespace",
     "MathTuple",
+    "add_carry",
     "all_memory_fence",
     "asfloat",
     "asint",
@@ -42,9 +44,12 @@ __all__ = [
     "direct3d",
     "fast_math",
     "global_memory_fence",
+    "mul_extended",
+    "mulhi",
     "precise_math",
     "private",
     "static_range",
+    "sub_borrow",
     "tdiv",
     "tile_static",
     "tile_static_memory_fence",
@@ -221,6 +226,8 @@ class MathFunction:
     def __call__(self, *args: Any) -> Any:
         if len(args) != len(self.row.params):
             raise TypeError(f"{self.row.name} takes {len(self.row.params)} arguments, {len(args)} given")
+        if self.row.of_vectors and isinstance(args[0], ShortVector):
+            return by_components(self.row.reference, args[0])
         return _host_value(self.row, args)
 
     def __repr__(self) -> str:
@@ -279,7 +286,15 @@ direct3d = MathNamespace("direct3d")
 for _name, _number in FP_CLASSES.items():
     setattr(precise_math, _name, _number)
 
-#: The bits of a number of 32 or 64 bits as a number of another kind (HLSL: ``asuint`` and its like).
+#: The bits of a number of 32 or 64 bits, or of each component of a short vector, as a number of another kind (HLSL:
+#: ``asuint`` and its like).
 asuint = MathFunction(BUILTINS["asuint"])
 asint = MathFunction(BUILTINS["asint"])
 asfloat = MathFunction(BUILTINS["asfloat"])
+
+#: Arithmetic on 32-bit integers that also returns the bits that do not fit (CUDA: ``__mulhi``; GLSL:
+#: ``umulExtended``, ``uaddCarry``, ``usubBorrow``).
+mulhi = MathFunction(BUILTINS["mulhi"])
+mul_extended = MathTuple(TUPLES["mul_extended"])
+add_carry = MathTuple(TUPLES["add_carry"])
+sub_borrow = MathTuple(TUPLES["sub_borrow"])

@@ -379,6 +379,13 @@ _CLASSES: dict[tuple[np.dtype[Any], int], type[ShortVector]] = {
 }
 
 
+def by_components(function: Callable[[Any], Any], vector: ShortVector) -> ShortVector:
+    """The vector of a function's results for each component; TypeError if no vector has such components."""
+    values = np.array([function(component) for component in vector])
+    made: ShortVector = short_vector(values.dtype.type, vector.size)._of(values)
+    return made
+
+
 @entry_point
 def short_vector(value_type: Any, size: int) -> type[ShortVector]:
     """The vector of ``size`` numbers of a scalar type (AMP: ``short_vector<T, n>::type``).

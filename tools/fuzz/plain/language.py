@@ -200,9 +200,12 @@ def _enumerate(values: Any, start: Any = 0) -> Any:
 
 
 def _tuple_row(row: Any) -> Callable[..., Any]:
-    parts = [_row(BUILTINS[name]) for name in row.parts]
+    parts_of = [BUILTINS[name] for name in row.parts]
+    parts = [_row(part) for part in parts_of]
 
     def call(*given: Any) -> Any:
+        if "F" not in parts_of[0].params:
+            return tuple(part(*given) for part in parts)
         args = [Num(k, convert(g, k)) for g in given for k in ("float64" if kind_of(g) == "float64" else "float32",)]
         return tuple(part(*(args if any(isinstance(g, Num) for g in given) else given)) for part in parts)
 
