@@ -103,6 +103,7 @@ from vkamp.lang.index_space import extent, index, tiled_extent, tiled_index
 from vkamp.lang.kernel import func, kernel, set_inspector
 from vkamp.lang.structs import struct
 from vkamp.lang.subgroups import subgroup
+from vkamp.lang.target import target
 from vkamp.lang.transfer import copy, copy_async
 from vkamp.lang.vectors import (
     double2,
@@ -253,6 +254,7 @@ __all__ = [
     "struct",
     "sub_borrow",
     "subgroup",
+    "target",
     "tdiv",
     "tile_static",
     "tile_static_memory_fence",

@@ -542,3 +542,24 @@ def test_importing_vkamp_reads_no_folder() -> None:
     program = "import sys, vkamp; print([name for name in sys.modules if name.startswith('vkamp.edit')])"
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@amp.kernel
+def lanes(idx: Any, out: Any) -> None:
+    out[idx] = amp.target.subgroup_size + 100
+
+
+def test_an_edit_is_for_the_traits_that_its_kernel_asked_for(tmp_path: Path) -> None:
+    first, second = amp.accelerator("swiftshader").default_view, amp.accelerator("llvmpipe").default_view
+
+    def launch(view: amp.accelerator_view) -> list[int]:
+        out = amp.array_view(np.zeros(3, np.int32))
+        amp.parallel_for_each(view, out.extent, lanes, out)
+        return list(np.asarray(out))
+
+    (path,) = exported(tmp_path / "shaders", lambda: launch(first))
+    edit(path, ("104", "204"))
+    assert launch(first) == [204] * 3
+    with pytest.warns(amp.ShaderEditWarning, match="it is for other arguments"):
+        assert launch(second) == [108] * 3
+    amp.use_shaders(None)

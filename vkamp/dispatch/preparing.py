@@ -19,7 +19,7 @@ from vkamp import pipeline
 from vkamp.artifacts import Domain, Executable, Target
 from vkamp.dispatch import shader_overrides
 from vkamp.dispatch.requirements import check_kernel, check_program, check_tile, small_types
-from vkamp.dispatch.targets import is_reference, target_for, target_view, with_lowering, with_pieces
+from vkamp.dispatch.targets import device_traits, is_reference, target_for, target_view, with_lowering, with_pieces
 from vkamp.errors import AmpError, CompileError, UnsupportedFeatureError
 from vkamp.lang.container import Container
 from vkamp.lang.kernel import BoundKernel, DeviceFunction, KernelFunction
@@ -151,7 +151,8 @@ def prepare_again(prepared: PreparedLaunch) -> PreparedLaunch:
 def _with_program(
     view: accelerator_view, domain: Domain, kernel: Any, request: pipeline.Request, arguments: pipeline.Arguments
 ) -> PreparedLaunch:
-    programs = _compile(request, arguments, keep=not is_reference(view))
+    captured = {**arguments.captured, **device_traits(view)}
+    programs = _compile(request, captured, keep=not is_reference(view))
     compiled = programs.compiled
     check_kernel(compiled, view)
     target = target_for(domain, view)
@@ -225,8 +226,11 @@ def _exactly(value: Any) -> Any:
     return repr(value) if isinstance(value, (float, np.floating)) else value
 
 
-def _compile(request: pipeline.Request, arguments: pipeline.Arguments, *, keep: bool) -> KernelPrograms:
-    """The compiled kernel, from the cache if every name it was specialised for still means the same."""
+def _compile(request: pipeline.Request, captured: Mapping[str, Any], *, keep: bool) -> KernelPrograms:
+    """The compiled kernel, from the cache if every name it was specialised for still means the same.
+
+    ``captured``: the captured numbers and the traits of the device.
+    """
     key, function = _key(request), request.function
     with _cache_lock:
         known = _cache.setdefault(key, [])
@@ -234,11 +238,11 @@ def _compile(request: pipeline.Request, arguments: pipeline.Arguments, *, keep: 
         while len(_cache) > _KEEP:
             _cache.popitem(last=False)
     for programs in known:
-        if _still_right(programs.compiled, function, arguments.captured):
+        if _still_right(programs.compiled, function, captured):
             pipeline.rebind(programs.compiled, function)
             return programs
     with activity(f"compiling {function.__name__}"):
-        programs = KernelPrograms(pipeline.compile_kernel(request, arguments.captured, keep=keep))
+        programs = KernelPrograms(pipeline.compile_kernel(request, captured, keep=keep))
     # Only the newest meanings are kept: a program that changes a global for ever does not pile up kernels.
     known[:] = [programs, *known[:7]]
     return programs

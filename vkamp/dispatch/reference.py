@@ -187,7 +187,8 @@ class _Queue(Queue):
         schedule, following, found = current_schedule(), current_following(), reports()
         follow = following.follow if following is not None else None
         given = (kernel, launch.domain, arrays, launch.scalars)
-        size = current_subgroup_size()
+        # A kernel that was compiled for one size has that, also where a graph is replayed later.
+        size = kernel.subgroup_size or current_subgroup_size()
         if found is None:
             has_it = sim.run(*given, schedule=schedule, follow=follow, subgroup_size=size)
         else:

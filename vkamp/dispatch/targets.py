@@ -13,11 +13,13 @@ from typing import Any
 
 from vkamp import pipeline
 from vkamp.artifacts import Domain, Lowering, Target
+from vkamp.dispatch.reference_controls import current_subgroup_size
 from vkamp.errors import AmpError
 from vkamp.lang.arrays import array
 from vkamp.lang.container import Container, bindable
 from vkamp.lang.kernel import LOWERINGS, BoundKernel, KernelFunction
 from vkamp.lang.storage import Placement
+from vkamp.lang.target import traits_of
 from vkamp.run.accelerators import accelerator_view, default_view, queue_of
 from vkamp.run.workarounds import max_in_piece, max_iterations, max_private_bytes, max_unrolled, quirks_of
 
@@ -92,6 +94,13 @@ def target_for(domain: Domain, view: accelerator_view) -> Target:
 def is_reference(view: accelerator_view) -> bool:
     """Whether a view is of the reference accelerator."""
     return view.accelerator.device_path == "reference"
+
+
+def device_traits(view: accelerator_view) -> Mapping[str, bool | int]:
+    """What a kernel can ask of a view's device while it is compiled (``amp.target``)."""
+    info = queue_of(view).info
+    lanes = current_subgroup_size() if is_reference(view) else info.limits.subgroup_size
+    return traits_of(is_cpu=info.kind == "cpu", subgroup_size=lanes, features=info.kernel_features)
 
 
 def with_lowering(

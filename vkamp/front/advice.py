@@ -29,6 +29,7 @@ from vkamp.lang.container import Container
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
 from vkamp.lang.sources import has_memory
 from vkamp.lang.subgroups import HABITS, SubgroupFunction, SubgroupNamespace
+from vkamp.lang.target import TargetFeature, TargetTraits
 from vkamp.lang.vectors import ShortVector
 
 if TYPE_CHECKING:
@@ -175,7 +176,16 @@ def as_number(ctx: Context, value: Value, text: str) -> str:
 def is_host_object(value: Any) -> bool:
     """Whether a Python object means nothing in a kernel: no function, type, module or string."""
     known = (str, type, ModuleType, DeviceFunction, KernelFunction, device.MathFunction, device.MathNamespace)
-    known_too = (SubgroupFunction, SubgroupNamespace, np.dtype, FunctionType, BuiltinFunctionType, np.ufunc)
+    known_too = (
+        SubgroupFunction,
+        SubgroupNamespace,
+        TargetTraits,
+        TargetFeature,
+        np.dtype,
+        FunctionType,
+        BuiltinFunctionType,
+        np.ufunc,
+    )
     return not isinstance(value, (*known, *known_too)) and not callable(value)
 
 

@@ -26,6 +26,7 @@ from vkamp.front.reductions import REDUCTIONS, extreme
 from vkamp.front.sequences import spread
 from vkamp.front.subgroups import call_subgroup
 from vkamp.front.table import apply_row
+from vkamp.front.target import call_has
 from vkamp.front.values import (
     BarrierRef,
     BoundFunction,
@@ -53,6 +54,7 @@ from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
 from vkamp.lang.structs import struct_fields
 from vkamp.lang.subgroups import SubgroupFunction
+from vkamp.lang.target import TargetFeature
 from vkamp.lang.vectors import ShortVector
 from vkamp.lang.views import array_view
 
@@ -154,6 +156,8 @@ def _call_by_position(ctx: Context, callee: Object, node: ast.Call) -> Value:
     if isinstance(target, SubgroupFunction):
         check_arity(ctx, node, target.arity, ctx.text(node.func), target.usage)
         return call_subgroup(ctx, target, node)
+    if isinstance(target, TargetFeature):
+        return call_has(ctx, node)
     several = target.row if isinstance(target, MathTuple) else _PYTHON_TUPLES.get(id(target))
     if several is not None:
         return _tuple_builtin(ctx, several, node)

@@ -48,6 +48,7 @@ from vkamp.ir.types import Array, Struct, Type, Vector
 from vkamp.lang.device import MathFunction, MathNamespace, MathTuple
 from vkamp.lang.kernel import DeviceFunction
 from vkamp.lang.subgroups import SubgroupFunction, SubgroupNamespace
+from vkamp.lang.target import TargetFeature, TargetTraits
 
 #: A copy where Python has one object: of a struct or vector that has a name, or of one that is not read again.
 Sharing = Literal["named", "moved"]
@@ -284,6 +285,8 @@ class Context:
     loop_variables: dict[str, ir.Variable] = field(default_factory=dict, init=False)
     kept_loops: list[Loop] = field(default_factory=list, init=False)
     depth: int = field(default=0, init=False)
+    #: An ``if`` that was decided at compile time, just lowered, and that always leaves.
+    leaves: ast.stmt | None = field(default=None, init=False)
     #: How many expressions stand around the one that is lowered.
     nesting: int = field(default=0, init=False)
     returns: list[tuple[Value | None, Span]] = field(default_factory=list, init=False)
@@ -306,12 +309,15 @@ class Context:
     # -- statements --------------------------------------------------------------------------------------------
 
     def statements(self, body: list[ast.stmt]) -> None:
-        """Lowers statements into the block under construction."""
+        """Lowers statements into the block under construction, as far as they are reached."""
         for statement in body:
             handler = _HANDLERS.get(type(statement))
             if handler is None:
                 self.refuse(statement)
+            self.leaves = None
             handler(self, statement)
+            if self.leaves is statement:
+                return
 
     def emit(self, statement: ir.Stmt) -> None:
         """Appends a statement to the block under construction."""
@@ -556,10 +562,12 @@ class Context:
 
     @staticmethod
     def _describe_object(value: Any) -> str:
-        if isinstance(value, (DeviceFunction, MathFunction, MathTuple, SubgroupFunction)):
+        if isinstance(value, (DeviceFunction, MathFunction, MathTuple, SubgroupFunction, TargetFeature)):
             return "a function"
         if isinstance(value, (MathNamespace, SubgroupNamespace)):
             return "a group of functions"
+        if isinstance(value, TargetTraits):
+            return "a group of traits of the device"
         if isinstance(value, type) and issubclass(value, (np.generic, int, float)):
             return "a type"
         return advice.host_object(value)

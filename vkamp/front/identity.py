@@ -14,6 +14,10 @@ from vkamp.front.source import digest_of_code
 from vkamp.lang.device import MathFunction, MathNamespace, MathTuple
 from vkamp.lang.kernel import DeviceFunction
 from vkamp.lang.subgroups import SubgroupFunction, SubgroupNamespace
+from vkamp.lang.target import TargetFeature, TargetTraits
+
+#: vkamp's own objects, which their representations tell from each other.
+_NAMED = (MathFunction, MathTuple, SubgroupFunction, MathNamespace, SubgroupNamespace, TargetTraits, TargetFeature)
 
 
 def describe(value: Any) -> str | None:
@@ -32,7 +36,7 @@ def describe(value: Any) -> str | None:
         return f"dtype {value.str}" if value.names is None and value.subdtype is None else None
     if isinstance(value, ModuleType):
         return f"module {value.__name__}" if sys.modules.get(value.__name__) is value else None
-    if isinstance(value, (MathFunction, MathTuple, SubgroupFunction, MathNamespace, SubgroupNamespace)):
+    if isinstance(value, _NAMED):
         return f"{kind.__name__} {value!r}"
     if isinstance(value, DeviceFunction):
         return _function(value)

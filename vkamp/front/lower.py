@@ -22,14 +22,15 @@ from vkamp.front.signature import Request, local_names, loop_counters
 from vkamp.front.source import Source, source_of
 from vkamp.front.values import Object, ThreadRef, TupleValue, Value
 from vkamp.ir import nodes as ir
+from vkamp.lang.target import ASSUMED, SUBGROUP_SIZE
 
 
 @dataclass(frozen=True)
 class Lowered:
     """A kernel in IR, and what it was specialised for beside its request.
 
-    ``guards`` are the Python names that must still mean the same; ``constants`` the captured numbers (name -> value)
-    that it needed at compile time.
+    ``guards`` are the Python names that must still mean the same; ``constants`` the captured numbers and the traits of
+    the device (name -> value) that it needed at compile time.
     """
 
     kernel: ir.Kernel
@@ -38,7 +39,8 @@ class Lowered:
 
 
 def lower(request: Request, captured: Mapping[str, Any]) -> Lowered:
-    """Lowers a kernel; ``captured`` holds the values of captured Python numbers, read only where a constant is needed.
+    """Lowers a kernel; ``captured`` holds the values of captured Python numbers, and the traits of the device (without
+    them :data:`vkamp.lang.target.ASSUMED` holds), read only where a constant is needed.
 
     Raises ``CompileError`` or ``UnsupportedFeatureError`` with the place in the source.
     """
@@ -47,7 +49,7 @@ def lower(request: Request, captured: Mapping[str, Any]) -> Lowered:
     while True:
         module = Module(request.rank, request.tile, "", copied_loops=copied)
         module.constants_needed = needed
-        module.constant_values = dict(captured)
+        module.constant_values = {**ASSUMED, **captured}
         try:
             kernel = _lower(request, module)
         except NeededAsConstantError as again:
@@ -64,7 +66,7 @@ def lower(request: Request, captured: Mapping[str, Any]) -> Lowered:
             continue
         except RecursionError:
             raise diagnostic("VKA118", head_of(source_of(request.function))) from None
-        return Lowered(kernel, tuple(module.guards), {n: captured[n] for n in needed})
+        return Lowered(kernel, tuple(module.guards), {n: module.constant_values[n] for n in needed})
 
 
 def _lower(request: Request, module: Module) -> ir.Kernel:
@@ -102,7 +104,13 @@ def _lower(request: Request, module: Module) -> ir.Kernel:
             + [(n, _constant_text(module.constant_values[n])) for n in sorted(module.constants_needed)]
         ),
         span=definition,
+        subgroup_size=_subgroup_size(module),
     )
+
+
+def _subgroup_size(module: Module) -> int | None:
+    """The lanes of a subgroup, if the kernel depends on them."""
+    return int(module.constant_values[SUBGROUP_SIZE]) if SUBGROUP_SIZE in module.constants_needed else None
 
 
 def _constant_text(value: Any) -> str:

@@ -29,6 +29,7 @@ from vkamp.front.signature import (
     plain_number,
     read_name,
 )
+from vkamp.front.target import attribute
 from vkamp.front.values import (
     BoundFunction,
     BufferRef,
@@ -45,6 +46,7 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.types import FLOAT64, INT32, SCALARS, SMALL, Array, Struct, Vector, promoted, scalar_fields
 from vkamp.lang.device import MathNamespace
 from vkamp.lang.subgroups import SubgroupNamespace
+from vkamp.lang.target import TargetTraits
 
 
 def constant_value(value: Any, span: Span) -> Value | None:
@@ -176,7 +178,10 @@ def outside_lookup(
 def attribute_of_object(ctx: Context, owner: Object, name: str, node: ast.Attribute) -> Value:
     """``module.name``, ``fast_math.name`` and class attributes, resolved at compile time."""
     target = owner.value
-    if not isinstance(target, (ModuleType, type, MathNamespace, SubgroupNamespace)):
+    trait = attribute(ctx, name) if isinstance(target, TargetTraits) else None
+    if trait is not None:
+        return trait
+    if not isinstance(target, (ModuleType, type, MathNamespace, SubgroupNamespace, TargetTraits)):
         if advice.is_host_object(target):
             found = inspect.getattr_static(target, name, None)
             ctx.host_object(target, node.value, name if is_number(found) or isinstance(target, list) else None)

@@ -16,6 +16,7 @@ import numpy as np
 from vkamp.front import scopes
 from vkamp.front.source import CodeKey, source_of_code
 from vkamp.ir.types import Scalar, Struct, Type, Vector
+from vkamp.lang.target import PREFIX
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,11 @@ class Request:
 def _names_of_code(key: CodeKey) -> tuple[tuple[str, ...], frozenset[str]]:
     node = source_of_code(key.code).node
     return scopes.free_names(node), scopes.bound_names(node)
+
+
+def is_trait(name: str) -> bool:
+    """Whether a constant of a kernel is a trait of the device (``amp.target``), by its name."""
+    return name.startswith(PREFIX)
 
 
 def free_names(function: FunctionType) -> tuple[str, ...]:

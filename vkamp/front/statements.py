@@ -139,7 +139,11 @@ def _if(ctx: Context, node: ast.If) -> None:
     test = truth_of(ctx, node.test)
     if isinstance(test, ir.Const):
         # Decided at compile time: the other branch is not part of this kernel.
+        entry = ctx.assigned
         ctx.statements(node.body if test.value else node.orelse)
+        if entry is not None and ctx.assigned is None:
+            # Neither are the statements after one that always leaves.
+            ctx.leaves = node
         return
     entry = ctx.assigned
     then, after_then = _branch(ctx, node.body, entry)

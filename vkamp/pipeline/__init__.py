@@ -69,7 +69,7 @@ def _compiled(request: Request, captured: Mapping[str, Any], *, keep: bool) -> C
     if found is not None:
         return found
     compiled: Compiled = compiler_module().compile_kernel(request, captured)
-    return compiled if place is None else kernel_cache.keep_kernel(place, request, compiled)
+    return compiled if place is None else kernel_cache.keep_kernel(place, request, captured, compiled)
 
 
 def executable(compiled: Compiled, target: Target) -> Executable:

@@ -4,8 +4,9 @@ What was compiled is known by the text of the kernel's file, the types of its ar
 it uses from outside: numbers, modules, functions of vkamp, Python and numpy, and device functions with theirs.  A
 kernel that uses anything else, or that was warned of, is compiled in every process.
 
-Three entries: for a request the names that the compiler looked up; for what these mean, the facts of the kernel; for
-a kind of device as well, the program.  The folder is ``kernels`` beside the SPIR-V's.
+Three entries: for a request the names that the compiler looked up (for a request and a device, if the kernel asks for
+traits of it); for what these mean, the facts of the kernel; for a kind of device as well, the program.  The folder is
+``kernels`` beside the SPIR-V's.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from vkamp.errors import AmpError, Span
 from vkamp.front import ArgType, BufferType, IndexType, ObjectType, Request, ScalarType, VectorType
 from vkamp.front.guards import Guard, Place, guard_of
 from vkamp.front.identity import describe, describe_code, namespace_of
-from vkamp.front.signature import read_name
+from vkamp.front.signature import is_trait, read_name
 from vkamp.front.source import is_unchanged
 from vkamp.ir.types import Scalar, Vector
 from vkamp.pipeline.compiled import Compiled, FullKernel, generated_spirv
@@ -140,6 +141,11 @@ def _look_up(request: Request, names: Iterable[_Name]) -> list[Guard] | None:
     return guards
 
 
+def _of_target(place: str, captured: Mapping[str, Any]) -> str:
+    """What a kernel that asks for traits of the device is kept under: on another device it may use other names."""
+    return _hash(place, sorted((name, value) for name, value in captured.items() if is_trait(name)))
+
+
 def _meaning(place: str, names: Iterable[_Name], values: Iterable[Any], constants: Mapping[str, Any]) -> str | None:
     """What a kernel is kept under once it is known what its names mean."""
     words = [describe(value) for value in values]
@@ -185,6 +191,9 @@ def kernel(place: str, request: Request, captured: Mapping[str, Any]) -> Compile
     """The kernel of a request, if it is kept and its names mean the same."""
     cache = _cache()
     index = _read(cache, place)
+    if index is not None and index["by_target"]:
+        place = _of_target(place, captured)
+        index = _read(cache, place)
     if index is None:
         return None
     names = [tuple(name) for name in index["names"]]
@@ -213,13 +222,16 @@ def kernel(place: str, request: Request, captured: Mapping[str, Any]) -> Compile
     )
 
 
-def keep_kernel(place: str, request: Request, compiled: Compiled) -> Compiled:
+def keep_kernel(place: str, request: Request, captured: Mapping[str, Any], compiled: Compiled) -> Compiled:
     """Keeps what the compiler found, where another process can; the kernel, with what its programs are kept under."""
     found = None if compiled.warned else _names(compiled.guards)
     if found is None:
         return compiled
     names, values = found
-    key = _meaning(place, names, values, compiled.constants)
+    by_target = any(map(is_trait, compiled.constants))
+    index = {"names": names, "constants": sorted(compiled.constants), "by_target": False}
+    own = _of_target(place, captured) if by_target else place
+    key = _meaning(own, names, values, compiled.constants)
     if key is None or not all(map(is_unchanged, _codes(request.function, values))):
         return compiled
     spans = _Spans()
@@ -236,7 +248,9 @@ def keep_kernel(place: str, request: Request, compiled: Compiled) -> Compiled:
     }
     cache = _cache()
     _write(cache, key, facts)
-    _write(cache, place, {"names": names, "constants": sorted(compiled.constants)})
+    _write(cache, own, index)
+    if by_target:
+        _write(cache, place, {"by_target": True})
     return dataclasses.replace(compiled, key=key)
 
 

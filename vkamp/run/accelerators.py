@@ -396,6 +396,11 @@ class accelerator:
         return None if self._info is None else self._info.limits
 
     @property
+    def features(self) -> frozenset[str]:
+        """The optional features that kernels can use, as ``amp.target.has`` names them; of ``"cpu"`` none."""
+        return frozenset() if self._info is None else self._info.kernel_features
+
+    @property
     def default_view(self) -> accelerator_view:
         """The view that launches on this accelerator use; queuing mode automatic."""
         with _engines.lock:

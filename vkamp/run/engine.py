@@ -109,6 +109,11 @@ class DeviceInfo:
         """What a program may use there now: the device has it and the engine can enable it."""
         return self.features & self.engine_features
 
+    @property
+    def kernel_features(self) -> frozenset[str]:
+        """What kernels may use: the usable features, and groups of subgroup operations as ``subgroup_shuffle``."""
+        return self.usable_features | {f"subgroup_{operation}" for operation in self.limits.subgroup_operations}
+
 
 @dataclass
 class Statistics:
