@@ -168,7 +168,7 @@ PRECISE_ONLY: dict[str, dict[str, Function]] = {
 
 NO_TWIN = {"isfinite", "isinf", "isnan", "isnormal", "fpclassify"}
 DETAILS = {
-    "round": " (half away from zero)", "fmax": " (a number wins over NaN)", "fmin": " (a number wins over NaN)",
+    "round": " (half away from zero)", "fmax": " (ignores NaN)", "fmin": " (a number wins over NaN)",
     "fmod": " (signed as x)", "modf": " (signed as x)", "signbit": " (true for -0.0)", "fma": " (one rounding)",
     "fdim": " (NaN propagates)", "nearbyint": " (half to even)", "remainder": " (nearest, even quotient)",
 }  # fmt: skip

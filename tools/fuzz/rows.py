@@ -110,7 +110,7 @@ _DOMAINS: dict[str, tuple[Domain, ...]] = {
 LEFT_OUT = {
     "half_as_bits": "it is `x.view(dtype)` of 16 bits, and has no name; tested by row",
     "bits_as_half": "it is `x.view(dtype)` of 16 bits, and has no name; tested by row",
-    "precise_nan": "its result is no number that results can be compared with; tested by row",
+    "precise_nan": "its result cannot be compared; tested by row",
     "precise_nextafter": "its result has 24 bits; tested by row",
 }
 

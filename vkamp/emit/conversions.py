@@ -9,20 +9,20 @@ from vkamp.artifacts import Quirk
 from vkamp.ir.types import VECTORS, Scalar, Vector
 
 _UNSIGNED_TO_FLOAT = """\
-// float(x), which this driver rounds wrongly from 2^31 on. The lowest bit keeps what halving drops, for the rounding.
+// float(x): this driver rounds values from 2^31 on wrongly. x is halved; the lowest bit keeps the rounding right.
 float float_from(uint x) {
     return int(x) >= 0 ? float(int(x)) : 2.0 * float(int((x >> 1) | (x & 1u)));
 }
 """
 _WIDENED = """\
-// int64_t(x): this driver's compiler gets comparisons of plain conversions with constants wrong.
+// int64_t(x): this driver compiles comparisons of a plain conversion with a constant wrongly.
 int64_t int64_from(int x) {
     return packInt2x32(ivec2(x, x >> 31));
 }
 """
 _TRUNCATED = """\
-// {target}(x): this driver's compiler takes int(float(n)) for n and float(int(x)) for trunc(x) where it sees them.
-// The zero is one that it does not know.
+// {target}(x): this driver replaces int(float(n)) by n and float(int(x)) by trunc(x).
+// A zero that is hidden from the driver's compiler prevents that.
 {target} {name}({source} x) {{
     uint zero = gl_NumWorkGroups.x >> 31;
     return {target}({hidden}) ^ {target}(zero);

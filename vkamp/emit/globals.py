@@ -18,7 +18,7 @@ from vkamp.ir.types import Scalar, Struct, Type, int_range
 #: No subgroup has more lanes.
 _MAX_LANES = 128
 _COUNT = """\
-// Some drivers do not count a subgroup that the tile does not fill.
+// Some drivers do not count a partly filled subgroup.
 int subgroup_count() {{
     return int(max(gl_NumSubgroups, ({threads}u + gl_SubgroupSize - 1u) / gl_SubgroupSize));
 }}

@@ -56,7 +56,7 @@ int trunc_mod(int a, int b) {
 }
 """
 _MAGNITUDE = """\
-// abs(x): this driver's compiler takes abs(abs(x) >> n) for abs(x) >> n, which is negative for the least number.
+// abs(x): this driver replaces abs(abs(x) >> n) by abs(x) >> n, which is negative for the lowest int.
 int magnitude(int x) {
     return x < 0 ? -x : x;
 }
@@ -79,10 +79,10 @@ float floor_mod(float x, float y) {
 }
 """
 _FLOAT_FLOOR_DIV = """\
-// Python's //: the quotient that belongs to the remainder of %.
+// Python's //: the quotient that matches the remainder of %.
 float floor_div(float x, float y) {
     if (y == 0.0) {
-        // Infinity, or of zeros and NaN no number; some drivers take a known zero over y for 0.0.
+        // x / 0: infinity or NaN. Some drivers replace a constant zero over y by 0.0.
         uint sign = (floatBitsToUint(x) ^ floatBitsToUint(y)) & 0x80000000u;
         return uintBitsToFloat(x < 0.0 || x > 0.0 ? sign | 0x7f800000u : 0x7fc00000u);
     }
@@ -95,7 +95,7 @@ float floor_div(float x, float y) {
     if (quotient - whole > 0.5) {
         return whole + 1.0;
     }
-    // A zero has the quotient's sign, which the difference may lack.
+    // A zero gets the quotient's sign, which the difference may have lost.
     bool is_negative = ((floatBitsToUint(x) ^ floatBitsToUint(y)) & 0x80000000u) != 0u;
     return whole == 0.0 ? (is_negative ? -0.0 : 0.0) : whole;
 }
@@ -111,7 +111,7 @@ double floor_mod(double x, double y) {
 }
 """
 _DOUBLE_FLOOR_DIV = """\
-// Python's //: the quotient that belongs to the remainder of %.
+// Python's //: the quotient that matches the remainder of %.
 double floor_div(double x, double y) {
     if (y == 0.0lf) {
         return x / y;
@@ -125,13 +125,13 @@ double floor_div(double x, double y) {
     if (quotient - whole > 0.5lf) {
         return whole + 1.0lf;
     }
-    // Some drivers lose the sign of a zero.
+    // Some drivers lose the sign of a zero: it is set from the operands.
     bool is_negative = ((unpackDouble2x32(x).y ^ unpackDouble2x32(y).y) & 0x80000000u) != 0u;
     return whole == 0.0lf ? (is_negative ? -0.0lf : 0.0lf) : whole;
 }
 """
 _INT_RANGE_NEXT = """\
-// The next value of a range; its end where the sum would pass it and could wrap.
+// The next value of a range, or its end where the sum would pass the end and could wrap.
 int range_next(int i, int stop, int step) {
     int sign = step > 0 ? 1 : -1;
     uint left = (uint(stop) - uint(i)) * uint(sign);
@@ -141,14 +141,14 @@ int range_next(int i, int stop, int step) {
 }
 """
 _UINT_RANGE_NEXT = """\
-// The next value of a range; its end where the sum would pass it and could wrap.
+// The next value of a range, or its end where the sum would pass the end and could wrap.
 uint range_next(uint i, uint stop, uint step) {
     uint next = i + step;
     return stop - i > step ? next : stop;
 }
 """
 _EXACT = """\
-// Not to be contracted with what follows.
+// "precise" keeps the compiler from contracting the product with the next operation.
 {kind} exact_{name}({kind} x, {kind} y) {{
     precise {kind} result = x {operator} y;
     return result;
@@ -156,7 +156,7 @@ _EXACT = """\
 """
 
 _ZERO = """\
-// 0.0 that this driver's compiler does not know: it takes x * 0.0 for 0.0, x + 0.0 for x, and 0.0 - x for -x.
+// A zero hidden from this driver's compiler, which replaces x * 0.0 by 0.0, x + 0.0 by x and 0.0 - x by -x.
 {kind} {name}() {{
     return {value};
 }}

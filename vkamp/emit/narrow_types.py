@@ -15,7 +15,7 @@ from vkamp.ir.types import FLOAT16, SMALL, Scalar
 #: Conversions of float16 in integers: devices round and flush each in their own way.
 HALF_TEXTS = {
     "half_bits": """\
-// The bits of x as a float16, rounded to even.
+// The bits of x rounded to float16, ties to even.
 uint half_bits(float x) {
     uint bits = floatBitsToUint(x);
     uint sign = (bits >> 16) & 0x8000u;
@@ -42,7 +42,7 @@ uint half_bits(float x) {
 }
 """,
     "half_value": """\
-// The float of the lower 16 bits, which are a float16's.
+// The value of the float16 in the lower 16 bits.
 float half_value(uint bits) {
     uint sign = (bits & 0x8000u) << 16;
     uint size = bits & 0x7fffu;
@@ -56,7 +56,7 @@ float half_value(uint bits) {
 }
 """,
     "to_half": """\
-// x as a float16 has it.
+// x rounded to float16.
 float to_half(float x) {
     return half_value(half_bits(x));
 }
@@ -64,13 +64,13 @@ float to_half(float x) {
 }
 
 _LOAD = """\
-// An element of {owner}: a part of a word.
+// Loads an element of {owner} from its 32-bit word.
 {value} load_(int index) {{
     {result}
 }}
 """
 _STORE = """\
-// Stores an element of {owner}; the rest of the word may be stored to by other threads.
+// Stores an element of {owner} atomically: other threads may store to the rest of its 32-bit word.
 void store_(int index, {value} value) {{
     int word = index >> {shift};
     int offset = (index & {mask}) << {scale};

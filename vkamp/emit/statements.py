@@ -565,7 +565,7 @@ class _FunctionPrinter:
         params = ", ".join((*(f"int {n}" for n in names), "float value"))
         precise = "precise " if self.kernel.precise else ""
         return (
-            f"// {row.name} of float32: a compare-exchange loop on the bits, for lack of an atomic.\n"
+            f"// {row.name} of float32: the device lacks this atomic, so a compare-exchange loop on the bits.\n"
             f"float {name}({params}) {{\n"
             f"    uint seen = {memory};\n"
             "    uint before;\n"

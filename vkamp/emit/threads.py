@@ -109,7 +109,7 @@ def _folded_tiles(shared: Globals, rank: int, is_main: bool, dims: list[int]) ->
 
     lines = []
     if dims or is_main:
-        lines.append("// More tiles than the device takes in a dimension: their number is spread over the grid.")
+        lines.append("// There may be more tiles than the device allows in one dimension: the grid spreads them.")
         lines.append(f"const uint tile_number = {_FOLDED_NUMBER};")
     if is_main:
         lines += _leave_if(f"tile_number >= {' * '.join(count(d) for d in range(rank))}")
@@ -168,7 +168,7 @@ class _Untiled:
     def _folded(self, is_main: bool) -> list[str]:
         threads = math.prod(self.target.group)
         lines = [
-            "// More groups than the device takes in a dimension: their number is spread over the grid.",
+            "// There may be more groups than the device allows in one dimension: the grid spreads them.",
             f"const uint group_number = {_FOLDED_NUMBER};",
             f"const uint thread_number = group_number * {threads}u + gl_LocalInvocationIndex;",
         ]

@@ -54,7 +54,7 @@ def _smoothstep(low: Any, high: Any, x: Any) -> Any:
 #: One row for each function and type; a driver's own min and max decide about NaN.
 DIRECT3D_ROWS: tuple[BuiltinRow, ...] = (
     _row("abs", "I", "I", "abs({0})", lambda x: x if x == -(2**31) else abs(x),
-         "Absolute value; that of -2^31 is itself.", _SIGNED),
+         "Absolute value; -2^31 stays itself.", _SIGNED),
     _row("sign", "I", "I", "sign({0})", lambda x: int(x > 0) - int(x < 0), "-1, 0 or 1 by the sign.", _SIGNED),
     _row("clamp", "NNN", "N", "min(max({0}, {1}), {2})", lambda x, low, high: min(max(x, low), high),
          "x, but at least low and at most high.", ((5, 1, 3), (0, 1, 3), (2, 1, 3), (7, 7, 7))),

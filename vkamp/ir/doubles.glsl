@@ -1,7 +1,7 @@
-// The functions of float64, and what they are made of.  A shader gets those that it uses, in this order.
+// The functions of float64 and their helpers.  A shader contains those that it uses, in this order.
 //
-// GLSL has few functions of doubles.  Those here rely on +, - and * of doubles, rounded correctly, and on 32-bit
-// integers; a device's own quotients and roots are first guesses.  Many are overloads of those of floats.
+// GLSL has few functions of doubles.  These rely only on correctly rounded +, - and * of doubles and on 32-bit
+// integers; the device's quotients and roots are first guesses.  Many overload the functions of floats.
 
 // -- bits ------------------------------------------------------------------------------------------------------------
 
@@ -17,7 +17,7 @@ uint sign_of(double x) {
     return unpackDouble2x32(x).y & 0x80000000u;
 }
 
-// Whether x is no number; by its bits, which no compiler's assumption about floats touches.
+// Whether x is NaN. A test of the bits is safe from compilers that assume that there is no NaN.
 bool is_not_a_number(double x) {
     uvec2 bits = bits_of_size(x);
     return bits.y > 0x7ff00000u || (bits.y == 0x7ff00000u && bits.x != 0u);
@@ -37,7 +37,7 @@ bool is_zero(double x) {
     return bits_of_size(x) == uvec2(0u);
 }
 
-// The size of x with the sign of y.
+// The magnitude of x with the sign of y.
 double with_sign(double x, double y) {
     uvec2 bits = bits_of_size(x);
     return packDouble2x32(uvec2(bits.x, bits.y | sign_of(y)));
@@ -64,7 +64,7 @@ uvec2 shift_left(uvec2 value, int shift) {
     return shift == 0 ? value : uvec2(value.x << shift, (value.y << shift) | (value.x >> (32 - shift)));
 }
 
-// 64 bits shifted right; the last bit says whether a 1 was lost.
+// 64 bits shifted right; the lowest bit is sticky: set if a 1 was shifted out.
 uvec2 shift_right_keeping(uvec2 value, int shift) {
     if (shift == 0) {
         return value;
@@ -82,7 +82,7 @@ uvec2 shift_right_keeping(uvec2 value, int shift) {
     return uvec2(lower | (lost != 0u ? 1u : 0u), value.y >> shift);
 }
 
-// A finite x, not 0, is significand * 2^(exponent - 52), of either sign; the significand has 53 bits.
+// |x| = significand * 2^(exponent - 52) for a finite x other than 0; the significand has 53 bits.
 void unpack(double x, out uvec2 significand, out int exponent) {
     uvec2 bits = bits_of_size(x);
     if (bits.y >= 0x100000u) {
@@ -95,13 +95,13 @@ void unpack(double x, out uvec2 significand, out int exponent) {
     }
 }
 
-// The double of a sign and bits * 2^(exponent - 62), where bit 62 is the first; rounded to even once, denormals too.
+// The double with this sign and the value bits * 2^(exponent - 62), bit 62 the leading one; rounded once, to even.
 double round_bits(uint sign, uvec2 bits, int exponent) {
     if (exponent > 1023) {
         return packDouble2x32(uvec2(0u, sign | 0x7ff00000u));
     }
     int dropped = 10 + max(-1022 - exponent, 0);
-    // Two bits more than are kept: the middle, and whether there is something below it.
+    // Two bits more than the result keeps: the rounding bit and the sticky bit.
     uvec2 kept = shift_right_keeping(bits, min(dropped - 2, 64));
     uint last = kept.x & 7u;
     kept = uvec2((kept.x >> 2) | (kept.y << 30), kept.y >> 2);
@@ -109,11 +109,11 @@ double round_bits(uint sign, uvec2 bits, int exponent) {
         kept.x += 1u;
         kept.y += kept.x == 0u ? 1u : 0u;
     }
-    // A carry goes on into the exponent, as it should.
+    // A carry out of the significand correctly increments the exponent.
     return packDouble2x32(uvec2(kept.x, sign | ((exponent >= -1022 ? uint(exponent + 1022) << 20 : 0u) + kept.y)));
 }
 
-// x * 2^n, rounded once; in integers, so that no device flushes a denormal.
+// x * 2^n, rounded once. Integer arithmetic, so that no device flushes a denormal.
 double scale_by_power(double x, int n) {
     uvec2 bits = bits_of_size(x);
     if (bits == uvec2(0u) || bits.y >= 0x7ff00000u) {
@@ -125,7 +125,7 @@ double scale_by_power(double x, int n) {
     return round_bits(sign_of(x), shift_left(significand, 10), exponent + clamp(n, -5000, 5000));
 }
 
-// The significand of a finite x, not 0, as a double from 1 up to 2, and its exponent.
+// The significand of a finite x other than 0, as a double in [1, 2), and its exponent.
 double normalized(double x, out int exponent) {
     uvec2 significand;
     unpack(x, significand, exponent);
@@ -143,7 +143,7 @@ dvec2 two_sum(double a, double b) {
     return dvec2(sum, rest);
 }
 
-// a + b exactly, where a is 0 or not the smaller one.
+// a + b exactly, where a is 0 or |a| >= |b|.
 dvec2 quick_two_sum(double a, double b) {
     precise double sum = a + b;
     precise double second = sum - a;
@@ -151,7 +151,7 @@ dvec2 quick_two_sum(double a, double b) {
     return dvec2(sum, rest);
 }
 
-// x rounded to 26 bits; what is left has 26 bits too, so that products of the two are exact.
+// x rounded to 26 bits; the rest has 26 bits too, so products of two such parts are exact.
 double upper_half(double x) {
     uvec2 bits = unpackDouble2x32(x);
     uint carry;
@@ -159,7 +159,7 @@ double upper_half(double x) {
     return packDouble2x32(uvec2(bits.x, bits.y + carry));
 }
 
-// a * b exactly, without an fma, which not every device has.
+// a * b exactly, without an fma, which some devices lack.
 dvec2 two_product(double a, double b) {
     double a_upper = upper_half(a);
     double b_upper = upper_half(b);
@@ -182,7 +182,7 @@ dvec2 pair_multiply(dvec2 a, dvec2 b) {
     return quick_two_sum(product.x, rest);
 }
 
-// a / b: a device's own quotient, which may be off by some ulp, and what it leaves.
+// a / b: the device's quotient, which may be off by a few ulp, and the quotient of its remainder.
 dvec2 pair_divide(dvec2 a, dvec2 b) {
     precise double quotient = a.x / b.x;
     dvec2 product = two_product(quotient, b.x);
@@ -204,7 +204,7 @@ dvec2 pair_sqrt(dvec2 a) {
 
 // -- exponential and logarithm ---------------------------------------------------------------------------------------
 
-// exp(a) = (1 + result) * 2^exponent, the result from -0.3 to 0.42; |a| < 1500.
+// exp(a) = (1 + result) * 2^exponent with the result from -0.3 to 0.42, for |a| < 1500.
 dvec2 pair_expm1(dvec2 a, out int exponent) {
     precise double whole = floor(a.x * 1.4426950408889634lf + 0.5lf);
     exponent = int(whole);
@@ -223,7 +223,7 @@ dvec2 pair_expm1(dvec2 a, out int exponent) {
     return quick_two_sum(sum.x, rest);
 }
 
-// exp(a) = result * 2^exponent; |a| < 1500.
+// exp(a) = result * 2^exponent, for |a| < 1500.
 dvec2 pair_exp(dvec2 a, out int exponent) {
     dvec2 above = pair_expm1(a, exponent);
     dvec2 sum = quick_two_sum(1.0lf, above.x);
@@ -231,7 +231,7 @@ dvec2 pair_exp(dvec2 a, out int exponent) {
     return quick_two_sum(sum.x, rest);
 }
 
-// exp(a) as a double; infinite or 0 beyond the range.
+// exp(a) as a double: infinity or 0 beyond the range.
 double rounded_exp(dvec2 a) {
     if (a.x > 710.0lf) {
         return double_infinity();
@@ -257,7 +257,7 @@ dvec2 pair_expm1_whole(dvec2 a) {
     return pair_add(sum, above * scale);
 }
 
-// The natural logarithm of a * 2^exponent for a from 1/2 to 2: about 2^-65 of it.
+// The natural logarithm of a * 2^exponent for a from 1/2 to 2, with a relative error of about 2^-65.
 dvec2 pair_log_scaled(dvec2 a, int exponent) {
     if (a.x > 1.4142135623730951lf) {
         a *= 0.5lf;
@@ -273,7 +273,7 @@ dvec2 pair_log_scaled(dvec2 a, int exponent) {
     precise double tail = 0.4lf + z * (0.28571428571428564lf + z * (0.22222222222228444lf
         + z * (0.18181818179652515lf + z * (0.1538461576181261lf + z * (0.13333296483973292lf
         + z * (0.11766815303406082lf + z * (0.10456278375778207lf + z * 0.10762867423643212lf)))))));
-    // s^3 (2/3 + tail z): its part of the logarithm is small, yet a power of large size needs more of it than 53 bits.
+    // s^3 (2/3 + tail z) is a small part of the logarithm, but large powers need it to more than 53 bits.
     dvec2 two_thirds = dvec2(0.6666666666666666lf, 3.700743415417188e-17lf);
     precise double second = two_thirds.y + z * tail;
     dvec2 series = pair_multiply(pair_multiply(s, square), quick_two_sum(two_thirds.x, second));
@@ -284,7 +284,7 @@ dvec2 pair_log_scaled(dvec2 a, int exponent) {
     return pair_add(quick_two_sum(total.x, rest), series);
 }
 
-// The natural logarithm of a > 0, not denormal.
+// The natural logarithm of a > 0 that is not denormal.
 dvec2 pair_log(dvec2 a) {
     int exponent = int(bits_of_size(a.x).y >> 20) - 1023;
     return pair_log_scaled(a * double_power_of_two(-exponent), exponent);
@@ -297,7 +297,7 @@ dvec2 log_of(double x) {
     return pair_log_scaled(dvec2(size, 0.0lf), exponent);
 }
 
-// What a logarithm of x is where it has no finite value; else 1.
+// The logarithm of x where it is not finite; else 1.
 double log_exception(double x) {
     if (is_zero(x)) {
         return -double_infinity();
@@ -336,7 +336,7 @@ double precise_log1p(double x) {
     if (x == -1.0lf) {
         return -double_infinity();
     }
-    // x alone is as good there, and keeps the sign of 0.
+    // Near 0 the result is x itself, which keeps the sign of 0.
     if (abs(x) < 5.551115123125783e-17lf || is_infinite(x)) {
         return x;
     }
@@ -401,7 +401,7 @@ double precise_pow(double x, double y) {
     bool is_large = abs(y) >= 9007199254740992.0lf;
     bool is_whole = is_large || floor(y) == y;
     bool is_odd = is_whole && !is_large && floor(0.5lf * y) * 2.0lf != y;
-    // Put onto results by its bit: NVIDIA's compiler multiplies an infinity by it wrongly.
+    // The sign is set as a bit: NVIDIA's compiler multiplies an infinity by -1 wrongly.
     double sign = sign_of(x) != 0u && is_odd ? -1.0lf : 1.0lf;
     if (is_zero(x) || is_infinite(x)) {
         return is_zero(x) != is_growing ? with_sign(double_infinity(), sign) : with_sign(0.0lf, sign);
@@ -417,14 +417,14 @@ double precise_pow(double x, double y) {
     if (estimate < -760.0lf) {
         return with_sign(0.0lf, sign);
     }
-    // Also where y is so small that parts of the product would be denormal.
+    // This also holds where y is so small that parts of the product would be denormal.
     if (size == 1.0lf || abs(y) < 1e-30lf) {
         return sign;
     }
     return with_sign(rounded_exp(pair_multiply(logarithm, dvec2(y, 0.0lf))), sign);
 }
 
-// (exp(x) + sign * exp(-x)) / 2 for x >= 0: the hyperbolic cosine and, not near 0, sine.
+// (exp(x) + sign * exp(-x)) / 2 for x >= 0: the hyperbolic cosine, and the hyperbolic sine away from 0.
 double half_exponentials(double x, double sign) {
     if (x > 711.0lf) {
         return double_infinity();
@@ -514,7 +514,7 @@ double precise_atanh(double x) {
 
 // -- circular functions ----------------------------------------------------------------------------------------------
 
-// A finite x as quadrant * pi / 2 + result, the result from -pi/4 to pi/4 and exact to about 2^-70 of it.
+// A finite x as quadrant * pi / 2 + result, with the result from -pi/4 to pi/4 and a relative error of about 2^-70.
 dvec2 reduced_angle(double x, out int quadrant) {
     quadrant = 0;
     if (abs(x) <= 0.785398163397448lf) {
@@ -523,7 +523,7 @@ dvec2 reduced_angle(double x, out int quadrant) {
     uvec2 significand;
     int exponent;
     unpack(x, significand, exponent);
-    // 2 / pi: 64 bits before the point, then after it.
+    // 2 / pi: 64 bits before the binary point, then the bits after it.
     const uint two_over_pi[40] = uint[40](
         0u, 0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u,
         0xfe5163abu, 0xdebbc561u, 0xb7246e3au, 0x424dd2e0u, 0x06492eeau, 0x09d1921cu, 0xfe1deb1cu, 0xb129a73eu,
@@ -531,7 +531,7 @@ dvec2 reduced_angle(double x, out int quadrant) {
         0x1ff897ffu, 0xde05980fu, 0xef2f118bu, 0x5a0a6d1fu, 0x6d367ecfu, 0x27cb09b7u, 0x4f463f66u, 0x9e5fea2du,
         0x7527bac7u, 0xebe5f17bu, 0x3d0739f7u, 0x8a5292eau, 0x6bfb5fb1u, 0x1f8d5d08u, 0x56033046u, 0xfc7b6babu
     );
-    // 192 bits of it, from the first that counts, the last word first: what comes before gives whole turns.
+    // The 192 bits of it that matter, lowest word first: the bits before them only add whole turns.
     int start = exponent + 10;
     int word = start >> 5;
     int shift = start & 31;
@@ -540,7 +540,7 @@ dvec2 reduced_angle(double x, out int quadrant) {
         uint upper = two_over_pi[word + i];
         factor[5 - i] = shift == 0 ? upper : (upper << shift) | (two_over_pi[word + i + 1] >> (32 - shift));
     }
-    // Their product, the fraction of a turn: by the lower word of the significand, and by the upper one.
+    // The fraction of a turn: the product with the lower word of the significand, plus that with the upper word.
     uint turn[6];
     uint carry = 0u;
     for (int i = 0; i < 6; i++) {
@@ -562,7 +562,7 @@ dvec2 reduced_angle(double x, out int quadrant) {
         turn[i + 1] = uaddCarry(turn[i + 1], lower, more);
         carry += more;
     }
-    // Less the nearest quarter of it the first word is negative or not, and the others are added: they may cancel it.
+    // After the nearest quarter is subtracted, the first word may be negative and the others may cancel it.
     uint quarter = (turn[5] + 0x20000000u) >> 30;
     dvec2 part = two_sum(double(int(turn[5] - (quarter << 30))), double(turn[4]) * double_power_of_two(-32));
     for (int i = 3; i >= 0; i--) {
@@ -577,7 +577,7 @@ dvec2 reduced_angle(double x, out int quadrant) {
 // The sine of an angle from -pi/4 to pi/4.
 dvec2 pair_sine(dvec2 angle) {
     double x = angle.x;
-    // Near 0 the angle itself, with the sign of 0.
+    // Near 0 the sine is the angle itself, which keeps the sign of 0.
     if (abs(x) < 7.450580596923828e-09lf) {
         return angle;
     }
@@ -654,7 +654,7 @@ dvec2 reduced_half_turns(double x, out int quadrant) {
     precise double part = turns - 0.5lf * nearest;
     dvec2 angle = pair_multiply(dvec2(part, 0.0lf), dvec2(3.141592653589793lf, 1.2246467991473532e-16lf));
     if (size < 1e-200lf) {
-        // What the product leaves may be flushed.
+        // The low part of the product may be flushed.
         precise double product = size * 3.141592653589793lf;
         angle = dvec2(product, 0.0lf);
     }
@@ -669,7 +669,7 @@ double precise_sinpi(double x) {
     }
     int quadrant;
     dvec2 angle = reduced_half_turns(x, quadrant);
-    // Of whole numbers 0 with the sign of x.
+    // The result for whole numbers is 0 with the sign of x.
     return angle.x == 0.0lf && (quadrant & 1) == 0 ? with_sign(0.0lf, x) : sine_in_quadrant(angle, quadrant);
 }
 
@@ -679,7 +679,7 @@ double precise_cospi(double x) {
     }
     int quadrant;
     dvec2 angle = reduced_half_turns(x, quadrant);
-    // The cosine of an odd number of quarter turns is 0, of either sign for others: here the positive one.
+    // The cosine of an odd number of quarter turns is +0 here; other libraries differ in its sign.
     return angle.x == 0.0lf && (quadrant & 1) != 0 ? 0.0lf : sine_in_quadrant(angle, quadrant + 1);
 }
 
@@ -699,7 +699,7 @@ double precise_tanpi(double x) {
     return tangent_in_quadrant(angle, quadrant);
 }
 
-// The angle of the point (x, y), both not negative and not both 0, and of sizes whose quotient is no trouble.
+// The angle of the point (x, y): neither is negative, not both are 0, and their quotient stays in range.
 dvec2 pair_angle(dvec2 y, dvec2 x) {
     bool is_steep = y.x > x.x;
     dvec2 numerator = is_steep ? x : y;
@@ -788,7 +788,7 @@ double precise_atan2(double y, double x) {
 
 // -- roots -----------------------------------------------------------------------------------------------------------
 
-// The square root, rounded correctly: of what the device gives the square is subtracted exactly.
+// The square root, rounded correctly: the square of the device's root is subtracted exactly.
 double precise_sqrt(double x) {
     if (is_zero(x) || is_not_a_number(x)) {
         return x;
@@ -804,8 +804,7 @@ double precise_sqrt(double x) {
     if ((exponent & 1) != 0) {
         size *= 2.0lf;
     }
-    // The root lies from 1 up to 2. It is off by more than half of a last place where the rest is more than it, times
-    // the last place.
+    // The root is in [1, 2). Its error exceeds half an ulp where the remainder exceeds the root times one ulp.
     precise double root = sqrt(size);
     for (int i = 0; i < 2; i++) {
         dvec2 square = two_product(root, root);
@@ -846,7 +845,7 @@ double precise_rsqrt(double x) {
     return scale_by_power(result, -(exponent >> 1));
 }
 
-// x = result * 8^exponent, the result from 1 up to 8.
+// x = result * 8^exponent, with the result in [1, 8).
 double normalized_by_eight(double x, out int exponent) {
     int binary;
     double size = normalized(x, binary);
@@ -861,7 +860,7 @@ double precise_cbrt(double x) {
     }
     int exponent;
     double size = normalized_by_eight(x, exponent);
-    // A third of the exponent, by integers; then Newton's steps, the last with an exact rest.
+    // An integer third of the exponent, then Newton's steps, the last one with an exact remainder.
     precise double root = packDouble2x32(uvec2(0u, unpackDouble2x32(size).y / 3u + 0x2a9f7800u));
     for (int i = 0; i < 4; i++) {
         root -= (root - size / (root * root)) * 0.3333333333333333lf;
@@ -917,7 +916,7 @@ double precise_hypot(double x, double y) {
 
 // -- whole numbers and remainders ------------------------------------------------------------------------------------
 
-// x without its fraction, by its bits.
+// x without its fraction, computed on the bits.
 double precise_trunc(double x) {
     uvec2 bits = unpackDouble2x32(x);
     int exponent = int((bits.y >> 20) & 0x7ffu) - 1023;
@@ -942,11 +941,11 @@ double precise_floor(double x) {
 double precise_ceil(double x) {
     double whole = precise_trunc(x);
     bool is_between = unpackDouble2x32(whole) != unpackDouble2x32(x) && !is_not_a_number(x);
-    // Of numbers between -1 and 0 that is -0.
+    // The result for numbers between -1 and 0 is -0.
     return is_between && sign_of(x) == 0u ? whole + 1.0lf : whole;
 }
 
-// The nearest whole number; of halves the even one.
+// The nearest whole number; halves go to the even one.
 double precise_nearbyint(double x) {
     if (bits_of_size(x).y >= 0x43300000u) {
         return x;
@@ -960,7 +959,7 @@ double precise_nearbyint(double x) {
     return with_sign(below, x);
 }
 
-// The nearest whole number, halves away from zero.
+// The nearest whole number; halves go away from zero.
 double precise_round(double x) {
     if (bits_of_size(x).y >= 0x43300000u) {
         return x;
@@ -979,12 +978,12 @@ double modf_fraction(double x) {
         return with_sign(0.0lf, x);
     }
     double whole = precise_trunc(x);
-    // A number below 1 is returned as it is: a device may flush it.
+    // A number below 1 is returned unchanged: arithmetic might flush it.
     precise double part = x - whole;
     return is_zero(whole) ? x : with_sign(part, x);
 }
 
-// x = result * 2^exponent, the result of size 1/2 up to 1; 0, infinities and NaN are their own, with exponent 0.
+// x = result * 2^exponent, with |result| in [1/2, 1); 0, infinities and NaN are returned unchanged with exponent 0.
 double frexp_significand(double x) {
     uvec2 bits = bits_of_size(x);
     if (bits == uvec2(0u) || bits.y >= 0x7ff00000u) {
@@ -1022,7 +1021,7 @@ double precise_logb(double x) {
     return is_infinite(x) ? double_infinity() : double(frexp_exponent(x) - 1);
 }
 
-// x * 2^y for a whole y, in a double.
+// x * 2^y for a whole number y that is given as a double.
 double precise_scalb(double x, double y) {
     if (is_not_a_number(x) || is_not_a_number(y)) {
         return double_not_a_number();
@@ -1038,18 +1037,18 @@ double precise_scalb(double x, double y) {
     return is_whole ? scale_by_power(x, int(clamp(y, -5000.0lf, 5000.0lf))) : double_not_a_number();
 }
 
-// Whether a remainder of x by y takes a division.
+// Whether the remainder of x by y needs a division.
 bool is_divided(double x, double y) {
     return is_finite(x) && is_finite(y) && !is_zero(x) && !is_zero(y);
 }
 
-// The remainder of x by y where it takes no division: x by an infinity, or 0; else NaN.
+// The remainder of x by y where it needs no division: x if y is infinite or x is 0; else NaN.
 double undivided(double x, double y) {
     bool is_undefined = is_not_a_number(x) || is_infinite(x) || is_not_a_number(y) || is_zero(y);
     return is_undefined ? double_not_a_number() : x;
 }
 
-// Of |x| / |y|, finite and not 0: the remainder times 2^-exponent, and the quotient's last bits. Every step is exact.
+// For |x| / |y|, both finite and not 0: the remainder times 2^-exponent, and the quotient's last bits. It is exact.
 double divide_long(double x, double y, out uint quotient, out int exponent) {
     quotient = 0u;
     int x_exponent;
@@ -1070,7 +1069,7 @@ double divide_long(double x, double y, out uint quotient, out int exponent) {
         uint part = uint(estimate);
         dvec2 product = two_product(double(part), divisor);
         rest = (rest - product.x) - product.y;
-        // The quotient is rounded, and may have become the next whole number.
+        // Rounding may have raised the quotient to the next whole number.
         if (rest < 0.0lf) {
             rest += divisor;
             part -= 1u;
@@ -1093,7 +1092,7 @@ double precise_fmod(double x, double y) {
     return with_sign(scale_by_power(rest, exponent), x);
 }
 
-// x - n * y for the whole n nearest to x / y, the even one of two; and n's last bits with its sign.
+// x - n * y for the whole number n nearest to x / y (ties to even), and the last bits of n with its sign.
 double remainder_of(double x, double y, out int bits) {
     bits = 0;
     if (!is_divided(x, y)) {
@@ -1104,7 +1103,7 @@ double remainder_of(double x, double y, out int bits) {
     double rest = divide_long(x, y, quotient, exponent);
     int y_exponent;
     double divisor = normalized(y, y_exponent);
-    // Twice the rest beside y; both times 2^-exponent, or the rest is too small to count.
+    // Compares twice the remainder with y, both times 2^-exponent; else the remainder is too small to matter.
     bool is_up = false;
     if (y_exponent - exponent <= 1) {
         divisor *= double_power_of_two(y_exponent - exponent);
@@ -1134,7 +1133,7 @@ int remquo_bits(double x, double y) {
 
 // -- comparison and bits ---------------------------------------------------------------------------------------------
 
-// Whether x is before y in the order of the doubles, -0 before 0; neither is NaN. Denormals are not flushed.
+// Whether x comes before y, where -0 comes before 0; neither is NaN. Denormals are not flushed.
 bool is_before(double x, double y) {
     uint sign = sign_of(x);
     if (sign != sign_of(y)) {
@@ -1170,7 +1169,7 @@ double precise_fdim(double x, double y) {
     return x > y ? difference : 0.0lf;
 }
 
-// The double next to x on the way to y.
+// The double next to x in the direction of y.
 double precise_nextafter(double x, double y) {
     if (is_not_a_number(x) || is_not_a_number(y)) {
         return double_not_a_number();
@@ -1181,7 +1180,7 @@ double precise_nextafter(double x, double y) {
     if (is_zero(x)) {
         return packDouble2x32(uvec2(1u, sign_of(y)));
     }
-    // A step of the bits, away from 0 or towards it.
+    // One step of the bits, away from 0 or towards it.
     uvec2 bits = unpackDouble2x32(x);
     if (is_before(x, y) == (sign_of(x) == 0u)) {
         bits.x += 1u;
@@ -1235,9 +1234,9 @@ double precise_fma(double x, double y, double z) {
         if (apart > 110) {
             return z;
         }
-        // A smaller one counts as much, as only whether it is there does.
+        // A smaller value has the same effect: only its presence matters.
         term *= double_power_of_two(max(apart, -110));
-        // The sum of three, as one of three that do not overlap.
+        // The sum of three numbers as a sum of three that do not overlap.
         dvec2 lower = two_sum(term, product.y);
         dvec2 upper = two_sum(product.x, lower.x);
         dvec2 middle = two_sum(upper.y, lower.y);
@@ -1254,7 +1253,7 @@ double precise_fma(double x, double y, double z) {
         sum = -sum;
         least = -least;
     }
-    // To 63 bits; the last says whether there is more.
+    // To 63 bits; the last one is sticky.
     uvec2 bits;
     int first;
     unpack(sum.x, bits, first);
@@ -1300,7 +1299,7 @@ double erfc_scaled(dvec2 x, out int exponent) {
     if (x.x > 28.0lf) {
         return 0.0lf;
     }
-    // Not the negative square: NVIDIA's compiler loses its lower part.
+    // The square is not negated: NVIDIA's compiler would lose its lower part.
     dvec2 size = pair_exp(pair_multiply(-x, x), exponent);
     precise double t = (x.x - 2.0lf) / (x.x + 2.0lf);
     precise double smooth_part = 1.2769783815525286lf + t * (-0.09276382658574601lf + t * (-0.1660303976152894lf
@@ -1391,7 +1390,7 @@ double precise_tgamma(double x) {
         double size = normalized(x, exponent);
         return with_sign(scale_by_power(pair_divide(dvec2(1.0lf, 0.0lf), dvec2(size, 0.0lf)).x, -exponent), x);
     }
-    // To y from 1 to 2 by the factors between; each is taken times 2^-5, which keeps the product in range.
+    // The factors between reduce y to [1, 2]; each is scaled by 2^-5 to keep the product in range.
     int steps = int(abs(below - 1.0lf));
     double direction = x < 1.0lf ? 1.0lf : -1.0lf;
     dvec2 product = dvec2(1.0lf, 0.0lf);
@@ -1461,7 +1460,7 @@ dvec2 pair_lgamma(double x) {
     return pair_add(size, pair_add(dvec2(0.4189385332046727lf, 1.6728209650585413e-17lf), dvec2(series, 0.0lf)));
 }
 
-// The logarithm of the size of gamma(x).
+// The logarithm of |gamma(x)|.
 double lgamma_size(double x) {
     if (is_not_a_number(x)) {
         return x;
@@ -1474,7 +1473,7 @@ double lgamma_size(double x) {
         return -log_of(with_sign(x, 1.0lf)).x;
     }
     if (size > 1.1e18lf) {
-        // The other terms are too small to count; in parts, as the product may be too large.
+        // The other terms are negligible. The product is formed in parts, because it may overflow.
         dvec2 factor = pair_add(log_of(size), dvec2(-1.0lf, 0.0lf));
         dvec2 product = pair_multiply(dvec2(size * 9.5367431640625e-07lf, 0.0lf), factor);
         return scale_by_power(product.x, 20);
@@ -1492,12 +1491,12 @@ double lgamma_size(double x) {
     return result.x;
 }
 
-// The sign of gamma(x), 1 or -1.
+// The sign of gamma(x): 1 or -1.
 int lgamma_sign(double x) {
     if (sign_of(x) == 0u || !is_finite(x)) {
         return 1;
     }
-    // A denormal lies between -1 and 0, whatever the device makes of it.
+    // A negative denormal is between -1 and 0, even if the device flushes it.
     if (bits_of_size(x).y < 0x100000u) {
         return -1;
     }

@@ -1,11 +1,11 @@
-// The functions of precise_math, and what they are made of.  A shader gets those that it uses, in this order.
+// The functions of precise_math and their helpers.  A shader contains those that it uses, in this order.
 //
-// Only +, - and * of floats are relied on, as every Vulkan device rounds them correctly, and integers; a device's own
-// quotients and roots are first guesses.  Denormals may be flushed by float arithmetic, so bits decide where it matters.
+// They rely only on integers and on +, - and * of floats, which every Vulkan device rounds correctly; the device's
+// quotients and roots are first guesses.  Float arithmetic may flush denormals, so tests of the bits replace it there.
 
 // -- bits ------------------------------------------------------------------------------------------------------------
 
-// Whether x is no number; by its bits, which no compiler's assumption about floats touches.
+// Whether x is NaN. A test of the bits is safe from compilers that assume that there is no NaN.
 bool is_not_a_number(float x) {
     return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u;
 }
@@ -15,7 +15,7 @@ bool is_infinite(float x) {
     return (floatBitsToUint(x) & 0x7fffffffu) == 0x7f800000u;
 }
 
-// The size of x with the sign of y; not (x & m) | (y & ~m), which lavapipe gets wrong where y & m is used elsewhere.
+// |x| with the sign of y. Not (x & m) | (y & ~m), which lavapipe compiles wrongly where y & m is used elsewhere.
 float with_sign(float x, float y) {
     uint y_bits = floatBitsToUint(y);
     return uintBitsToFloat(y_bits ^ ((floatBitsToUint(x) ^ y_bits) & 0x7fffffffu));
@@ -34,7 +34,7 @@ float power_of_two(int n) {
     return uintBitsToFloat(uint(n + 127) << 23);
 }
 
-// A finite x, not 0, is significand * 2^(exponent - 23), of either sign; the significand has 24 bits.
+// |x| = significand * 2^(exponent - 23) for a finite x other than 0; the significand has 24 bits.
 void unpack(float x, out uint significand, out int exponent) {
     uint bits = floatBitsToUint(x) & 0x7fffffffu;
     uint fraction = bits & 0x7fffffu;
@@ -48,7 +48,7 @@ void unpack(float x, out uint significand, out int exponent) {
     }
 }
 
-// The float of a sign and bits * 2^(exponent - 30), where bit 30 is the first; rounded to even once, denormals too.
+// The float with this sign and the value bits * 2^(exponent - 30), bit 30 the leading one; rounded once, to even.
 float round_bits(uint sign, uint bits, int exponent) {
     if (exponent > 127) {
         return uintBitsToFloat(sign | 0x7f800000u);
@@ -63,16 +63,16 @@ float round_bits(uint sign, uint bits, int exponent) {
     if (rest > middle || (rest == middle && (kept & 1u) != 0u)) {
         kept += 1u;
     }
-    // A carry goes on into the exponent, as it should.
+    // A carry out of the significand correctly increments the exponent.
     return uintBitsToFloat(sign | (exponent >= -126 ? (uint(exponent + 126) << 23) + kept : kept));
 }
 
-// The float of a sign and significand * 2^(exponent - 23), of 24 bits.
+// The float with this sign and the value significand * 2^(exponent - 23), where the significand has 24 bits.
 float pack(uint sign, uint significand, int exponent) {
     return round_bits(sign, significand << 7, exponent);
 }
 
-// x * 2^n, rounded once; in integers, so that no device flushes a denormal.
+// x * 2^n, rounded once. Integer arithmetic, so that no device flushes a denormal.
 float scale_by_power(float x, int n) {
     uint bits = floatBitsToUint(x) & 0x7fffffffu;
     if (bits == 0u || bits >= 0x7f800000u) {
@@ -84,7 +84,7 @@ float scale_by_power(float x, int n) {
     return pack(floatBitsToUint(x) & 0x80000000u, significand, exponent + clamp(n, -1000, 1000));
 }
 
-// The significand of a finite x, not 0, as a float from 1 up to 2, and its exponent.
+// The significand of a finite x other than 0, as a float in [1, 2), and its exponent.
 float normalized(float x, out int exponent) {
     uint significand;
     unpack(x, significand, exponent);
@@ -102,7 +102,7 @@ vec2 two_sum(float a, float b) {
     return vec2(sum, rest);
 }
 
-// a + b exactly, where a is 0 or not the smaller one.
+// a + b exactly, where a is 0 or |a| >= |b|.
 vec2 quick_two_sum(float a, float b) {
     precise float sum = a + b;
     precise float second = sum - a;
@@ -110,12 +110,12 @@ vec2 quick_two_sum(float a, float b) {
     return vec2(sum, rest);
 }
 
-// x without its lower 12 bits: products of halves are exact.
+// x without its lower 12 bits, so that products of two such parts are exact.
 float upper_half(float x) {
     return uintBitsToFloat(floatBitsToUint(x) & 0xfffff000u);
 }
 
-// a * b exactly, without an fma, which not every device has.
+// a * b exactly, without an fma, which some devices lack.
 vec2 two_product(float a, float b) {
     float a_upper = upper_half(a);
     float b_upper = upper_half(b);
@@ -138,7 +138,7 @@ vec2 pair_multiply(vec2 a, vec2 b) {
     return quick_two_sum(product.x, rest);
 }
 
-// a / b: a device's own quotient, which may be off by some ulp, and what it leaves.
+// a / b: the device's quotient, which may be off by a few ulp, and the quotient of its remainder.
 vec2 pair_divide(vec2 a, vec2 b) {
     precise float quotient = a.x / b.x;
     vec2 product = two_product(quotient, b.x);
@@ -160,7 +160,7 @@ vec2 pair_sqrt(vec2 a) {
 
 // -- exponential and logarithm ---------------------------------------------------------------------------------------
 
-// exp(a) = (1 + result) * 2^exponent, the result from -0.3 to 0.42; |a| < 200.
+// exp(a) = (1 + result) * 2^exponent with the result from -0.3 to 0.42, for |a| < 200.
 vec2 pair_expm1(vec2 a, out int exponent) {
     precise float whole = floor(a.x * 1.44269504 + 0.5);
     exponent = int(whole);
@@ -177,7 +177,7 @@ vec2 pair_expm1(vec2 a, out int exponent) {
     return quick_two_sum(sum.x, rest);
 }
 
-// exp(a) = result * 2^exponent; |a| < 200.
+// exp(a) = result * 2^exponent, for |a| < 200.
 vec2 pair_exp(vec2 a, out int exponent) {
     vec2 above = pair_expm1(a, exponent);
     vec2 sum = quick_two_sum(1.0, above.x);
@@ -185,7 +185,7 @@ vec2 pair_exp(vec2 a, out int exponent) {
     return quick_two_sum(sum.x, rest);
 }
 
-// exp(a) as a float; infinite or 0 beyond the range.
+// exp(a) as a float: infinity or 0 beyond the range.
 float rounded_exp(vec2 a) {
     if (a.x > 89.0) {
         return infinity();
@@ -211,7 +211,7 @@ vec2 pair_expm1_whole(vec2 a) {
     return pair_add(sum, above * scale);
 }
 
-// The natural logarithm of a * 2^exponent for a from 1/2 to 2: about 2^-31 of it.
+// The natural logarithm of a * 2^exponent for a from 1/2 to 2, with a relative error of about 2^-31.
 vec2 pair_log_scaled(vec2 a, int exponent) {
     if (a.x > 1.41421356) {
         a *= 0.5;
@@ -232,7 +232,7 @@ vec2 pair_log_scaled(vec2 a, int exponent) {
     return quick_two_sum(total.x, rest);
 }
 
-// The natural logarithm of a > 0, not denormal.
+// The natural logarithm of a > 0 that is not denormal.
 vec2 pair_log(vec2 a) {
     int exponent = int(floatBitsToUint(a.x) >> 23) - 127;
     return pair_log_scaled(a * power_of_two(-exponent), exponent);
@@ -245,7 +245,7 @@ vec2 log_of(float x) {
     return pair_log_scaled(vec2(size, 0.0), exponent);
 }
 
-// What a logarithm of x is where it has no finite value; else 1.
+// The logarithm of x where it is not finite; else 1.
 float log_exception(float x) {
     if (x == 0.0 && (floatBitsToUint(x) & 0x7fffffffu) == 0u) {
         return -infinity();
@@ -278,7 +278,7 @@ float precise_log1p(float x) {
     if (x == -1.0) {
         return -infinity();
     }
-    // x alone is as good there, and keeps the sign of 0.
+    // Near 0 the result is x itself, which keeps the sign of 0.
     if (abs(x) < 2.98023224e-8 || is_infinite(x)) {
         return x;
     }
@@ -361,7 +361,7 @@ float precise_pow(float x, float y) {
     return with_sign(size, sign);
 }
 
-// (exp(x) + sign * exp(-x)) / 2 for x >= 0: the hyperbolic cosine and, not near 0, sine.
+// (exp(x) + sign * exp(-x)) / 2 for x >= 0: the hyperbolic cosine, and the hyperbolic sine away from 0.
 float half_exponentials(float x, float sign) {
     if (x > 90.0) {
         return infinity();
@@ -450,7 +450,7 @@ float precise_atanh(float x) {
 
 // -- circular functions ----------------------------------------------------------------------------------------------
 
-// A finite x as quadrant * pi / 2 + result, the result from -pi/4 to pi/4 and exact to about 2^-47 of it.
+// A finite x as quadrant * pi / 2 + result, with the result from -pi/4 to pi/4 and a relative error of about 2^-47.
 vec2 reduced_angle(float x, out int quadrant) {
     quadrant = 0;
     if (abs(x) <= 0.785398) {
@@ -459,11 +459,11 @@ vec2 reduced_angle(float x, out int quadrant) {
     uint significand;
     int exponent;
     unpack(x, significand, exponent);
-    // 2 / pi: 32 bits before the point, then after it.
+    // 2 / pi: 32 bits before the binary point, then the bits after it.
     const uint two_over_pi[8] = uint[8](
         0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu
     );
-    // 96 bits of it, from the first that counts: what comes before gives whole turns.
+    // The 96 bits of it that matter: the bits before them only add whole turns.
     int start = exponent + 7;
     int word = start >> 5;
     int shift = start & 31;
@@ -510,7 +510,7 @@ vec2 reduced_angle(float x, out int quadrant) {
 // The sine of an angle from -pi/4 to pi/4.
 vec2 pair_sine(vec2 angle) {
     float x = angle.x;
-    // Near 0 the angle itself, with the sign of 0.
+    // Near 0 the sine is the angle itself, which keeps the sign of 0.
     if (abs(x) < 0.000244140625) {
         return angle;
     }
@@ -583,7 +583,7 @@ vec2 reduced_half_turns(float x, out int quadrant) {
     precise float part = turns - 0.5 * nearest;
     vec2 angle = pair_multiply(vec2(part, 0.0), vec2(3.14159274, -8.74227766e-8));
     if (size < 1e-20) {
-        // What the product leaves may be flushed.
+        // The low part of the product may be flushed.
         precise float product = size * 3.14159274;
         angle = vec2(product, 0.0);
     }
@@ -598,7 +598,7 @@ float precise_sinpi(float x) {
     }
     int quadrant;
     vec2 angle = reduced_half_turns(x, quadrant);
-    // Of whole numbers 0 with the sign of x.
+    // The result for whole numbers is 0 with the sign of x.
     return angle.x == 0.0 && (quadrant & 1) == 0 ? with_sign(0.0, x) : sine_in_quadrant(angle, quadrant);
 }
 
@@ -608,7 +608,7 @@ float precise_cospi(float x) {
     }
     int quadrant;
     vec2 angle = reduced_half_turns(x, quadrant);
-    // The cosine of an odd number of quarter turns is 0, of either sign for others: here the positive one.
+    // The cosine of an odd number of quarter turns is +0 here; other libraries differ in its sign.
     return angle.x == 0.0 && (quadrant & 1) != 0 ? 0.0 : sine_in_quadrant(angle, quadrant + 1);
 }
 
@@ -625,7 +625,7 @@ float precise_tanpi(float x) {
     return tangent_in_quadrant(angle, quadrant);
 }
 
-// The angle of the point (x, y), both not negative and not both 0, and of sizes whose quotient is no trouble.
+// The angle of the point (x, y): neither is negative, not both are 0, and their quotient stays in range.
 vec2 pair_angle(vec2 y, vec2 x) {
     bool is_steep = y.x > x.x;
     vec2 numerator = is_steep ? x : y;
@@ -666,7 +666,7 @@ float precise_asin(float x) {
         return x;
     }
     float angle = pair_angle(vec2(abs(x), 0.0), pair_leg(abs(x))).x;
-    // Not with_sign: with that, after a barrier, lavapipe (Mesa 22.3) gives a few bits of the angle.
+    // with_sign is not used: after a barrier, lavapipe (Mesa 22.3) would return only a few bits of the angle.
     return x < 0.0 ? -angle : angle;
 }
 
@@ -713,7 +713,7 @@ float precise_atan2(float y, float x) {
 
 // -- roots -----------------------------------------------------------------------------------------------------------
 
-// The square root, rounded correctly: what the device gives is made right in integers.
+// The square root, rounded correctly: integer arithmetic corrects the device's root.
 float precise_sqrt(float x) {
     uint bits = floatBitsToUint(x);
     if ((bits & 0x7fffffffu) == 0u || bits == 0x7f800000u) {
@@ -725,7 +725,7 @@ float precise_sqrt(float x) {
     uint significand;
     int exponent;
     unpack(x, significand, exponent);
-    // x = n * 2^(even), n from 2^46 to 2^48: its root has 24 bits. Of n - root^2, which is small, 32 bits suffice.
+    // x = n * 2^(even), n from 2^46 to 2^48: its root has 24 bits. n - root^2 is small, so 32 bits suffice for it.
     bool is_odd = (exponent & 1) != 0;
     uint n = significand << (is_odd ? 24 : 23);
     float estimate = sqrt(float(significand) * (is_odd ? 2.0 : 1.0)) * 2896.30938;
@@ -772,7 +772,7 @@ float precise_rsqrt(float x) {
     return scale_by_power(result, -(exponent >> 1));
 }
 
-// x = result * 8^exponent, the result from 1 up to 8.
+// x = result * 8^exponent, with the result in [1, 8).
 float normalized_by_eight(float x, out int exponent) {
     int binary;
     float size = normalized(x, binary);
@@ -788,7 +788,7 @@ float precise_cbrt(float x) {
     }
     int exponent;
     float size = normalized_by_eight(x, exponent);
-    // A third of the exponent, by integers; then Newton's steps, the last with an exact rest.
+    // An integer third of the exponent, then Newton's steps, the last one with an exact remainder.
     float root = uintBitsToFloat(floatBitsToUint(size) / 3u + 0x2a5137a0u);
     for (int i = 0; i < 3; i++) {
         root -= (root - size / (root * root)) * 0.333333333;
@@ -849,7 +849,7 @@ float precise_hypot(float x, float y) {
 
 // -- whole numbers and remainders ------------------------------------------------------------------------------------
 
-// The nearest whole number; of halves the even one.
+// The nearest whole number; halves go to the even one.
 float precise_nearbyint(float x) {
     uint bits = floatBitsToUint(x) & 0x7fffffffu;
     if (bits >= 0x4b000000u) {
@@ -864,7 +864,7 @@ float precise_nearbyint(float x) {
     return with_sign(below, x);
 }
 
-// The nearest whole number, halves away from zero.
+// The nearest whole number; halves go away from zero.
 float precise_round(float x) {
     uint bits = floatBitsToUint(x) & 0x7fffffffu;
     if (bits >= 0x4b000000u) {
@@ -876,7 +876,7 @@ float precise_round(float x) {
     return with_sign(part >= 0.5 ? below + 1.0 : below, x);
 }
 
-// x without its fraction, by its bits.
+// x without its fraction, computed on the bits.
 float precise_trunc(float x) {
     uint bits = floatBitsToUint(x);
     int exponent = int((bits >> 23) & 0xffu) - 127;
@@ -907,12 +907,12 @@ float modf_fraction(float x) {
         return with_sign(0.0, x);
     }
     float whole = precise_trunc(x);
-    // A number below 1 is returned as it is: a device may flush it.
+    // A number below 1 is returned unchanged: arithmetic might flush it.
     precise float part = x - whole;
     return with_sign(abs(whole) == 0.0 ? x : part, x);
 }
 
-// x = result * 2^exponent, the result of size 1/2 up to 1; 0, infinities and NaN are their own, with exponent 0.
+// x = result * 2^exponent, with |result| in [1/2, 1); 0, infinities and NaN are returned unchanged with exponent 0.
 float frexp_significand(float x) {
     uint bits = floatBitsToUint(x) & 0x7fffffffu;
     if (bits == 0u || bits >= 0x7f800000u) {
@@ -954,7 +954,7 @@ float precise_logb(float x) {
     return float(frexp_exponent(x) - 1);
 }
 
-// x * 2^y for a whole y, in a float.
+// x * 2^y for a whole number y that is given as a float.
 float precise_scalb(float x, float y) {
     if (is_not_a_number(x) || is_not_a_number(y)) {
         return not_a_number();
@@ -970,7 +970,7 @@ float precise_scalb(float x, float y) {
     return is_whole ? scale_by_power(x, int(clamp(y, -1000.0, 1000.0))) : not_a_number();
 }
 
-// The remainder of |x| / |y| with the sign of x, and the last bits of the quotient: exact long division of integers.
+// The remainder of |x| / |y| with the sign of x, and the last bits of the quotient, by exact long division of integers.
 float divide_long(float x, float y, out uint quotient) {
     quotient = 0u;
     if (is_not_a_number(x) || is_infinite(x) || is_not_a_number(y) || (floatBitsToUint(y) & 0x7fffffffu) == 0u) {
@@ -1012,14 +1012,14 @@ float precise_fmod(float x, float y) {
     return divide_long(x, y, quotient);
 }
 
-// x - n * y for the whole n nearest to x / y, the even one of two; and n's last bits with its sign.
+// x - n * y for the whole number n nearest to x / y (ties to even), and the last bits of n with its sign.
 float remainder_of(float x, float y, out int bits) {
     uint quotient;
     float rest = divide_long(x, y, quotient);
     bool is_opposite = ((floatBitsToUint(x) ^ floatBitsToUint(y)) & 0x80000000u) != 0u;
     uint rest_bits = floatBitsToUint(rest) & 0x7fffffffu;
     if (rest_bits < 0x7f800000u && rest_bits != 0u && !is_infinite(y)) {
-        // |y| - rest by integers: neither is flushed.
+        // |y| - remainder in integers, so that neither is flushed.
         uint size;
         int exponent;
         unpack(y, size, exponent);
@@ -1027,7 +1027,7 @@ float remainder_of(float x, float y, out int bits) {
         int part_exponent;
         unpack(rest, part, part_exponent);
         int apart = exponent - part_exponent;
-        // Only a rest of at least half of y counts: its exponent is y's or the one below.
+        // Only a remainder of at least half of y matters: its exponent is that of y or one less.
         uint doubled = apart == 0 ? part << 1 : (apart == 1 ? part : 0u);
         if (doubled > size || (doubled == size && (quotient & 1u) != 0u)) {
             quotient += 1u;
@@ -1055,7 +1055,7 @@ int remquo_bits(float x, float y) {
 
 // -- comparison and bits ---------------------------------------------------------------------------------------------
 
-// An integer in the order of the floats, -0 before 0; denormals are not flushed.
+// An integer that sorts as the floats do, -0 before 0; denormals are not flushed.
 int place_of(float x) {
     int bits = int(floatBitsToUint(x));
     return bits < 0 ? -1 - (bits & 0x7fffffff) : bits;
@@ -1083,12 +1083,12 @@ float precise_fdim(float x, float y) {
     return x > y ? difference : 0.0;
 }
 
-// The float next to x on the way to y.
+// The float next to x in the direction of y.
 float precise_nextafter(float x, float y) {
     if (is_not_a_number(x) || is_not_a_number(y)) {
         return not_a_number();
     }
-    // As integers, in order.
+    // The floats as integers of the same order.
     int from = int(floatBitsToUint(x));
     int to = int(floatBitsToUint(y));
     int from_place = from < 0 ? -(from & 0x7fffffff) : from;
@@ -1112,7 +1112,7 @@ int precise_fpclassify(float x) {
     return bits >= 0x800000u ? 4 : (bits == 0u ? 2 : 3);
 }
 
-// 64-bit value shifted right; the last bit says whether a 1 was lost.
+// A 64-bit value shifted right; the lowest bit is sticky: set if a 1 was shifted out.
 uvec2 shift_right_sticky(uvec2 value, int shift) {
     if (shift == 0) {
         return value;
@@ -1155,7 +1155,7 @@ float precise_fma(float x, float y, float z) {
     int exponent;
     unpack(x, x_part, x_exponent);
     unpack(y, y_part, exponent);
-    // Bit 62 or 61 is the first: value = sum * 2^(exponent - 61).
+    // Bit 62 or 61 is the leading one: value = sum * 2^(exponent - 61).
     exponent += x_exponent;
     uvec2 sum;
     umulExtended(x_part << 7, y_part << 8, sum.y, sum.x);
@@ -1190,7 +1190,7 @@ float precise_fma(float x, float y, float z) {
             }
         }
     }
-    // To 30 bits and a sticky one, then to a float's.
+    // Rounds to 30 bits and a sticky bit, then to a float.
     int first = sum.y != 0u ? 32 + findMSB(sum.y) : findMSB(sum.x);
     exponent += first - 61;
     uint bits;
@@ -1326,7 +1326,7 @@ float precise_erfinv(float x) {
 }
 
 float precise_erfcinv(float x) {
-    // A negative number has bits above those of -0, also one that a device flushes.
+    // The bits of every negative number are above those of -0, even if the device flushes the number.
     if (is_not_a_number(x) || floatBitsToUint(x) > 0x80000000u || x > 2.0) {
         return not_a_number();
     }
@@ -1350,7 +1350,7 @@ float precise_probit(float x) {
     if (x == 0.5) {
         return 0.0;
     }
-    // 2 x, exactly, also of a denormal.
+    // 2 x exactly, also for a denormal.
     return -1.41421354 * precise_erfcinv(scale_by_power(x, 1));
 }
 
@@ -1378,7 +1378,7 @@ float precise_tgamma(float x) {
         float size = normalized(x, exponent);
         return with_sign(scale_by_power(pair_divide(vec2(1.0, 0.0), vec2(size, 0.0)).x, -exponent), x);
     }
-    // To y from 1 to 2 by the factors between; each is taken times 2^-5, which keeps the product in range.
+    // The factors between reduce y to [1, 2]; each is scaled by 2^-5 to keep the product in range.
     int steps = int(abs(below - 1.0));
     float direction = x < 1.0 ? 1.0 : -1.0;
     vec2 product = vec2(1.0, 0.0);
@@ -1434,7 +1434,7 @@ vec2 pair_lgamma(float x) {
     return pair_add(size, two_sum(0.418938547, series - 1.36647597e-8));
 }
 
-// The logarithm of the size of gamma(x).
+// The logarithm of |gamma(x)|.
 float lgamma_size(float x) {
     if (is_not_a_number(x)) {
         return x;
@@ -1447,7 +1447,7 @@ float lgamma_size(float x) {
         return -log_of(x).x;
     }
     if (size > 1.1e18) {
-        // The other terms are too small to count; in parts, as the product may be too large.
+        // The other terms are negligible. The product is formed in parts, because it may overflow.
         vec2 product = pair_multiply(vec2(size * 9.53674316e-7, 0.0), pair_add(log_of(size), vec2(-1.0, 0.0)));
         return scale_by_power(product.x, 20);
     }
@@ -1463,7 +1463,7 @@ float lgamma_size(float x) {
     return result.x;
 }
 
-// The sign of gamma(x), 1 or -1.
+// The sign of gamma(x): 1 or -1.
 int lgamma_sign(float x) {
     uint bits = floatBitsToUint(x);
     if ((bits & 0x80000000u) == 0u || is_not_a_number(x) || is_infinite(x)) {
@@ -1472,7 +1472,7 @@ int lgamma_sign(float x) {
     if (bits == 0x80000000u) {
         return -1;
     }
-    // A denormal lies between -1 and 0, whatever the device makes of it.
+    // A negative denormal is between -1 and 0, even if the device flushes it.
     if (bits < 0x80800000u) {
         return -1;
     }

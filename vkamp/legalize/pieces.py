@@ -246,9 +246,9 @@ class _PieceKernel:
         return ir.Cast(self.span, narrow, ir.ScalarValue(self.span, kind, name))
 
     def remark(self) -> str:
-        where = f", as they lie in {self.first_written}" if self.is_shifted else ""
+        where = f", aligned to {self.first_written}" if self.is_shifted else ""
         flat = "; the domain is one row" if self.choice.flat else ""
-        return f"Each thread has {self.count} neighbouring elements{where}{flat}."
+        return f"Each thread processes {self.count} adjacent elements{where}{flat}."
 
     def fits(self, first: ir.Expr, domain: ir.Expr) -> ir.Expr:
         """Whether a piece is whole: within the domain and the tests around the body, and where its containers say."""

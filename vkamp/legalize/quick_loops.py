@@ -23,7 +23,7 @@ from vkamp.ir.types import BOOL, INT32, UINT32
 _MAX, _GROUP = 12, 5
 #: Expressions that a loop taken apart may come to.
 _MAX_SPLIT = 2500
-_ONCE = "A loop that runs once: this driver takes long to compile many loops one after the other"
+_ONCE = "A loop that runs once: this driver takes long to compile many consecutive loops"
 _WHOLE = "The sum hides the end from this driver, which would unroll this long loop and take long to compile it"
 
 

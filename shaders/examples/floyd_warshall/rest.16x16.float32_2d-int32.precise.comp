@@ -19,7 +19,7 @@ layout(std430, set = 0, binding = 0) restrict buffer ways_buffer {
 shared precise float across[16][16];
 shared precise float down[16][16];
 
-// The smaller of two numbers; a number wins over NaN.
+// The smaller of two numbers, ignoring NaN.
 float fmin(float x, float y) {
     return isnan(y) || x < y ? x : y;
 }

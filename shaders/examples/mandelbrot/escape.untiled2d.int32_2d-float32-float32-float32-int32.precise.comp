@@ -24,13 +24,13 @@ layout(std430, set = 0, binding = 0) restrict writeonly buffer turns_of_buffer {
     int turns_of[];
 };
 
-// Not to be contracted with what follows.
+// "precise" keeps the compiler from contracting the product with the next operation.
 float exact_add(float x, float y) {
     precise float result = x + y;
     return result;
 }
 
-// Not to be contracted with what follows.
+// "precise" keeps the compiler from contracting the product with the next operation.
 float exact_mul(float x, float y) {
     precise float result = x * y;
     return result;

@@ -38,7 +38,7 @@ int floor_mod(int a, int b) {
     return rest == 0 ? rest : mended;
 }
 
-// The next value of a range; its end where the sum would pass it and could wrap.
+// The next value of a range, or its end where the sum would pass the end and could wrap.
 int range_next(int i, int stop, int step) {
     int sign = step > 0 ? 1 : -1;
     uint left = (uint(stop) - uint(i)) * uint(sign);

@@ -27,13 +27,13 @@ layout(std430, set = 0, binding = 3) restrict writeonly buffer bits_buffer {
 
 shared precise float shared_products[4];
 
-// Not to be contracted with what follows.
+// "precise" keeps the compiler from contracting the product with the next operation.
 float exact_add(float x, float y) {
     precise float result = x + y;
     return result;
 }
 
-// Not to be contracted with what follows.
+// "precise" keeps the compiler from contracting the product with the next operation.
 float exact_mul(float x, float y) {
     precise float result = x * y;
     return result;

@@ -32,19 +32,19 @@ float[3] from_vec3(vec3 v) {
     return float[3](v.x, v.y, v.z);
 }
 
-// Not to be contracted with what follows.
+// "precise" keeps the compiler from contracting the product with the next operation.
 vec3 exact_sub(vec3 x, vec3 y) {
     precise vec3 result = x - y;
     return result;
 }
 
-// Not to be contracted with what follows.
+// "precise" keeps the compiler from contracting the product with the next operation.
 vec3 exact_mul(vec3 x, vec3 y) {
     precise vec3 result = x * y;
     return result;
 }
 
-// Not to be contracted with what follows.
+// "precise" keeps the compiler from contracting the product with the next operation.
 vec3 exact_div(vec3 x, vec3 y) {
     precise vec3 result = x / y;
     return result;

@@ -29,13 +29,13 @@ layout(std430, set = 0, binding = 2) restrict buffer pixels_as_uint_buffer {
 
 shared uint totals[2][2];
 
-// Not to be contracted with what follows.
+// "precise" keeps the compiler from contracting the product with the next operation.
 float exact_mul(float x, float y) {
     precise float result = x * y;
     return result;
 }
 
-// atomic_fetch_add of float32: a compare-exchange loop on the bits, for lack of an atomic.
+// atomic_fetch_add of float32: the device lacks this atomic, so a compare-exchange loop on the bits.
 float atomic_fetch_add_totals(int index_0, int index_1, float value) {
     uint seen = totals[index_0][index_1];
     uint before;
@@ -47,7 +47,7 @@ float atomic_fetch_add_totals(int index_0, int index_1, float value) {
     return uintBitsToFloat(before);
 }
 
-// atomic_fetch_sub of float32: a compare-exchange loop on the bits, for lack of an atomic.
+// atomic_fetch_sub of float32: the device lacks this atomic, so a compare-exchange loop on the bits.
 float atomic_fetch_sub_pixels(int index, float value) {
     uint seen = pixels_as_uint[index];
     uint before;

@@ -89,7 +89,7 @@ int own_row() {
 }
 
 void main() {
-    // More tiles than the device takes in a dimension: their number is spread over the grid.
+    // There may be more tiles than the device allows in one dimension: the grid spreads them.
     const uint tile_number = gl_WorkGroupID.x + gl_NumWorkGroups.x * (gl_WorkGroupID.y + gl_NumWorkGroups.y * gl_WorkGroupID.z);
     if (tile_number >= tiles_0) {
         return;

@@ -57,12 +57,12 @@ float pow_c(float x, float y) {
     return size;
 }
 
-// The larger of two numbers; a number wins over NaN.
+// The larger of two numbers, ignoring NaN.
 float fmax(float x, float y) {
     return isnan(y) || x > y ? x : y;
 }
 
-// The smaller of two numbers; a number wins over NaN.
+// The smaller of two numbers, ignoring NaN.
 float fmin(float x, float y) {
     return isnan(y) || x < y ? x : y;
 }

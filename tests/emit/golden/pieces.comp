@@ -39,7 +39,7 @@ float element(float x_value, float y_value) {
 void main() {
     const int piece = int(gl_GlobalInvocationID.x);
 
-    // Each thread has 4 neighbouring elements.
+    // Each thread processes 4 adjacent elements.
     int first = piece * 4;
     if (first >= int(domain_0)) {
         return;

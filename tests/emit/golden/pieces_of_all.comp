@@ -40,7 +40,7 @@ float element(float x_value, float y_value) {
 void main() {
     const int piece = int(gl_GlobalInvocationID.x);
 
-    // Each thread has 4 neighbouring elements, as they lie in y; the domain is one row.
+    // Each thread processes 4 adjacent elements, aligned to y; the domain is one row.
     int first = piece * 4 - (y_offset & 3);
     if (first >= int(domain_0)) {
         return;

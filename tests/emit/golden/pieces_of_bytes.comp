@@ -34,17 +34,17 @@ layout(std430, set = 0, binding = 1) restrict buffer y_as_uvec4_buffer {
     uvec4 y_as_uvec4[];
 };
 
-// An element of x: a part of a word.
+// Loads an element of x from its 32-bit word.
 int load_x(int index) {
     return int(bitfieldExtract(x_words[index >> 2], (index & 3) << 3, 8));
 }
 
-// An element of y: a part of a word.
+// Loads an element of y from its 32-bit word.
 int load_y(int index) {
     return bitfieldExtract(int(y_words[index >> 2]), (index & 3) << 3, 8);
 }
 
-// Stores an element of y; the rest of the word may be stored to by other threads.
+// Stores an element of y atomically: other threads may store to the rest of its 32-bit word.
 void store_y(int index, int value) {
     int word = index >> 2;
     int offset = (index & 3) << 3;
@@ -64,7 +64,7 @@ int element(int x_value, int y_value) {
 void main() {
     const int piece = int(gl_GlobalInvocationID.x);
 
-    // Each thread has 16 neighbouring elements.
+    // Each thread processes 16 adjacent elements.
     int first = piece * 16;
     if (first >= int(domain_0)) {
         return;

@@ -50,7 +50,7 @@ float16_t element(float16_t x_value, float16_t y_value) {
 void main() {
     const int piece = int(gl_GlobalInvocationID.x);
 
-    // Each thread has 8 neighbouring elements.
+    // Each thread processes 8 adjacent elements.
     int first = piece * 8;
     if (first >= int(domain_0)) {
         return;

@@ -30,17 +30,17 @@ layout(std430, set = 0, binding = 0) restrict readonly buffer x_as_uvec2_buffer 
     uvec2 x_as_uvec2[];
 };
 
-// An element of x: a part of a word.
+// Loads an element of x from its 32-bit word.
 int load_x(int index) {
     return bitfieldExtract(int(x_words[index >> 1]), (index & 1) << 4, 16);
 }
 
-// An element of y: a part of a word.
+// Loads an element of y from its 32-bit word.
 int load_y(int index) {
     return int(bitfieldExtract(y_words[index >> 2], (index & 3) << 3, 8));
 }
 
-// Stores an element of y; the rest of the word may be stored to by other threads.
+// Stores an element of y atomically: other threads may store to the rest of its 32-bit word.
 void store_y(int index, int value) {
     int word = index >> 2;
     int offset = (index & 3) << 3;
@@ -60,7 +60,7 @@ int element(int x_value, int y_value) {
 void main() {
     const int piece = int(gl_GlobalInvocationID.x);
 
-    // Each thread has 4 neighbouring elements, as they lie in y.
+    // Each thread processes 4 adjacent elements, aligned to y.
     int first = piece * 4 - (y_offset & 3);
     if (first >= int(domain_0)) {
         return;

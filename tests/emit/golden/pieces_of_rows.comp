@@ -54,7 +54,7 @@ void main() {
     const int idx_0 = int(gl_GlobalInvocationID.y);
     const int piece = int(gl_GlobalInvocationID.x);
 
-    // Each thread has 4 neighbouring elements, as they lie in out.
+    // Each thread processes 4 adjacent elements, aligned to out.
     int first = piece * 4 - ((idx_0 * out_extent_1) & 3);
     if (first >= int(domain_1)) {
         return;

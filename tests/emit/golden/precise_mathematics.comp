@@ -20,7 +20,7 @@ layout(std430, set = 0, binding = 1) restrict writeonly buffer y_buffer {
     float y[];
 };
 
-// Whether x is no number; by its bits, which no compiler's assumption about floats touches.
+// Whether x is NaN. A test of the bits is safe from compilers that assume that there is no NaN.
 bool is_not_a_number(float x) {
     return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u;
 }
@@ -43,7 +43,7 @@ float power_of_two(int n) {
     return uintBitsToFloat(uint(n + 127) << 23);
 }
 
-// A finite x, not 0, is significand * 2^(exponent - 23), of either sign; the significand has 24 bits.
+// |x| = significand * 2^(exponent - 23) for a finite x other than 0; the significand has 24 bits.
 void unpack(float x, out uint significand, out int exponent) {
     uint bits = floatBitsToUint(x) & 0x7fffffffu;
     uint fraction = bits & 0x7fffffu;
@@ -57,7 +57,7 @@ void unpack(float x, out uint significand, out int exponent) {
     }
 }
 
-// The float of a sign and bits * 2^(exponent - 30), where bit 30 is the first; rounded to even once, denormals too.
+// The float with this sign and the value bits * 2^(exponent - 30), bit 30 the leading one; rounded once, to even.
 float round_bits(uint sign, uint bits, int exponent) {
     if (exponent > 127) {
         return uintBitsToFloat(sign | 0x7f800000u);
@@ -72,16 +72,16 @@ float round_bits(uint sign, uint bits, int exponent) {
     if (rest > middle || (rest == middle && (kept & 1u) != 0u)) {
         kept += 1u;
     }
-    // A carry goes on into the exponent, as it should.
+    // A carry out of the significand correctly increments the exponent.
     return uintBitsToFloat(sign | (exponent >= -126 ? (uint(exponent + 126) << 23) + kept : kept));
 }
 
-// The float of a sign and significand * 2^(exponent - 23), of 24 bits.
+// The float with this sign and the value significand * 2^(exponent - 23), where the significand has 24 bits.
 float pack(uint sign, uint significand, int exponent) {
     return round_bits(sign, significand << 7, exponent);
 }
 
-// x * 2^n, rounded once; in integers, so that no device flushes a denormal.
+// x * 2^n, rounded once. Integer arithmetic, so that no device flushes a denormal.
 float scale_by_power(float x, int n) {
     uint bits = floatBitsToUint(x) & 0x7fffffffu;
     if (bits == 0u || bits >= 0x7f800000u) {
@@ -93,7 +93,7 @@ float scale_by_power(float x, int n) {
     return pack(floatBitsToUint(x) & 0x80000000u, significand, exponent + clamp(n, -1000, 1000));
 }
 
-// The significand of a finite x, not 0, as a float from 1 up to 2, and its exponent.
+// The significand of a finite x other than 0, as a float in [1, 2), and its exponent.
 float normalized(float x, out int exponent) {
     uint significand;
     unpack(x, significand, exponent);
@@ -109,7 +109,7 @@ vec2 two_sum(float a, float b) {
     return vec2(sum, rest);
 }
 
-// a + b exactly, where a is 0 or not the smaller one.
+// a + b exactly, where a is 0 or |a| >= |b|.
 vec2 quick_two_sum(float a, float b) {
     precise float sum = a + b;
     precise float second = sum - a;
@@ -117,12 +117,12 @@ vec2 quick_two_sum(float a, float b) {
     return vec2(sum, rest);
 }
 
-// x without its lower 12 bits: products of halves are exact.
+// x without its lower 12 bits, so that products of two such parts are exact.
 float upper_half(float x) {
     return uintBitsToFloat(floatBitsToUint(x) & 0xfffff000u);
 }
 
-// a * b exactly, without an fma, which not every device has.
+// a * b exactly, without an fma, which some devices lack.
 vec2 two_product(float a, float b) {
     float a_upper = upper_half(a);
     float b_upper = upper_half(b);
@@ -156,7 +156,7 @@ vec2 pair_sqrt(vec2 a) {
     return quick_two_sum(root, correction);
 }
 
-// A finite x as quadrant * pi / 2 + result, the result from -pi/4 to pi/4 and exact to about 2^-47 of it.
+// A finite x as quadrant * pi / 2 + result, with the result from -pi/4 to pi/4 and a relative error of about 2^-47.
 vec2 reduced_angle(float x, out int quadrant) {
     quadrant = 0;
     if (abs(x) <= 0.785398) {
@@ -165,11 +165,11 @@ vec2 reduced_angle(float x, out int quadrant) {
     uint significand;
     int exponent;
     unpack(x, significand, exponent);
-    // 2 / pi: 32 bits before the point, then after it.
+    // 2 / pi: 32 bits before the binary point, then the bits after it.
     const uint two_over_pi[8] = uint[8](
         0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu
     );
-    // 96 bits of it, from the first that counts: what comes before gives whole turns.
+    // The 96 bits of it that matter: the bits before them only add whole turns.
     int start = exponent + 7;
     int word = start >> 5;
     int shift = start & 31;
@@ -216,7 +216,7 @@ vec2 reduced_angle(float x, out int quadrant) {
 // The sine of an angle from -pi/4 to pi/4.
 vec2 pair_sine(vec2 angle) {
     float x = angle.x;
-    // Near 0 the angle itself, with the sign of 0.
+    // Near 0 the sine is the angle itself, which keeps the sign of 0.
     if (abs(x) < 0.000244140625) {
         return angle;
     }

@@ -86,10 +86,10 @@ float fmod_c(float x, float y) {
     return (floatBitsToUint(x) & 0x80000000u) != 0u ? -rest : rest;
 }
 
-// Python's //: the quotient that belongs to the remainder of %.
+// Python's //: the quotient that matches the remainder of %.
 float floor_div(float x, float y) {
     if (y == 0.0) {
-        // Infinity, or of zeros and NaN no number; some drivers take a known zero over y for 0.0.
+        // x / 0: infinity or NaN. Some drivers replace a constant zero over y by 0.0.
         uint sign = (floatBitsToUint(x) ^ floatBitsToUint(y)) & 0x80000000u;
         return uintBitsToFloat(x < 0.0 || x > 0.0 ? sign | 0x7f800000u : 0x7fc00000u);
     }
@@ -102,7 +102,7 @@ float floor_div(float x, float y) {
     if (quotient - whole > 0.5) {
         return whole + 1.0;
     }
-    // A zero has the quotient's sign, which the difference may lack.
+    // A zero gets the quotient's sign, which the difference may have lost.
     bool is_negative = ((floatBitsToUint(x) ^ floatBitsToUint(y)) & 0x80000000u) != 0u;
     return whole == 0.0 ? (is_negative ? -0.0 : 0.0) : whole;
 }

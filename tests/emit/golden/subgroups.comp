@@ -26,19 +26,19 @@ layout(std430, set = 0, binding = 2) restrict writeonly buffer out_buffer {
     float out_[];
 };
 
-// The value of the lane that many above; a thread's own where that is past the subgroup's size.
+// The value of the lane delta above; the lane's own value where there is none.
 int shuffle_down(int value, uint delta) {
     int moved = subgroupShuffleDown(value, delta);
     return delta < gl_SubgroupSize - gl_SubgroupInvocationID ? moved : value;
 }
 
-// The value of the lane that many below; a thread's own where there is none.
+// The value of the lane delta below; the lane's own value where there is none.
 float shuffle_up(float value, uint delta) {
     float moved = subgroupShuffleUp(value, delta);
     return gl_SubgroupInvocationID >= delta ? moved : value;
 }
 
-// Some drivers do not count a subgroup that the tile does not fill.
+// Some drivers do not count a partly filled subgroup.
 int subgroup_count() {
     return int(max(gl_NumSubgroups, (40u + gl_SubgroupSize - 1u) / gl_SubgroupSize));
 }

@@ -27,7 +27,7 @@ layout(std430, set = 0, binding = 1) restrict writeonly buffer averages_buffer {
 shared float tile_values[2][3];
 
 void main() {
-    // More tiles than the device takes in a dimension: their number is spread over the grid.
+    // There may be more tiles than the device allows in one dimension: the grid spreads them.
     const uint tile_number = gl_WorkGroupID.x + gl_NumWorkGroups.x * (gl_WorkGroupID.y + gl_NumWorkGroups.y * gl_WorkGroupID.z);
     if (tile_number >= tiles_0 * tiles_1) {
         return;

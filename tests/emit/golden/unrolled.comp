@@ -22,12 +22,12 @@ layout(std430, set = 0, binding = 1) restrict writeonly buffer out_buffer {
     float out_[];
 };
 
-// The larger of two numbers; a number wins over NaN.
+// The larger of two numbers, ignoring NaN.
 float fmax(float x, float y) {
     return isnan(y) || x > y ? x : y;
 }
 
-// The smaller of two numbers; a number wins over NaN.
+// The smaller of two numbers, ignoring NaN.
 float fmin(float x, float y) {
     return isnan(y) || x < y ? x : y;
 }

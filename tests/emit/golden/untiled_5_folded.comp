@@ -33,7 +33,7 @@ layout(std430, set = 0, binding = 1) restrict writeonly buffer destination_buffe
 };
 
 void main() {
-    // More groups than the device takes in a dimension: their number is spread over the grid.
+    // There may be more groups than the device allows in one dimension: the grid spreads them.
     const uint group_number = gl_WorkGroupID.x + gl_NumWorkGroups.x * (gl_WorkGroupID.y + gl_NumWorkGroups.y * gl_WorkGroupID.z);
     const uint thread_number = group_number * 64u + gl_LocalInvocationIndex;
     if (group_number >= tiles_0 || thread_number >= domain_0 * domain_1 * domain_2 * domain_3 * domain_4) {

@@ -37,7 +37,7 @@ uint sign_of(double x) {
     return unpackDouble2x32(x).y & 0x80000000u;
 }
 
-// Whether x is no number; by its bits, which no compiler's assumption about floats touches.
+// Whether x is NaN. A test of the bits is safe from compilers that assume that there is no NaN.
 bool is_not_a_number(double x) {
     uvec2 bits = bits_of_size(x);
     return bits.y > 0x7ff00000u || (bits.y == 0x7ff00000u && bits.x != 0u);
@@ -57,7 +57,7 @@ bool is_zero(double x) {
     return bits_of_size(x) == uvec2(0u);
 }
 
-// The size of x with the sign of y.
+// The magnitude of x with the sign of y.
 double with_sign(double x, double y) {
     uvec2 bits = bits_of_size(x);
     return packDouble2x32(uvec2(bits.x, bits.y | sign_of(y)));
@@ -80,7 +80,7 @@ uvec2 shift_left(uvec2 value, int shift) {
     return shift == 0 ? value : uvec2(value.x << shift, (value.y << shift) | (value.x >> (32 - shift)));
 }
 
-// 64 bits shifted right; the last bit says whether a 1 was lost.
+// 64 bits shifted right; the lowest bit is sticky: set if a 1 was shifted out.
 uvec2 shift_right_keeping(uvec2 value, int shift) {
     if (shift == 0) {
         return value;
@@ -98,7 +98,7 @@ uvec2 shift_right_keeping(uvec2 value, int shift) {
     return uvec2(lower | (lost != 0u ? 1u : 0u), value.y >> shift);
 }
 
-// A finite x, not 0, is significand * 2^(exponent - 52), of either sign; the significand has 53 bits.
+// |x| = significand * 2^(exponent - 52) for a finite x other than 0; the significand has 53 bits.
 void unpack(double x, out uvec2 significand, out int exponent) {
     uvec2 bits = bits_of_size(x);
     if (bits.y >= 0x100000u) {
@@ -111,13 +111,13 @@ void unpack(double x, out uvec2 significand, out int exponent) {
     }
 }
 
-// The double of a sign and bits * 2^(exponent - 62), where bit 62 is the first; rounded to even once, denormals too.
+// The double with this sign and the value bits * 2^(exponent - 62), bit 62 the leading one; rounded once, to even.
 double round_bits(uint sign, uvec2 bits, int exponent) {
     if (exponent > 1023) {
         return packDouble2x32(uvec2(0u, sign | 0x7ff00000u));
     }
     int dropped = 10 + max(-1022 - exponent, 0);
-    // Two bits more than are kept: the middle, and whether there is something below it.
+    // Two bits more than the result keeps: the rounding bit and the sticky bit.
     uvec2 kept = shift_right_keeping(bits, min(dropped - 2, 64));
     uint last = kept.x & 7u;
     kept = uvec2((kept.x >> 2) | (kept.y << 30), kept.y >> 2);
@@ -125,11 +125,11 @@ double round_bits(uint sign, uvec2 bits, int exponent) {
         kept.x += 1u;
         kept.y += kept.x == 0u ? 1u : 0u;
     }
-    // A carry goes on into the exponent, as it should.
+    // A carry out of the significand correctly increments the exponent.
     return packDouble2x32(uvec2(kept.x, sign | ((exponent >= -1022 ? uint(exponent + 1022) << 20 : 0u) + kept.y)));
 }
 
-// x * 2^n, rounded once; in integers, so that no device flushes a denormal.
+// x * 2^n, rounded once. Integer arithmetic, so that no device flushes a denormal.
 double scale_by_power(double x, int n) {
     uvec2 bits = bits_of_size(x);
     if (bits == uvec2(0u) || bits.y >= 0x7ff00000u) {
@@ -141,14 +141,14 @@ double scale_by_power(double x, int n) {
     return round_bits(sign_of(x), shift_left(significand, 10), exponent + clamp(n, -5000, 5000));
 }
 
-// The significand of a finite x, not 0, as a double from 1 up to 2, and its exponent.
+// The significand of a finite x other than 0, as a double in [1, 2), and its exponent.
 double normalized(double x, out int exponent) {
     uvec2 significand;
     unpack(x, significand, exponent);
     return packDouble2x32(uvec2(significand.x, 0x3ff00000u | (significand.y & 0xfffffu)));
 }
 
-// x rounded to 26 bits; what is left has 26 bits too, so that products of the two are exact.
+// x rounded to 26 bits; the rest has 26 bits too, so products of two such parts are exact.
 double upper_half(double x) {
     uvec2 bits = unpackDouble2x32(x);
     uint carry;
@@ -156,7 +156,7 @@ double upper_half(double x) {
     return packDouble2x32(uvec2(bits.x, bits.y + carry));
 }
 
-// a * b exactly, without an fma, which not every device has.
+// a * b exactly, without an fma, which some devices lack.
 dvec2 two_product(double a, double b) {
     double a_upper = upper_half(a);
     double b_upper = upper_half(b);
@@ -167,7 +167,7 @@ dvec2 two_product(double a, double b) {
     return dvec2(product, rest);
 }
 
-// The square root, rounded correctly: of what the device gives the square is subtracted exactly.
+// The square root, rounded correctly: the square of the device's root is subtracted exactly.
 double precise_sqrt(double x) {
     if (is_zero(x) || is_not_a_number(x)) {
         return x;
@@ -183,8 +183,7 @@ double precise_sqrt(double x) {
     if ((exponent & 1) != 0) {
         size *= 2.0lf;
     }
-    // The root lies from 1 up to 2. It is off by more than half of a last place where the rest is more than it, times
-    // the last place.
+    // The root is in [1, 2). Its error exceeds half an ulp where the remainder exceeds the root times one ulp.
     precise double root = sqrt(size);
     for (int i = 0; i < 2; i++) {
         dvec2 square = two_product(root, root);
@@ -199,7 +198,7 @@ double precise_sqrt(double x) {
     return scale_by_power(root, exponent >> 1);
 }
 
-// x without its fraction, by its bits.
+// x without its fraction, computed on the bits.
 double precise_trunc(double x) {
     uvec2 bits = unpackDouble2x32(x);
     int exponent = int((bits.y >> 20) & 0x7ffu) - 1023;
@@ -215,7 +214,7 @@ double precise_trunc(double x) {
     return packDouble2x32(uvec2(bits.x & ~(0xffffffffu >> (exponent - 20)), bits.y));
 }
 
-// The nearest whole number; of halves the even one.
+// The nearest whole number; halves go to the even one.
 double precise_nearbyint(double x) {
     if (bits_of_size(x).y >= 0x43300000u) {
         return x;
@@ -229,7 +228,7 @@ double precise_nearbyint(double x) {
     return with_sign(below, x);
 }
 
-// The nearest whole number, halves away from zero.
+// The nearest whole number; halves go away from zero.
 double precise_round(double x) {
     if (bits_of_size(x).y >= 0x43300000u) {
         return x;
@@ -239,18 +238,18 @@ double precise_round(double x) {
     return with_sign(part >= 0.5lf ? below + 1.0lf : below, x);
 }
 
-// Whether a remainder of x by y takes a division.
+// Whether the remainder of x by y needs a division.
 bool is_divided(double x, double y) {
     return is_finite(x) && is_finite(y) && !is_zero(x) && !is_zero(y);
 }
 
-// The remainder of x by y where it takes no division: x by an infinity, or 0; else NaN.
+// The remainder of x by y where it needs no division: x if y is infinite or x is 0; else NaN.
 double undivided(double x, double y) {
     bool is_undefined = is_not_a_number(x) || is_infinite(x) || is_not_a_number(y) || is_zero(y);
     return is_undefined ? double_not_a_number() : x;
 }
 
-// Of |x| / |y|, finite and not 0: the remainder times 2^-exponent, and the quotient's last bits. Every step is exact.
+// For |x| / |y|, both finite and not 0: the remainder times 2^-exponent, and the quotient's last bits. It is exact.
 double divide_long(double x, double y, out uint quotient, out int exponent) {
     quotient = 0u;
     int x_exponent;
@@ -271,7 +270,7 @@ double divide_long(double x, double y, out uint quotient, out int exponent) {
         uint part = uint(estimate);
         dvec2 product = two_product(double(part), divisor);
         rest = (rest - product.x) - product.y;
-        // The quotient is rounded, and may have become the next whole number.
+        // Rounding may have raised the quotient to the next whole number.
         if (rest < 0.0lf) {
             rest += divisor;
             part -= 1u;
@@ -294,12 +293,12 @@ double precise_fmod(double x, double y) {
     return with_sign(scale_by_power(rest, exponent), x);
 }
 
-// The larger number; a number wins over NaN.
+// The larger number, ignoring NaN.
 double fmax(double x, double y) {
     return isnan(y) || x > y ? x : y;
 }
 
-// The smaller of two numbers; a number wins over NaN.
+// The smaller of two numbers, ignoring NaN.
 double fmin(double x, double y) {
     return isnan(y) || x < y ? x : y;
 }

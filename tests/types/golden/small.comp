@@ -45,7 +45,7 @@ layout(std430, set = 0, binding = 5) restrict writeonly buffer out_buffer {
     uint out_[];
 };
 
-// The bits of x as a float16, rounded to even.
+// The bits of x rounded to float16, ties to even.
 uint half_bits(float x) {
     uint bits = floatBitsToUint(x);
     uint sign = (bits >> 16) & 0x8000u;

@@ -31,7 +31,7 @@ layout(std430, set = 0, binding = 3) restrict writeonly buffer out_buffer {
     uint out_[];
 };
 
-// The bits of x as a float16, rounded to even.
+// The bits of x rounded to float16, ties to even.
 uint half_bits(float x) {
     uint bits = floatBitsToUint(x);
     uint sign = (bits >> 16) & 0x8000u;
@@ -57,7 +57,7 @@ uint half_bits(float x) {
     return sign | (rest > middle || (rest == middle && (kept & 1u) != 0u) ? kept + 1u : kept);
 }
 
-// The float of the lower 16 bits, which are a float16's.
+// The value of the float16 in the lower 16 bits.
 float half_value(uint bits) {
     uint sign = (bits & 0x8000u) << 16;
     uint size = bits & 0x7fffu;
@@ -70,27 +70,27 @@ float half_value(uint bits) {
     return uintBitsToFloat(sign | ((size << 13) + 0x38000000u));
 }
 
-// An element of halves: a part of a word.
+// Loads an element of halves from its 32-bit word.
 float load_halves(int index) {
     return half_value(halves_words[index >> 1] >> ((index & 1) << 4));
 }
 
-// An element of halves as int16: a part of a word.
+// Loads an element of halves as int16 from its 32-bit word.
 int load_halves_as_int16(int index) {
     return bitfieldExtract(int(halves_words[index >> 1]), (index & 1) << 4, 16);
 }
 
-// An element of octets: a part of a word.
+// Loads an element of octets from its 32-bit word.
 int load_octets(int index) {
     return int(bitfieldExtract(octets_words[index >> 2], (index & 3) << 3, 8));
 }
 
-// An element of words as uint8: a part of a word.
+// Loads an element of words as uint8 from its 32-bit word.
 int load_words_as_uint8(int index) {
     return int(bitfieldExtract(words[index >> 2], (index & 3) << 3, 8));
 }
 
-// Stores an element of halves as int16; the rest of the word may be stored to by other threads.
+// Stores an element of halves as int16 atomically: other threads may store to the rest of its 32-bit word.
 void store_halves_as_int16(int index, int value) {
     int word = index >> 1;
     int offset = (index & 1) << 4;
@@ -102,7 +102,7 @@ void store_halves_as_int16(int index, int value) {
     } while (seen != before);
 }
 
-// Stores an element of words as uint8; the rest of the word may be stored to by other threads.
+// Stores an element of words as uint8 atomically: other threads may store to the rest of its 32-bit word.
 void store_words_as_uint8(int index, int value) {
     int word = index >> 2;
     int offset = (index & 3) << 3;

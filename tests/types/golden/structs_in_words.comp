@@ -89,7 +89,7 @@ layout(std430, set = 0, binding = 6) restrict readonly buffer where_buffer {
 
 shared PIXEL kept[8];
 
-// The bits of x as a float16, rounded to even.
+// The bits of x rounded to float16, ties to even.
 uint half_bits(float x) {
     uint bits = floatBitsToUint(x);
     uint sign = (bits >> 16) & 0x8000u;
@@ -115,7 +115,7 @@ uint half_bits(float x) {
     return sign | (rest > middle || (rest == middle && (kept & 1u) != 0u) ? kept + 1u : kept);
 }
 
-// The float of the lower 16 bits, which are a float16's.
+// The value of the float16 in the lower 16 bits.
 float half_value(uint bits) {
     uint sign = (bits & 0x8000u) << 16;
     uint size = bits & 0x7fffu;
@@ -128,42 +128,42 @@ float half_value(uint bits) {
     return uintBitsToFloat(sign | ((size << 13) + 0x38000000u));
 }
 
-// x as a float16 has it.
+// x rounded to float16.
 float to_half(float x) {
     return half_value(half_bits(x));
 }
 
-// An element of loose as float16: a part of a word.
+// Loads an element of loose as float16 from its 32-bit word.
 float load_loose_as_float16(int index) {
     return half_value(loose_as_uint[index >> 1] >> ((index & 1) << 4));
 }
 
-// An element of loose as int8: a part of a word.
+// Loads an element of loose as int8 from its 32-bit word.
 int load_loose_as_int8(int index) {
     return bitfieldExtract(int(loose_as_uint[index >> 2]), (index & 3) << 3, 8);
 }
 
-// An element of loose as uint16: a part of a word.
+// Loads an element of loose as uint16 from its 32-bit word.
 int load_loose_as_uint16(int index) {
     return int(bitfieldExtract(loose_as_uint[index >> 1], (index & 1) << 4, 16));
 }
 
-// An element of pixels as int16: a part of a word.
+// Loads an element of pixels as int16 from its 32-bit word.
 int load_pixels_as_int16(int index) {
     return bitfieldExtract(int(pixels_as_uint[index >> 1]), (index & 1) << 4, 16);
 }
 
-// An element of pixels as int8: a part of a word.
+// Loads an element of pixels as int8 from its 32-bit word.
 int load_pixels_as_int8(int index) {
     return bitfieldExtract(int(pixels_as_uint[index >> 2]), (index & 3) << 3, 8);
 }
 
-// An element of pixels as uint8: a part of a word.
+// Loads an element of pixels as uint8 from its 32-bit word.
 int load_pixels_as_uint8(int index) {
     return int(bitfieldExtract(pixels_as_uint[index >> 2], (index & 3) << 3, 8));
 }
 
-// Stores an element of loose as float16; the rest of the word may be stored to by other threads.
+// Stores an element of loose as float16 atomically: other threads may store to the rest of its 32-bit word.
 void store_loose_as_float16(int index, float value) {
     int word = index >> 1;
     int offset = (index & 1) << 4;
@@ -175,7 +175,7 @@ void store_loose_as_float16(int index, float value) {
     } while (seen != before);
 }
 
-// Stores an element of loose as int8; the rest of the word may be stored to by other threads.
+// Stores an element of loose as int8 atomically: other threads may store to the rest of its 32-bit word.
 void store_loose_as_int8(int index, int value) {
     int word = index >> 2;
     int offset = (index & 3) << 3;
@@ -187,7 +187,7 @@ void store_loose_as_int8(int index, int value) {
     } while (seen != before);
 }
 
-// Stores an element of loose as uint16; the rest of the word may be stored to by other threads.
+// Stores an element of loose as uint16 atomically: other threads may store to the rest of its 32-bit word.
 void store_loose_as_uint16(int index, int value) {
     int word = index >> 1;
     int offset = (index & 1) << 4;
@@ -199,7 +199,7 @@ void store_loose_as_uint16(int index, int value) {
     } while (seen != before);
 }
 
-// Stores an element of out as int16; the rest of the word may be stored to by other threads.
+// Stores an element of out as int16 atomically: other threads may store to the rest of its 32-bit word.
 void store_out_as_int16(int index, int value) {
     int word = index >> 1;
     int offset = (index & 1) << 4;
@@ -211,7 +211,7 @@ void store_out_as_int16(int index, int value) {
     } while (seen != before);
 }
 
-// Stores an element of out as int8; the rest of the word may be stored to by other threads.
+// Stores an element of out as int8 atomically: other threads may store to the rest of its 32-bit word.
 void store_out_as_int8(int index, int value) {
     int word = index >> 2;
     int offset = (index & 3) << 3;
@@ -223,7 +223,7 @@ void store_out_as_int8(int index, int value) {
     } while (seen != before);
 }
 
-// Stores an element of out as uint8; the rest of the word may be stored to by other threads.
+// Stores an element of out as uint8 atomically: other threads may store to the rest of its 32-bit word.
 void store_out_as_uint8(int index, int value) {
     int word = index >> 2;
     int offset = (index & 3) << 3;
@@ -235,7 +235,7 @@ void store_out_as_uint8(int index, int value) {
     } while (seen != before);
 }
 
-// Stores an element of pixels as int16; the rest of the word may be stored to by other threads.
+// Stores an element of pixels as int16 atomically: other threads may store to the rest of its 32-bit word.
 void store_pixels_as_int16(int index, int value) {
     int word = index >> 1;
     int offset = (index & 1) << 4;
@@ -247,7 +247,7 @@ void store_pixels_as_int16(int index, int value) {
     } while (seen != before);
 }
 
-// Stores an element of pixels as int8; the rest of the word may be stored to by other threads.
+// Stores an element of pixels as int8 atomically: other threads may store to the rest of its 32-bit word.
 void store_pixels_as_int8(int index, int value) {
     int word = index >> 2;
     int offset = (index & 3) << 3;
@@ -259,7 +259,7 @@ void store_pixels_as_int8(int index, int value) {
     } while (seen != before);
 }
 
-// Stores an element of pixels as uint8; the rest of the word may be stored to by other threads.
+// Stores an element of pixels as uint8 atomically: other threads may store to the rest of its 32-bit word.
 void store_pixels_as_uint8(int index, int value) {
     int word = index >> 2;
     int offset = (index & 3) << 3;

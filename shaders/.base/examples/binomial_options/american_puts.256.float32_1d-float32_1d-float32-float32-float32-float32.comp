@@ -28,12 +28,12 @@ layout(std430, set = 0, binding = 1) restrict writeonly buffer prices_buffer {
 
 shared float level[2][256];
 
-// Whether x is no number; by its bits, which no compiler's assumption about floats touches.
+// Whether x is NaN. A test of the bits is safe from compilers that assume that there is no NaN.
 bool is_not_a_number(float x) {
     return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-// The size of x with the sign of y; not (x & m) | (y & ~m), which lavapipe gets wrong where y & m is used elsewhere.
+// |x| with the sign of y. Not (x & m) | (y & ~m), which lavapipe compiles wrongly where y & m is used elsewhere.
 float with_sign(float x, float y) {
     uint y_bits = floatBitsToUint(y);
     return uintBitsToFloat(y_bits ^ ((floatBitsToUint(x) ^ y_bits) & 0x7fffffffu));
@@ -47,7 +47,7 @@ float infinity() {
     return uintBitsToFloat(0x7f800000u);
 }
 
-// A finite x, not 0, is significand * 2^(exponent - 23), of either sign; the significand has 24 bits.
+// |x| = significand * 2^(exponent - 23) for a finite x other than 0; the significand has 24 bits.
 void unpack(float x, out uint significand, out int exponent) {
     uint bits = floatBitsToUint(x) & 0x7fffffffu;
     uint fraction = bits & 0x7fffffu;
@@ -61,7 +61,7 @@ void unpack(float x, out uint significand, out int exponent) {
     }
 }
 
-// The float of a sign and bits * 2^(exponent - 30), where bit 30 is the first; rounded to even once, denormals too.
+// The float with this sign and the value bits * 2^(exponent - 30), bit 30 the leading one; rounded once, to even.
 float round_bits(uint sign, uint bits, int exponent) {
     if (exponent > 127) {
         return uintBitsToFloat(sign | 0x7f800000u);
@@ -76,16 +76,16 @@ float round_bits(uint sign, uint bits, int exponent) {
     if (rest > middle || (rest == middle && (kept & 1u) != 0u)) {
         kept += 1u;
     }
-    // A carry goes on into the exponent, as it should.
+    // A carry out of the significand correctly increments the exponent.
     return uintBitsToFloat(sign | (exponent >= -126 ? (uint(exponent + 126) << 23) + kept : kept));
 }
 
-// The float of a sign and significand * 2^(exponent - 23), of 24 bits.
+// The float with this sign and the value significand * 2^(exponent - 23), where the significand has 24 bits.
 float pack(uint sign, uint significand, int exponent) {
     return round_bits(sign, significand << 7, exponent);
 }
 
-// x * 2^n, rounded once; in integers, so that no device flushes a denormal.
+// x * 2^n, rounded once. Integer arithmetic, so that no device flushes a denormal.
 float scale_by_power(float x, int n) {
     uint bits = floatBitsToUint(x) & 0x7fffffffu;
     if (bits == 0u || bits >= 0x7f800000u) {
@@ -97,7 +97,7 @@ float scale_by_power(float x, int n) {
     return pack(floatBitsToUint(x) & 0x80000000u, significand, exponent + clamp(n, -1000, 1000));
 }
 
-// The significand of a finite x, not 0, as a float from 1 up to 2, and its exponent.
+// The significand of a finite x other than 0, as a float in [1, 2), and its exponent.
 float normalized(float x, out int exponent) {
     uint significand;
     unpack(x, significand, exponent);
@@ -113,7 +113,7 @@ vec2 two_sum(float a, float b) {
     return vec2(sum, rest);
 }
 
-// a + b exactly, where a is 0 or not the smaller one.
+// a + b exactly, where a is 0 or |a| >= |b|.
 vec2 quick_two_sum(float a, float b) {
     precise float sum = a + b;
     precise float second = sum - a;
@@ -121,12 +121,12 @@ vec2 quick_two_sum(float a, float b) {
     return vec2(sum, rest);
 }
 
-// x without its lower 12 bits: products of halves are exact.
+// x without its lower 12 bits, so that products of two such parts are exact.
 float upper_half(float x) {
     return uintBitsToFloat(floatBitsToUint(x) & 0xfffff000u);
 }
 
-// a * b exactly, without an fma, which not every device has.
+// a * b exactly, without an fma, which some devices lack.
 vec2 two_product(float a, float b) {
     float a_upper = upper_half(a);
     float b_upper = upper_half(b);
@@ -143,7 +143,7 @@ vec2 pair_multiply(vec2 a, vec2 b) {
     return quick_two_sum(product.x, rest);
 }
 
-// a / b: a device's own quotient, which may be off by some ulp, and what it leaves.
+// a / b: the device's quotient, which may be off by a few ulp, and the quotient of its remainder.
 vec2 pair_divide(vec2 a, vec2 b) {
     precise float quotient = a.x / b.x;
     vec2 product = two_product(quotient, b.x);
@@ -152,7 +152,7 @@ vec2 pair_divide(vec2 a, vec2 b) {
     return quick_two_sum(quotient, correction);
 }
 
-// exp(a) = (1 + result) * 2^exponent, the result from -0.3 to 0.42; |a| < 200.
+// exp(a) = (1 + result) * 2^exponent with the result from -0.3 to 0.42, for |a| < 200.
 vec2 pair_expm1(vec2 a, out int exponent) {
     precise float whole = floor(a.x * 1.44269504 + 0.5);
     exponent = int(whole);
@@ -169,7 +169,7 @@ vec2 pair_expm1(vec2 a, out int exponent) {
     return quick_two_sum(sum.x, rest);
 }
 
-// exp(a) = result * 2^exponent; |a| < 200.
+// exp(a) = result * 2^exponent, for |a| < 200.
 vec2 pair_exp(vec2 a, out int exponent) {
     vec2 above = pair_expm1(a, exponent);
     vec2 sum = quick_two_sum(1.0, above.x);
@@ -177,7 +177,7 @@ vec2 pair_exp(vec2 a, out int exponent) {
     return quick_two_sum(sum.x, rest);
 }
 
-// exp(a) as a float; infinite or 0 beyond the range.
+// exp(a) as a float: infinity or 0 beyond the range.
 float rounded_exp(vec2 a) {
     if (a.x > 89.0) {
         return infinity();
@@ -190,7 +190,7 @@ float rounded_exp(vec2 a) {
     return scale_by_power(size.x, exponent);
 }
 
-// The natural logarithm of a * 2^exponent for a from 1/2 to 2: about 2^-31 of it.
+// The natural logarithm of a * 2^exponent for a from 1/2 to 2, with a relative error of about 2^-31.
 vec2 pair_log_scaled(vec2 a, int exponent) {
     if (a.x > 1.41421356) {
         a *= 0.5;
@@ -258,7 +258,7 @@ float precise_pow(float x, float y) {
     return with_sign(size, sign);
 }
 
-// The larger of two numbers; a number wins over NaN.
+// The larger of two numbers, ignoring NaN.
 float fmax(float x, float y) {
     return isnan(y) || x > y ? x : y;
 }

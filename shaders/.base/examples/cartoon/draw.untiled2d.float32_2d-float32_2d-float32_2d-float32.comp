@@ -30,12 +30,12 @@ layout(std430, set = 0, binding = 2) restrict writeonly buffer result_buffer {
     float result[];
 };
 
-// The larger of two numbers; a number wins over NaN.
+// The larger of two numbers, ignoring NaN.
 float fmax(float x, float y) {
     return isnan(y) || x > y ? x : y;
 }
 
-// The smaller of two numbers; a number wins over NaN.
+// The smaller of two numbers, ignoring NaN.
 float fmin(float x, float y) {
     return isnan(y) || x < y ? x : y;
 }
