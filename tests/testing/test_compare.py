@@ -191,11 +191,13 @@ def test_loops_that_the_driver_ends(accelerator):
         f"rounds on {accelerator.description} differs from the reference accelerator\n"
         "out: 1 of 1 elements differs\n"
         "  out[0] is 65101 instead of 90000\n"
-        "note: this device ends all loops of a thread after 65,535 iterations in all, and this kernel may have more"
+        "note: this device terminates all loops of a thread after 65,535 iterations in total, "
+        "and this kernel may have more"
     )
     text = refused(AssertionError, accelerator, out.extent, rounds_of_300, out)
     assert text.splitlines()[-1] == (
-        "note: this device ends all loops of a thread after 65,535 iterations in all, and this kernel may have 90,300"
+        "note: this device terminates all loops of a thread after 65,535 iterations in total, "
+        "and this kernel may have 90,300"
     )
 
 

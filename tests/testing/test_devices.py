@@ -67,7 +67,7 @@ def test_what_is_missing():
     assert lacking(card, "int64", "subgroup_vote", "long_loops") == ""
     assert lacking(card, "float64") == "has float64, but not through the engine vulkan"
     assert lacking(card, "int64", "int8", "subgroup_shuffle") == "has no int8; has no shuffle of subgroups"
-    assert lacking(LAVAPIPE, "long_loops") == "ends all loops of a thread after 65,535 iterations in all"
+    assert lacking(LAVAPIPE, "long_loops") == "terminates all loops of a thread after 65,535 iterations in total"
 
 
 def test_one_that_is_not_there():

@@ -269,7 +269,8 @@ def test_a_trap(project, accelerator):
     assert "test_long[llvmpipe@vulkan] skipped" in outcomes(made)
     assert "test_small[llvmpipe@vulkan] passed" in outcomes(made)
     assert (
-        "llvmpipe@vulkan: ends all loops of a thread after 65,535 iterations in all:\n  test_kernels.py::test_long\n"
+        "llvmpipe@vulkan: terminates all loops of a thread after 65,535 iterations in total:\n"
+        "  test_kernels.py::test_long\n"
     ) in made.section("vkamp: not run")
     assert "skipped on all" not in made.text
 
@@ -313,8 +314,8 @@ def test_rounds(accelerator):
     assert made.last == "1 failed"
     where = f"llvmpipe: {accelerator.description}, driver {accelerator._info.driver}, engine kompute\n"
     assert made.text.partition("- vkamp -")[2].partition("=====")[0].lstrip("-\n") == (
-        where + "known trap: it ends all loops of a thread after 65,535 iterations in all\n"
-        "known trap: it takes x * 0.0 for 0.0 if x is negative, infinite or NaN, too\n"
+        where + "known trap: it terminates all loops of a thread after 65,535 iterations in total\n"
+        "known trap: it replaces x * 0.0 by 0.0 even if x is negative, infinite or NaN\n"
         "a test that can't do without is marked: @pytest.mark.vkamp_requires(...) (docs/testing.md)\n"
     )
 

@@ -1,7 +1,7 @@
-"""Faults of drivers: one row each, asked for by name.
+"""Faults of drivers: one row each, found by name.
 
-``tests/run/test_workarounds.py`` has a program for every row that names no other test: it is right with the workaround
-and wrong without it.
+``tests/run/test_workarounds.py`` has a program for every row that names no other test. The program is right with the
+workaround and wrong without it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ _LAVAPIPE, _SWIFTSHADER, _NVIDIA = "llvmpipe", "swiftshader", "nvidia"
 
 @dataclass(frozen=True)
 class Workaround:
-    """``drivers``: parts, in lower case, of the names of the devices that have the fault, separated by spaces.
-    ``fault``: what they do. ``remedy``: what vkamp does instead; empty: kernels see the fault. ``ability``: what the
-    mark ``vkamp_requires`` calls what they lack. ``mended``: the first major version of Mesa without the fault.
-    ``engine``: the engine that cannot avoid the fault; ``None``: none can. ``test``: what shows it.
+    """``drivers``: lower-case parts, separated by spaces, of the names of the devices that have the fault.
+    ``fault``: what these devices do wrong. ``remedy``: what vkamp does instead; if it is empty, kernels see the fault.
+    ``ability``: what they lack, as the mark ``vkamp_requires`` names it. ``mended``: the first major version of Mesa
+    without the fault. ``engine``: the engine that cannot avoid the fault; ``None``: no engine can. ``test``: the test
+    that demonstrates it.
     """
 
     name: str
@@ -34,7 +35,7 @@ class Workaround:
     test: str = ""
 
     def concerns(self, info: DeviceInfo) -> bool:
-        """Whether a device has the fault, as its name and its driver's version say."""
+        """Whether a device has the fault, according to its name and its driver's version."""
         if not any(driver in info.name.lower() for driver in self.drivers.split()):
             return False
         version = re.search(r"Mesa (\d+)", info.driver)
@@ -46,138 +47,138 @@ WORKAROUNDS = (
     Workaround(
         "fences_wait",
         _LAVAPIPE,
-        "makes a barrier() of every memory barrier that reaches beyond a subgroup",
-        "fences that do not wait have a subgroup's scope",
+        "compiles every memory barrier whose scope exceeds a subgroup as a barrier()",
+        "fences that do not wait get subgroup scope",
         mended=24,
     ),
     Workaround(
         "ends_loops",
         _LAVAPIPE,
-        "ends all loops of a thread after 65,535 iterations in all",
-        "threads run as loops only where the iterations are known to be fewer",
+        "terminates all loops of a thread after 65,535 iterations in total",
+        "threads run as loops only where the number of iterations is known to be lower",
         ability="long_loops",
     ),
     Workaround(
         "absent_lanes",
         _LAVAPIPE,
-        "runs loops in lanes without a thread, where a tile's rows do not fill its vectors: they wait at barriers "
-        "alone, and use up iterations",
-        "the conditions of loops are false in such lanes",
+        "runs loops in lanes without a thread if a tile's rows do not fill its vectors: these lanes wait alone at "
+        "barriers and use up iterations",
+        "loop conditions are false in such lanes",
     ),
     Workaround(
         "broadcast_floats",
         _LAVAPIPE,
-        "ends the process where subgroupBroadcastFirst of a float becomes an integer",
-        "lane 0 is broadcast, by its number",
+        "crashes if the result of subgroupBroadcastFirst of a float is converted to an integer",
+        "subgroupBroadcast of lane 0 is used",
     ),
     Workaround(
         "unsigned_to_float",
         _SWIFTSHADER,
-        "rounds a uint32 from 2^31 on wrongly when it becomes a float32",
+        "rounds a uint32 of at least 2^31 wrongly when it converts it to float32",
         "the conversion goes through int32",
     ),
     Workaround(
         "counted_paths",
         _SWIFTSHADER,
-        "takes twice as long to compile a loop for each if with an else in it",
-        "the SPIR-V has one side after the other, or computes both and chooses",
+        "doubles the compile time of a loop for each if with an else in it",
+        "the SPIR-V runs one side after the other, or computes both and selects",
     ),
     Workaround(
         "unchecked_bounds",
         _SWIFTSHADER,
-        "ends the process at an access far out of bounds: Kompute cannot switch on the driver's checks",
-        "the SPIR-V limits subscripts of buffers",
+        "crashes at an access far out of bounds: Kompute cannot enable the driver's checks",
+        "the SPIR-V clamps subscripts of buffers",
         engine="kompute",
     ),
     Workaround(
         "unchecked_atomics",
         _SWIFTSHADER,
-        "ends the process at an atomic operation far out of bounds, which its checks leave out",
-        "the SPIR-V limits subscripts of atomic operations on buffers",
+        "crashes at an atomic operation far out of bounds, which the driver's checks omit",
+        "the SPIR-V clamps subscripts of atomic operations on buffers",
         engine="vulkan",
     ),
     Workaround(
         "loops_in_a_row",
         _LAVAPIPE,
-        "takes long to compile many loops one after the other, and long ones that it takes apart",
-        "groups of five are in a loop that runs once, and long loops have an end that the driver does not know",
+        "takes long to compile many consecutive loops, and long loops that it unrolls",
+        "groups of five loops go into a loop that runs once, and long loops get an end that the driver does not know",
     ),
     Workaround(
         "early_exits",
         _LAVAPIPE,
-        "leaves a loop too early where a condition of break or return would hold before the first iteration's changes",
-        "such conditions are compared with a value that the compiler does not know",
+        "leaves a loop too early if the condition of a break or return would hold before the first iteration's changes",
+        "such conditions are compared with a value that the driver does not know",
     ),
     Workaround(
         "merged_branches",
         _LAVAPIPE,
-        "makes one branch of two on one condition with only a barrier of a subgroup between them",
-        "a barrier of the tile is between branches",
+        "merges two branches on the same condition if only a subgroup barrier separates them",
+        "a barrier of the tile separates the branches",
     ),
     Workaround(
         "widened_comparisons",
         _LAVAPIPE,
-        "gets < and >= of an int32 that was widened to int64 and a constant wrong",
-        "the int64 is put together of two words",
+        "compares an int32 that was widened to int64 wrongly with a constant",
+        "the int64 is built from two words",
     ),
     Workaround(
         "halved_magnitudes",
         _LAVAPIPE,
-        "takes abs(abs(x) >> n) for abs(x) >> n, which is negative for the least number",
-        "abs of an integer is a comparison and a negation",
+        "replaces abs(abs(x) >> n) by abs(x) >> n, which is negative for the lowest number",
+        "abs of an integer becomes a comparison and a negation",
     ),
     Workaround(
         "float_round_trips",
         _LAVAPIPE,
-        "takes int(float(n)) for n, and float(int(x)) for trunc(x), in precise shaders, too",
-        "conversions of floats to integers hide their operand and result from the compiler",
+        "replaces int(float(n)) by n and float(int(x)) by trunc(x), even in precise shaders",
+        "conversions of floats to integers hide their operand and result from the driver",
     ),
     Workaround(
         "zero_constants",
         _LAVAPIPE,
-        "takes x + 0.0 for x, 0.0 - x for -x and x * 0.0 for 0.0, in precise shaders, too",
-        "precise kernels have zeros that the compiler does not know",
+        "replaces x + 0.0 by x, 0.0 - x by -x and x * 0.0 by 0.0, even in precise shaders",
+        "zeros in precise kernels are values that the driver does not know",
     ),
     Workaround(
         "private_arrays",
         _SWIFTSHADER,
-        "keeps private arrays on the stack, four threads side by side, and ends the process at 512 KiB",
-        "kernels with more than 120,000 bytes of them are refused",
+        "stores private arrays on the stack, for four threads at once, and crashes at 512 KiB",
+        "kernels with more than 120,000 bytes of private arrays are rejected",
         test="tests/kernel_language/test_large_private.py",
     ),
     Workaround(
         "unlisted_imports",
         _SWIFTSHADER,
-        "does not say that it imports the host's memory, although it does",
-        "the import is tried",
+        "does not report that it can import the host's memory",
+        "vkamp tries the import",
         engine="vulkan",
         test="tests/run/test_host_memory.py",
     ),
     Workaround(
         "nested_choices",
         _LAVAPIPE,
-        "loses choices that are nested more than 80 deep",
-        "long chains of choices are trees, on all devices",
+        "miscompiles conditional expressions that are nested more than 80 deep",
+        "long chains of conditional expressions become trees, on all devices",
         test="tests/conformance/test_section_01_index_space.py",
     ),
     Workaround(
         "negated_quotients",
         _SWIFTSHADER,
-        "takes -(c / x) for -c / x, and -(x / c) for x / -c",
-        "kernels that divide and name the least integer hide it, on all devices",
+        "replaces -(c / x) by -c / x and -(x / c) by x / -c, which is wrong for the lowest integer",
+        "kernels that divide and contain the lowest integer hide it from the driver, on all devices",
         test="tests/fuzz/test_found.py",
     ),
     Workaround(
         "remainders_of_one",
         _SWIFTSHADER,
         "gives 0 for ivec2(5) | (x % 1)",
-        "divisions by 1 are left out, on all devices",
+        "divisions by 1 are omitted, on all devices",
         test="tests/fuzz/test_found.py",
     ),
     Workaround(
         "halves_and_back",
         _NVIDIA,
-        "leaves out the conversion of a float to float16 and back",
+        "omits the conversion of a float to float16 and back",
         "the conversion goes through bits, on all devices",
         test="tests/kernel_language/test_pieces.py",
     ),
@@ -192,13 +193,13 @@ WORKAROUNDS = (
     Workaround(
         "zero_products",
         f"{_LAVAPIPE} {_SWIFTSHADER} {_NVIDIA}",
-        "takes x * 0.0 for 0.0 if x is negative, infinite or NaN, too",
+        "replaces x * 0.0 by 0.0 even if x is negative, infinite or NaN",
         "",
         ability="zero_products",
         test="tests/testing/test_traps.py",
     ),
 )
-#: The names that the compiler asks for.
+#: The names that the compiler looks up.
 _COMPILER = frozenset(get_args(Quirk))
 
 
@@ -208,7 +209,7 @@ def faults_of(info: DeviceInfo) -> list[Workaround]:
 
 
 def traps_of(info: DeviceInfo) -> dict[str, str]:
-    """The abilities that a device lacks by its faults, and what it does instead."""
+    """The abilities that a device lacks because of its faults, and what it does instead."""
     return {row.ability: row.fault for row in faults_of(info) if row.ability}
 
 
@@ -223,15 +224,15 @@ def has_quirk(info: DeviceInfo, name: str) -> bool:
 
 
 def max_iterations(info: DeviceInfo) -> int | None:
-    """The iterations of all loops of an invocation after which the driver ends them; ``None``: it does not."""
+    """The total number of iterations after which the driver terminates an invocation's loops; ``None``: no limit."""
     return 65535 if has_quirk(info, "ends_loops") else None
 
 
 def max_unrolled(info: DeviceInfo) -> int | None:
-    """The statements that the driver may be asked to unroll loops to; ``None``: as many as a program has.
+    """The maximum number of statements that loops may unroll to; ``None``: no limit.
 
-    The CPU drivers leave loops around other loops as they are, and lavapipe counts their iterations then. SwiftShader
-    takes 0.3 s for so many statements, 3 s for eight times as many, and a tenth of that for the copies.
+    The CPU drivers do not unroll loops that contain loops, and lavapipe then counts their iterations. SwiftShader
+    compiles this many statements in 0.3 s and eight times as many in 3 s. It compiles the copies in a tenth of that.
     """
     if info.kind != "cpu":
         return None
@@ -239,13 +240,13 @@ def max_unrolled(info: DeviceInfo) -> int | None:
 
 
 def max_private_bytes(info: DeviceInfo) -> int | None:
-    """The bytes of private arrays that a thread may have; ``None``: as many as a program has."""
+    """The maximum size of a thread's private arrays in bytes; ``None``: no limit."""
     return 120_000 if has_quirk(info, "private_arrays") else None
 
 
 def max_in_piece(info: DeviceInfo) -> int:
-    """The neighbouring elements that a thread of a plain kernel may have at most.
+    """The maximum number of adjacent elements that one thread of an untiled kernel processes.
 
-    On the CPU drivers more than four take longer to compile than they save.
+    On the CPU drivers, more than four take longer to compile than they save.
     """
     return 4 if info.kind == "cpu" else 16
