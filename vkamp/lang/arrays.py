@@ -34,25 +34,23 @@ from vkamp.tracebacks import entry_point
 class array(Container):
     """A dense, row-major container in the memory of one accelerator_view (AMP: ``array<T, N>``).
 
-    ``array(extent, dtype)`` has indeterminate contents, ``array(extent, dtype, data)`` those of
-    ``data``: an ndarray, nested or flat sequence or iterable with as many elements as the extent,
-    or an iterator, of which as many are taken and the rest is left; without ``dtype`` it has the
-    data's type. ``array(other)`` copies an array, on the same
-    accelerator_view unless told, or an array_view; ``array(ndarray)`` copies an ndarray, or what has memory by a
-    protocol (see :class:`array_view`), whose extent and type it has, and ``array(ndarray, dtype)`` converts it.
-    accelerator_views and the ``cpu_access_type`` may also follow the other arguments without their names, as in
-    C++ AMP: ``array(extent, dtype, accelerator_view)``.
+    ``array(extent, dtype)`` has indeterminate contents. ``array(extent, dtype, data)`` has the contents of ``data``: an
+    ndarray, a nested or flat sequence or an iterable with as many elements as the extent, or an iterator, which may
+    have more. Without ``dtype`` the array takes the type of the data. ``array(other)`` copies an array_view, or an
+    array to the same accelerator_view unless another one is given. ``array(ndarray)`` copies an ndarray, or an object
+    that exports its memory (see :class:`array_view`), with its extent and type; ``array(ndarray, dtype)`` converts it.
+    accelerator_views and the ``cpu_access_type`` may also be positional, after the other arguments, as in C++ AMP:
+    ``array(extent, dtype, accelerator_view)``.
 
-    The location is ``accelerator_view``, or the default view of the default accelerator.  A
-    *staging* array lies on a view of the cpu accelerator and names the device that it exchanges
-    data with by ``associated_accelerator_view``.
+    The location is ``accelerator_view``, or the default view of the default accelerator. A *staging* array is on a view
+    of the cpu accelerator; its ``associated_accelerator_view`` is the device that it exchanges data with.
 
-    The host reaches the elements by ``np.asarray(a)``, ``copy`` and ``array_view(a)``; subscripts
-    work only for an array on the cpu accelerator, or one made with a ``cpu_access_type`` of read,
-    write or both where accelerator and host share memory.
+    The host accesses the elements with ``np.asarray(a)``, ``copy`` and ``array_view(a)``. Subscripts work only for an
+    array on the cpu accelerator, or, where accelerator and host share memory, for an array created with a
+    ``cpu_access_type`` of read, write or both.
 
-    Raises AmpError for an extent below 1, for data of another size, and for a ``cpu_access_type``
-    that the device can't give; TypeError for dtypes and data that do not fit; OutOfMemoryError.
+    Raises AmpError for an extent below 1, for data of another size, and for a ``cpu_access_type`` that the device does
+    not support; TypeError for unsuitable dtypes and data; OutOfMemoryError.
     """
 
     __slots__ = ("_associated", "_cpu_access_type", "_location")
@@ -103,8 +101,8 @@ class array(Container):
 
     @property
     def cpu_access_type(self) -> access_type:
-        """How the host reaches the elements in place: read_write on the cpu accelerator, else what
-        was asked for, none by default."""
+        """How the host may access the elements in place: read_write on the cpu accelerator, else the requested access,
+        by default none."""
         return self._cpu_access_type
 
     def __repr__(self) -> str:
@@ -117,7 +115,7 @@ class array(Container):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """A copy of the elements; waits for the launches that write them.
 
-        Of short vectors it has one dimension more, of their components, unless their own dtype is asked for.
+        A copy of short vectors has one more dimension, for the components, unless ``dtype`` is the vectors' own dtype.
         """
         if copy is False:
             raise ValueError("an array's elements are on a device: access needs a copy")
@@ -140,7 +138,7 @@ class array(Container):
         return HOST_DEVICE
 
     def _in_place(self, access: access_type) -> array_view:
-        """A view for host subscripts; AmpError on a device, or if the array does not take ``access``."""
+        """A view for host subscripts; AmpError on a device, or if the array does not allow ``access``."""
         if self._cpu_access_type == access_type_none:
             raise AmpError(
                 f"{self!r} is on a device and has no host subscripts: use np.asarray(a), copy(a, dest) or array_view(a)"
@@ -185,15 +183,14 @@ class array(Container):
         return array_view(self).section(*args)
 
     def reinterpret_as(self, dtype: DTypeLike) -> array_view:
-        """A view of rank 1 of the same bytes as elements of ``dtype``, from any rank (AMP:
-        ``reinterpret_as``).
+        """A view of rank 1 of the same bytes as elements of ``dtype``, for any rank (AMP: ``reinterpret_as``).
 
-        AmpError if the bytes are no whole multiple of the new element.
+        AmpError if the number of bytes is not a multiple of the new element's size.
         """
         return array_view(self, self._layout.size).reinterpret_as(dtype)
 
     def view_as(self, of: ExtentLike) -> array_view:
-        """A view of the first elements in another shape, from any rank (AMP: ``view_as``).
+        """A view of the first elements in another shape, for any rank (AMP: ``view_as``).
 
         AmpError if ``of`` has more elements than this array.
         """
@@ -209,13 +206,13 @@ class array(Container):
 
 @dataclass(frozen=True)
 class _Places:
-    """What an array's arguments without names say of where it is."""
+    """The location that an array's positional arguments name."""
 
     views: tuple[Location, ...] = ()
     access: access_type | None = None
 
     def only(self, name: str, number: int, named: Location | None) -> Location | None:
-        """The accelerator_view of a number, or that given by name; TypeError for both."""
+        """The positional accelerator_view of this number, or the one given by keyword; TypeError for both."""
         if number >= len(self.views):
             return named
         if named is not None:
@@ -255,7 +252,7 @@ def _is_place(value: Any) -> bool:
 
 
 def _source(first: Any, dtype: DTypeLike | None, data: Any) -> Any:
-    """What an array's contents come from; None for indeterminate ones."""
+    """The source of an array's contents; None for indeterminate contents."""
     if not isinstance(first, Container):
         return data
     if (dtype is not None and np.dtype(dtype) != first.dtype) or data is not None:
@@ -294,7 +291,7 @@ def _contents(
 def _copied(
     first: Any, dtype: DTypeLike | None, data: Any
 ) -> tuple[tuple[int, ...], np.dtype[Any], NDArray[Any] | None]:
-    """As :func:`_contents`, of an array that copies an ndarray or the like."""
+    """As :func:`_contents`, for an array that copies an ndarray or a similar object."""
     if data is not None:
         raise TypeError("array takes its extent first: write array(extent(...), dtype, data)")
     values = convert(first, None if dtype is None else element_dtype(dtype))

@@ -1,8 +1,8 @@
 """How a launch binds the elements of an ``array`` or ``array_view``, and what it remembers of them between launches.
 
-All uses of a launch are acquired before it is enqueued, and marked as written after that.  Where :attr:`Use.is_current`
-holds, the elements are on the device and count as written there, as the launches before left them; so a launch that
-repeats acquires only the others.
+A launch acquires all of its uses before it is enqueued, and marks them as written afterwards. If :attr:`Use.is_current`
+is true, the elements are on the device and already count as written there, so a repeated launch acquires only the other
+uses.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from vkamp.lang.storage import Bindable, Descriptor, Location, Placement, Storag
 class ElementBinding:
     """The elements of a layout in a home, as launches use them: see :class:`Bindable`.
 
-    A device counts in whole elements.  Elements at other distances are packed: a copy without gaps travels, that
-    every launch makes anew, and that comes home at once if the launch writes it.
+    A device addresses whole elements. Elements at other distances are packed: every launch makes a copy without gaps,
+    and copies it home at once if the launch writes it.
     """
 
     __slots__ = ("_descriptors", "_open", "_packed", "layout", "lease")
@@ -81,15 +81,15 @@ class ElementBinding:
                 return False
             copy = home.copies.get(location)
             if used is None and home.once_lent is not None:
-                # A launch that repeats was on its way when another location came to use the memory.
+                # A repeated launch was in progress when another location began to use the memory.
                 before = self._descriptors.get(location)
                 if before is not None and before.storage is home.once_lent.storage:
                     used = home.once_lent
             if copy is not None and used in (None, copy):
                 home.written_on(copy, region)
             elif used is not None:
-                # The home was joined with another since, or lends its memory no more: what the launch writes
-                # comes home from the old storage.
+                # Since then the home was joined with another one, or stopped lending its memory: the launch's results
+                # come home from the old storage.
                 home.adopt(used, region)
                 return False
         return True
@@ -110,7 +110,7 @@ class ElementBinding:
             return [place for place, copy in home.copies.items() if not copy.stale.overlaps(region)]
 
     def _is_addressable(self, home: Home, location: Location) -> bool:
-        """Whether the elements lie at whole elements of their storage."""
+        """Whether the elements are at multiples of the element size in their storage."""
         layout = self.layout
         return layout.in_steps and (layout.offset - home.origin_at(location)) % layout.dtype.itemsize == 0
 
@@ -126,16 +126,16 @@ class ElementBinding:
         return Descriptor(storage, layout.dtype, 0, layout.shape, layout.dense_steps, -id(self), True)
 
     def _unpack(self, home: Home, storage: Storage) -> None:
-        """Brings home what a launch wrote in a copy without gaps."""
+        """Brings home what a launch wrote to a packed copy."""
         layout = self.layout
         values = storage.download(0, layout.size * layout.dtype.itemsize).view(layout.dtype).reshape(layout.shape)
         home.write(layout, values)
 
 
 class Use:
-    """A container that launches use: how, where it was, and the state of its home after its last use.
+    """A container that launches use: how they use it, its location, and the state of its home after its last use.
 
-    ``discards``: its contents before are worthless.
+    ``discards``: the previous contents are not needed.
     """
 
     __slots__ = ("bindable", "descriptor", "discards", "home", "reads", "version", "writes")
@@ -157,7 +157,7 @@ class Use:
         return self.home is not None and self.home.version == self.version
 
     def acquire(self, location: Location, why: str, *, apart: bool) -> bool:
-        """Makes the container current at ``location``; whether its elements are still where they were."""
+        """Makes the container current at ``location``; returns whether its elements are still where they were."""
         if self.discards:
             self.bindable.discard()
         if not (self.reads or self.writes):
@@ -168,13 +168,13 @@ class Use:
 
 
 def mark_written(location: Location, uses: Sequence[Use]) -> list[tuple[Use, Home, int]]:
-    """Marks what launches write that are enqueued; the homes of the uses, and the homes' versions then."""
+    """Marks what enqueued launches write; returns the homes of the uses, and the homes' new versions."""
     by_home: dict[int, list[Use]] = {}
     for use in uses:
         by_home.setdefault(id(use.bindable.lease.home), []).append(use)
     found = []
     for group in by_home.values():
-        # One lock over all of a home, so that nobody's change comes between and is taken for the launches'.
+        # One lock for all of a home, so that no other change comes between and is mistaken for the launches'.
         with group[0].bindable.lease as home:
             stayed = [use.bindable.written(location) for use in group if use.writes]
             found += [(use, home, home.version if all(stayed) else -1) for use in group]

@@ -1,4 +1,5 @@
-"""What containers need to know of ``amp.capture()``: whether this thread records, for the host may not look then."""
+"""What containers need to know of ``amp.capture()``: whether this thread records, because the host may not access
+elements then."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from vkamp.errors import AmpError
 
 
 class Recorder(Protocol):
-    """A capture that is going on."""
+    """A capture in progress."""
 
     @property
     def is_open(self) -> bool:
@@ -19,7 +20,7 @@ class Recorder(Protocol):
         """Records a launch."""
 
     def copy(self, src: Any, dest: Any) -> None:
-        """Records a copy between containers that was checked."""
+        """Records a copy between containers; the copy has been checked."""
 
     def discard(self, container: Any) -> None:
         """Records ``discard_data()``."""
@@ -45,7 +46,7 @@ def recorder() -> Recorder | None:
 
 
 def refuse(what: str, *things: object) -> None:
-    """AmpError in a capture: ``what`` (of ``things``) would act now, among launches that do not run yet."""
+    """AmpError in a capture: ``what`` (of ``things``) would act now, while the recorded launches have not run yet."""
     if recorder() is not None:
         what = " ".join([what, *map(repr, things)])
         raise AmpError(

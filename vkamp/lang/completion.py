@@ -17,12 +17,11 @@ from vkamp.tracebacks import entry_point
 class completion_future:
     """The result of an asynchronous operation (AMP: ``completion_future``).
 
-    ``get()`` waits and raises what the operation raised; ``await future`` does the same under
-    asyncio.  One made by ``completion_future()`` belongs to no operation: ``valid()`` is False and
-    all else raises AmpError.
+    ``get()`` waits and raises what the operation raised; ``await future`` does the same under asyncio. A future created
+    with ``completion_future()`` belongs to no operation: ``valid()`` is False and every other method raises AmpError.
 
-    Every operation and every callback has a thread of its own, so that a callback may start further
-    operations and wait for them.
+    Every operation and every callback runs in a separate thread, so that a callback may start further operations and
+    wait for them.
     """
 
     __slots__ = ("_future",)
@@ -32,7 +31,7 @@ class completion_future:
 
     @classmethod
     def _run(cls, work: Callable[[], object]) -> completion_future:
-        """Do ``work`` in a thread of its own."""
+        """Does ``work`` in a separate thread."""
         future: Future[None] = Future()
         future.set_running_or_notify_cancel()
 
@@ -69,22 +68,22 @@ class completion_future:
         return self._future
 
     def valid(self) -> bool:
-        """Whether this future stands for an operation (AMP: ``valid``); False for ``completion_future()``."""
+        """Whether this future belongs to an operation (AMP: ``valid``); False for ``completion_future()``."""
         return self._future is not None
 
     def get(self) -> None:
         """Wait for the end and raise what the operation raised (AMP: ``get``).
 
-        AmpError if this future belongs to no operation, as from all that wait.
+        AmpError if this future belongs to no operation, as for every method that waits.
         """
         self._operation().result()
 
     def wait(self) -> None:
-        """Wait for the end, well or not (AMP: ``wait``): only ``get`` raises what the operation raised."""
+        """Wait for the end (AMP: ``wait``). Only ``get`` raises what the operation raised."""
         self._operation().exception()
 
     def wait_for(self, seconds: float) -> bool:
-        """Wait at most ``seconds``; whether the operation has ended (AMP: ``wait_for``)."""
+        """Wait at most ``seconds``; return whether the operation has ended (AMP: ``wait_for``)."""
         try:
             self._operation().exception(max(seconds, 0))
         except TimeoutError:
@@ -92,14 +91,14 @@ class completion_future:
         return True
 
     def wait_until(self, when: datetime | float) -> bool:
-        """Wait until ``when``, a datetime or seconds as of ``time.time()``; whether the operation
-        has ended (AMP: ``wait_until``)."""
+        """Wait until ``when``, a datetime or a time as ``time.time()`` returns it; return whether the operation has
+        ended (AMP: ``wait_until``)."""
         moment = when.timestamp() if isinstance(when, datetime) else when
         return self.wait_for(moment - time.time())
 
     def then(self, callback: Callable[[], object]) -> None:
-        """Call ``callback()`` in a thread of its own when the operation has ended well, now if it
-        already has (AMP: ``then``).  It may start and wait for further copies.
+        """Call ``callback()`` in a separate thread when the operation has succeeded, at once if it already has (AMP:
+        ``then``). The callback may start further copies and wait for them.
 
         An exception in it goes to ``threading.excepthook``.
         """
@@ -111,7 +110,7 @@ class completion_future:
         self._operation().add_done_callback(start)
 
     def __await__(self) -> Generator[Any, None, None]:
-        import asyncio  # only those who await pay for its import
+        import asyncio  # Only programs that use await pay for the import.
 
         return asyncio.wrap_future(self._operation()).__await__()
 
@@ -122,10 +121,10 @@ class completion_future:
 
 
 def completed() -> completion_future:
-    """The future of what is over already."""
+    """The future of a completed operation."""
     return completion_future._ready()
 
 
 def completion_of(work: Callable[[], object]) -> completion_future:
-    """Runs ``work`` in a thread; its future."""
+    """Runs ``work`` in a thread; returns its future."""
     return completion_future._run(work)

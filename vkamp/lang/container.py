@@ -19,7 +19,7 @@ from vkamp.lang.region import Layout
 from vkamp.lang.storage import Bindable, Location
 from vkamp.tracebacks import entry_point
 
-#: numpy's own limit on dimensions, which the host side of every container meets.
+#: numpy's limit on dimensions, which applies to the host side of every container.
 _MAX_RANK = 64 if int(np.__version__.split(".")[0]) >= 2 else 32
 
 
@@ -31,7 +31,7 @@ def is_integer(value: Any) -> bool:
 def container_shape(of: ExtentLike, dtype: np.dtype[Any]) -> tuple[int, ...]:
     """``of`` (an extent, a sequence of ints or one int) as the shape of a container.
 
-    AmpError if a component is below 1, OutOfMemoryError if no address could reach the elements.
+    AmpError if a component is below 1, OutOfMemoryError if the elements exceed the address space.
     """
     shape = tuple(extent(of))
     for dimension, size in enumerate(shape):
@@ -66,8 +66,8 @@ def fit(values: NDArray[Any], shape: tuple[int, ...], what: str) -> NDArray[Any]
 
 
 def position(key: Any, shape: tuple[int, ...], what: object) -> tuple[int, ...]:
-    """A host subscript as one position; TypeError unless it has the rank of ``shape``, IndexError
-    outside.
+    """A host subscript as one position; TypeError unless it has the rank of ``shape``, IndexError if it is out of
+    bounds.
 
     Negative subscripts do not wrap.
     """
@@ -101,7 +101,7 @@ def _refuse_subscript(part: object, what: object) -> NoReturn:
     )
 
 
-#: What is another attribute here than in numpy and in libraries like it.
+#: Attributes that have other names here than in numpy and similar libraries.
 _OF_NUMPY = {"shape": ".extent", "size": ".extent.size()", "ndim": ".rank", "numpy": "np.asarray(...)"}
 
 
@@ -121,7 +121,7 @@ class Container:
     if not TYPE_CHECKING:  # type checkers know the attributes
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Says where numpy's attributes are."""
+            """Raises an error that names vkamp's counterpart of an attribute of numpy."""
             what = type(self).__name__
             instead = _OF_NUMPY.get(name)
             if instead is None and not name.startswith("_") and hasattr(np.ndarray, name):
@@ -130,7 +130,8 @@ class Container:
             raise AttributeError(f"{what!r} object has no attribute {name!r}{advice}", name=name, obj=self)
 
         def _refuse_operator(self, op: str, other: object, *, is_reflected: bool) -> Any:
-            """Says where arithmetic is done; numpy's arrays and numbers compute with the elements themselves."""
+            """Raises an error that says where to do arithmetic; numpy's arrays and numbers compute with the elements
+            themselves."""
             if isinstance(other, (np.ndarray, np.generic)):
                 return NotImplemented
             what = type(self).__name__
@@ -144,7 +145,7 @@ class Container:
 
     @property
     def extent(self) -> index_space.extent:
-        """The shape, as an extent of its own (assigning its components changes nothing here)."""
+        """A copy of the shape: assigning its components does not change the container."""
         if self._extent is None:
             self._extent = extent(self._layout.shape)
         return self._extent._same()
@@ -161,7 +162,7 @@ class Container:
 
     @property
     def readonly(self) -> bool:
-        """Whether writing through this container is refused (AMP: ``array_view<const T>``)."""
+        """Whether this container cannot be written (AMP: ``array_view<const T>``)."""
         return self._readonly
 
     def __len__(self) -> int:
@@ -171,19 +172,20 @@ class Container:
         raise TypeError(f"{type(self).__name__} cannot be pickled: send np.array(...) of it and make a new one")
 
     def _repr_html_(self) -> str:
-        """For notebooks: type, place, and the first and last values if they are in host memory; nothing moves."""
+        """For notebooks: the type, the location, and the first and last values if they are in host memory; nothing is
+        copied."""
         return container_html(self)
 
     # -- values ------------------------------------------------------------------------------------
 
     def _read(self) -> NDArray[Any]:
-        """The newest elements in a fresh array; home memory stays as it is."""
+        """The newest elements in a new array; home memory is not changed."""
         refuse("the host reads", self)
         with self._lease as home:
             return home.read(self._layout)
 
     def _read_into(self, out: NDArray[np.uint8]) -> bool:
-        """The newest elements into memory of as many bytes; False if that may be the home's own."""
+        """Copies the newest elements to memory of as many bytes; False if that memory may overlap the home."""
         refuse("the host reads", self)
         with self._lease as home:
             if home.may_share(out):
@@ -192,12 +194,12 @@ class Container:
             return True
 
     def _copy_from(self, source: Container) -> bool:
-        """Replaces all elements by another container's, of the same shape and dtype, without an array between; False
-        if that can't be."""
+        """Replaces all elements by those of another container of the same shape and dtype, without an intermediate
+        array; False if that is impossible."""
         refuse("the host writes", self)
         if not (self._layout.is_dense and source._layout.is_dense):
             return False
-        # Both are locked, in the order in which homes are locked that are joined.
+        # Both are locked, in the order in which joined homes are locked.
         first, second = sorted((self, source), key=lambda each: (each._lease.home.start, each._lease.home.id))
         with first._lease as one, second._lease as other:
             if one is other:
@@ -219,12 +221,12 @@ class Container:
     # -- launches ----------------------------------------------------------------------------------
 
     def _check_use(self, location: Location, *, write: bool) -> None:
-        """Refuses a launch that may not use the container so."""
+        """Raises an error if a launch may not use the container this way."""
         if write and self._readonly:
             raise TypeError(f"{self!r} is read-only and cannot be written in a kernel")
 
     def _discard(self) -> None:
-        """No one needs the present contents."""
+        """Marks the present contents as not needed."""
         with self._lease as home:
             home.discard(self._layout.region)
 

@@ -1,4 +1,4 @@
-"""Copies of many bytes, by several threads: one alone gets a fifth of what the memory of a larger machine gives."""
+"""Large copies by several threads: one thread reaches only a fifth of the memory bandwidth of a larger machine."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
 
-#: Fewer bytes are copied before other threads are awake.
+#: Copies of fewer bytes finish before other threads wake up.
 _MIN = 2 << 20
-#: More threads get no more out of the memory.
+#: More threads do not increase the bandwidth.
 _MAX = 8
 _PAGE = 4096
 
 
 def _count() -> int:
-    """How many threads copy: half of the processors, so that a driver's own threads go on."""
+    """The number of threads that copy: half of the processors, so that a driver's threads keep running."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(_MAX, usable // 2)
 
@@ -43,7 +43,7 @@ def copy_bytes(target: NDArray[np.uint8], source: NDArray[np.uint8]) -> None:
         while at < target.size:
             others.append(_executor().submit(np.copyto, target[at : at + step], source[at : at + step]))
             at += step
-    except RuntimeError:  # the interpreter is ending: no more threads
+    except RuntimeError:  # The interpreter is shutting down: no more threads.
         target[at:] = source[at:]
     try:
         np.copyto(target[:step], source[:step])
@@ -52,15 +52,15 @@ def copy_bytes(target: NDArray[np.uint8], source: NDArray[np.uint8]) -> None:
 
 
 def copying_threads() -> int:
-    """How many copies :func:`copy_soon` does at a time; 1 if it does each at once."""
+    """How many copies :func:`copy_soon` does at a time; 1 if it does each one immediately."""
     return _threads
 
 
 def copy_soon(target: NDArray[np.uint8], source: NDArray[np.uint8]) -> Callable[[], None] | None:
-    """Begins ``target[:] = source`` in another thread; what it returns waits for the end. None if it is over already,
-    since another thread is not worth it.
+    """Starts ``target[:] = source`` in another thread and returns a function that waits for the end.
 
-    Both are as long and share no byte. The caller must wait in any case: until then the memory is in use.
+    Returns None if the copy is already done, because another thread was not worth it. Both have the same length and
+    share no byte. The caller must always wait: until then the memory is in use.
     """
     copying = _begin(target, source) if _threads >= 2 and target.size >= _MIN // 2 else None
     if copying is not None:
@@ -70,7 +70,7 @@ def copy_soon(target: NDArray[np.uint8], source: NDArray[np.uint8]) -> Callable[
 
 
 def _begin(target: NDArray[np.uint8], source: NDArray[np.uint8]) -> Future[None] | None:
-    """A copy in another thread; None when the interpreter ends, and starts no more threads."""
+    """A copy in another thread; None if the interpreter is shutting down and starts no more threads."""
     try:
         return _executor().submit(np.copyto, target, source)
     except RuntimeError:
@@ -78,7 +78,7 @@ def _begin(target: NDArray[np.uint8], source: NDArray[np.uint8]) -> Future[None]
 
 
 def _finish(others: Sequence[Future[None]]) -> None:
-    """Waits until nobody copies any more, Ctrl-C or not."""
+    """Waits until all copies have ended, even after Ctrl-C."""
     interrupt: KeyboardInterrupt | None = None
     for each in others:
         while True:
@@ -94,14 +94,14 @@ def _finish(others: Sequence[Future[None]]) -> None:
 def _executor() -> ThreadPoolExecutor:
     global _pool
     if _pool is None:
-        from concurrent.futures import ThreadPoolExecutor  # when it is needed: it takes long to load
+        from concurrent.futures import ThreadPoolExecutor  # Imported when needed: it takes long to load.
 
         _pool = ThreadPoolExecutor(_MAX, "vkamp-copy")
     return _pool
 
 
 def _forget() -> None:
-    """A forked child has none of the threads."""
+    """A forked child does not have the threads."""
     global _pool
     _pool = None
 

@@ -1,6 +1,6 @@
-"""The names of the kernel language that are functions: memory, fences, atomics, loops, C's integer division.
+"""The functions of the kernel language: memory, fences, atomics, loops, C's integer division.
 
-The front end knows them by their mark; called from plain Python, those that need a device raise ``AmpError``.
+The front end recognizes them by an attribute. Those that need a device raise ``AmpError`` in plain Python.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def _only_in_kernels(name: str) -> AmpError:
 class constant:
     """Annotation of a keyword-only kernel parameter that is a compile-time constant (C++: a template argument).
 
-    ``def product(t_idx, a, b, c, *, TILE: amp.constant)`` is launched with ``TILE=16``; each value makes a
-    kernel of its own.
+    ``def product(t_idx, a, b, c, *, TILE: amp.constant)`` is launched with ``TILE=16``; the kernel is compiled once for
+    each value.
     """
 
 
@@ -85,17 +85,19 @@ class constant:
 def tile_static(shape: Any, dtype: Any) -> Any:
     """Memory shared by the threads of a tile (AMP: ``tile_static``): an array of ``shape`` elements of ``dtype``.
 
-    ``shape`` is an int or a tuple of compile-time ints; ``()`` is a single variable.  Lives at the top level of a
-    kernel or ``@amp.func``; its contents are indeterminate until written, and the declaration is no barrier.
+    ``shape`` is an int or a tuple of compile-time ints; ``()`` is a single variable. The declaration must be at the top
+    level of a kernel or ``@amp.func``. The contents are indeterminate until written, and the declaration is not a
+    barrier.
     """
     raise _only_in_kernels("tile_static")
 
 
 @_marked
 def private(shape: Any, dtype: Any) -> Any:
-    """An array of each thread's own (AMP: a local array): ``shape`` elements of ``dtype``, indeterminate until written.
+    """An array that is private to each thread (AMP: a local array): ``shape`` elements of ``dtype``, indeterminate
+    until written.
 
-    Called from plain Python, in an ``@amp.func``, it makes a numpy array.
+    In plain Python, in an ``@amp.func``, it creates a numpy array.
     """
     return np.empty(shape, dtype)
 
@@ -104,8 +106,8 @@ def private(shape: Any, dtype: Any) -> Any:
 def static_range(*bounds: int) -> Iterable[int]:
     """A ``range`` of compile-time ints; a ``for`` over it is unrolled; its variable is a constant in each iteration.
 
-    The shader has a loop that the driver unrolls, if the body needs no more of the variable than numbers
-    ``a * variable + b``; otherwise it has a copy of the body for each value.
+    If the body uses the variable only in numbers ``a * variable + b``, the shader has a loop that the driver unrolls;
+    otherwise it has a copy of the body for each value.
     """
     return range(*bounds)
 
@@ -178,26 +180,26 @@ def trem(a: int, b: int) -> int:
 
 @_marked
 def uniform(value: _T) -> _T:
-    """``value``, which the author says is the same for all threads of the tile: an int, uint, float or bool.
+    """Returns ``value`` and asserts that it is the same in all threads of the tile: an int, uint, float or bool.
 
-    What the compiler cannot know to be the same (an element of a container, say) may so decide over a barrier:
-    ``if amp.uniform(rounds[t_idx.tile] > 0): t_idx.barrier.wait()``.  A claim that is wrong makes the program
-    undefined on a device; check mode and the reference accelerator verify each, floats bit by bit (a NaN is like any
-    other), and name two threads that differ: CheckError.  CompileError where not all threads of the tile are: under
-    a divergent condition, after a divergent ``return``, and in a kernel without tiles.  Plain Python gets the
-    argument back.  AMP has no such function.
+    The compiler cannot prove this of some values, such as elements of containers; with the assertion they may control a
+    barrier: ``if amp.uniform(rounds[t_idx.tile] > 0): t_idx.barrier.wait()``. If the assertion is wrong, the program is
+    undefined on a device. Check mode and the reference accelerator verify it (floats bit by bit, so a NaN equals
+    itself) and raise a CheckError that names two threads that differ. Raises CompileError where not all threads of the
+    tile are active: under a divergent condition, after a divergent ``return``, and in a kernel without tiles. In plain
+    Python it returns its argument. AMP has no such function.
     """
     return value
 
 
 def _in_words(letter: str) -> str:
-    """What the parameters of a class take."""
+    """What the parameters of a class accept."""
     *others, last = CLASSES[letter]
     return f"{', '.join(others)} or {last}" if others else last
 
 
 def _math_doc(doc: str, python: Iterable[str], params: Iterable[str], results: Iterable[str]) -> str:
-    """What a function does, its types and AMP's name of it."""
+    """What a function does, its types and its name in AMP."""
     params, results = tuple(params), tuple(_in_words(result) if result in CLASSES else result for result in results)
     # Parameters of one class letter have one common type.
     kinds = ", ".join(_in_words(param) for param in dict.fromkeys(params))
@@ -209,14 +211,14 @@ def _math_doc(doc: str, python: Iterable[str], params: Iterable[str], results: I
 
 
 def _host_value(row: BuiltinRow, args: tuple[Any, ...]) -> Any:
-    """The reference result; in double precision if an argument is a float64, which a plain float is not."""
+    """The reference result, in double precision if an argument is a numpy float64 (not a plain float)."""
     is_double = row.double is not None and any(isinstance(arg, np.float64) for arg in args)
     return (row.reference_for("float64") if is_double else row.reference)(*args)
 
 
 @entry_point
 class MathFunction:
-    """A function of the builtin table; from plain Python it computes the reference result."""
+    """A function of the builtin table; in plain Python it computes the reference result."""
 
     def __init__(self, row: BuiltinRow) -> None:
         self.row = row
@@ -236,7 +238,7 @@ class MathFunction:
 
 @entry_point
 class MathTuple:
-    """A function of the table with several results, in AMP returned through pointers: a tuple."""
+    """A function of the table that returns a tuple; AMP returns the results through pointers."""
 
     def __init__(self, row: TupleRow) -> None:
         self.row = row
@@ -275,19 +277,19 @@ class MathNamespace:
         return f"<vkamp {self._name}>"
 
 
-#: Functions of the device's own accuracy (AMP: ``concurrency::fast_math``).
+#: Functions with the accuracy of the device (AMP: ``concurrency::fast_math``).
 fast_math = MathNamespace("fast_math")
 
-#: Functions of float32 and float64 within the reference's bounds on every device (AMP: ``concurrency::precise_math``).
+#: Functions of float32 and float64 with the same error bounds on every device (AMP: ``concurrency::precise_math``).
 precise_math = MathNamespace("precise_math")
 
-#: Intrinsics of HLSL (AMP: ``concurrency::direct3d``); ``noise`` and ``msad4`` are not among them.
+#: Intrinsics of HLSL (AMP: ``concurrency::direct3d``), without ``noise`` and ``msad4``.
 direct3d = MathNamespace("direct3d")
 for _name, _number in FP_CLASSES.items():
     setattr(precise_math, _name, _number)
 
-#: The bits of a number of 32 or 64 bits, or of each component of a short vector, as a number of another kind (HLSL:
-#: ``asuint`` and its like).
+#: The bits of a number of 32 or 64 bits, or of each component of a short vector, as a number of another type (HLSL:
+#: ``asuint`` and so on).
 asuint = MathFunction(BUILTINS["asuint"])
 asint = MathFunction(BUILTINS["asint"])
 asfloat = MathFunction(BUILTINS["asfloat"])

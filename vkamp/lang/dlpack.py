@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: DLPack's name of host memory: kDLCPU, device 0.
+#: DLPack's identifier of host memory: kDLCPU, device 0.
 HOST_DEVICE = (1, 0)
 
 
@@ -15,8 +15,8 @@ def export(elements: NDArray[Any], wanted: dict[str, Any]) -> Any:
     """A DLPack capsule of ``elements``; ``wanted`` holds the consumer's keywords (``stream``, ``max_version``,
     ``dl_device``, ``copy``).
 
-    BufferError for structs, for another device, for a stream, and for read-only memory if the consumer's version of
-    the protocol can't say so.
+    BufferError for structs, for another device, for a stream, and for read-only memory if the consumer's version of the
+    protocol cannot express it.
     """
     if elements.dtype.names is not None:
         raise BufferError("DLPack has no structs: export a view of one member, or .reinterpret_as(...) of the elements")
@@ -28,9 +28,9 @@ def export(elements: NDArray[Any], wanted: dict[str, Any]) -> Any:
         elements = np.array(elements)
     version = wanted.get("max_version")
     if version is None or int(np.__version__.split(".")[0]) < 2:
-        # The protocol's first version, and numpy's before 2, know no read-only memory.
+        # The protocol's first version, and numpy before 2, have no read-only memory.
         if not elements.flags.writeable:
             raise BufferError("DLPack cannot export read-only memory to this consumer: export np.array(...) of it")
         return elements.__dlpack__()
-    exporter: Any = elements  # numpy's stubs before 2 know no keywords
+    exporter: Any = elements  # numpy's stubs before version 2 lack the keywords.
     return exporter.__dlpack__(max_version=version)

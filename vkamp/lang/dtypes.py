@@ -38,7 +38,7 @@ _VECTORS: dict[np.dtype[Any], Vector] = {v.dtype: v for v in VECTORS.values()}
 
 
 def vector_type(dtype: np.dtype[Any]) -> Vector | None:
-    """The short vector that a dtype stands for."""
+    """The short vector that a dtype represents."""
     return _VECTORS.get(dtype) if dtype.names is not None else None
 
 
@@ -91,11 +91,11 @@ def refuse_dtype_first(name: str, first: Any, second: Any) -> None:
 def element_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     """``dtype`` as the numpy dtype of a container's elements.
 
-    Real numbers of 8 to 64 bits, short vectors and structured dtypes of these (nested, with subarrays) in native byte
-    order, with aligned members in ascending order that do not overlap.  numpy's offsets are kept.  Which of the types
-    a device computes with is asked when a kernel is launched there.
+    Elements are real numbers of 8 to 64 bits, short vectors, and structured dtypes of these (nested, with subarrays) in
+    native byte order, with aligned members in ascending order that do not overlap. numpy's offsets are kept. A launch
+    checks which of the types its device supports.
 
-    Raises AmpError for bool, and TypeError for all else.
+    Raises AmpError for bool, and TypeError for all other dtypes.
     """
     try:
         wanted: np.dtype[Any] = np.dtype(dtype)
@@ -103,7 +103,7 @@ def element_dtype(dtype: DTypeLike) -> np.dtype[Any]:
         raise TypeError(f"{dtype!r} is not an element type: elements are {_POSSIBLE}") from None
     for scalar in _SCALARS:
         if wanted == scalar:
-            return scalar  # one object per type, whichever C type numpy calls it
+            return scalar  # One object for each type, whichever C type numpy gives it.
     _check(wanted, "")
     return np.dtype((np.void, wanted)) if wanted.type is np.record else wanted
 
@@ -159,7 +159,7 @@ def _check_struct(dtype: np.dtype[Any], path: str) -> None:
 
 
 def _alignment(dtype: np.dtype[Any]) -> int:
-    """Bytes that a member's offset is a multiple of, as in C++: those of its largest number."""
+    """The alignment of a member in bytes, as in C++: the size of its largest number."""
     if dtype.subdtype is not None:
         return _alignment(dtype.subdtype[0])
     if dtype.names is not None:
@@ -168,7 +168,7 @@ def _alignment(dtype: np.dtype[Any]) -> int:
 
 
 def aligned(fields: Iterable[tuple[str, np.dtype[Any]]]) -> np.dtype[Any]:
-    """The structured dtype of some fields, each at the first offset that is aligned for it, as C++ lays them out."""
+    """The structured dtype of these fields, each at the next offset with its alignment, as in C++."""
     names, formats, offsets = [], [], []
     end, largest = 0, 4
     for name, dtype in fields:
@@ -205,12 +205,12 @@ def _refuse(source: np.dtype[Any], dtype: np.dtype[Any], what: str) -> None:
 
 
 def convert(data: Any, dtype: np.dtype[Any] | None, what: str = "data") -> NDArray[Any]:
-    """``data`` (an ndarray, or any nesting of sequences or iterable) as an array of element type
-    ``dtype``.  Of short vectors an ndarray has the components along its last dimension, or flat.
+    """``data`` (an ndarray, nested sequences or an iterable) as an array of element type ``dtype``. An ndarray for
+    short vectors has the components along its last dimension, or flat.
 
-    An ndarray's type must convert without change of kind ("same_kind"); numbers in sequences are
-    weak, as literals are: an int goes where it fits.  Without ``dtype`` an ndarray's own is taken,
-    and int32 or float32 for numbers. The result may share memory with ``data``.
+    The type of an ndarray must convert without a change of kind ("same_kind"). Numbers in sequences are weak, like
+    literals: an int converts to every type that can hold it. Without ``dtype`` an ndarray keeps its type, and numbers
+    become int32 or float32. The result may share memory with ``data``.
 
     Raises TypeError for types that do not convert, OverflowError for integers out of range, and
     what :func:`element_dtype` raises.
@@ -241,7 +241,7 @@ def convert(data: Any, dtype: np.dtype[Any] | None, what: str = "data") -> NDArr
 
 
 def take(values: Iterator[Any], shape: tuple[int, ...]) -> list[Any]:
-    """As many of ``values`` as a container of this shape holds (C++: a range without an end)."""
+    """The first ``values``, as many as a container of this shape holds (C++: a range without an end)."""
     return list(islice(values, prod(shape)))
 
 
@@ -254,7 +254,7 @@ def _convert_to_vectors(data: Any, vector: Vector, what: str) -> NDArray[Any]:
 
 
 def without_vectors(data: Any) -> Any:
-    """A value for a struct: short vectors in its sequences become tuples, which numpy takes for fields."""
+    """A value for a struct: short vectors in its sequences become tuples, which numpy treats as fields."""
     if isinstance(data, (list, tuple)):
         return type(data)(map(without_vectors, data)) if type(data) in (list, tuple) else data
     is_vector = isinstance(getattr(data, "dtype", None), np.dtype) and vector_type(data.dtype) is not None
@@ -276,7 +276,7 @@ def _convert_array(values: NDArray[Any], dtype: np.dtype[Any] | None, what: str)
 
 
 def _weak_dtype(values: NDArray[Any], what: str) -> np.dtype[Any]:
-    """The element type that plain Python numbers have."""
+    """The element type for plain Python numbers."""
     if values.dtype.kind == "i" or (values.dtype.kind == "u" and values.size):
         return np.dtype(int32)
     if values.dtype.kind == "f":

@@ -15,7 +15,7 @@ from vkamp.tracebacks import entry_point
 
 
 class HostElements(Protocol):
-    """A container whose elements the host can reach."""
+    """A container whose elements the host can access."""
 
     def _host_read(self) -> NDArray[Any]:
         """The elements, brought home, for reading."""
@@ -45,7 +45,7 @@ def store(node: NDArray[Any], value: Any) -> None:
 
 
 def _vector(value: Any, kind: type[ShortVector]) -> ShortVector:
-    """A vector, or as many numbers, as the value of an element."""
+    """A vector, or a sequence of as many numbers, as the value of an element."""
     if isinstance(value, kind):
         return value
     if isinstance(value, (tuple, list, np.ndarray)) and len(value) == kind.size:
@@ -67,7 +67,7 @@ def _stored_vector(
 
 
 def resolve(view: HostElements, path: tuple[Any, ...], node: NDArray[Any]) -> Any:
-    """What a read of the element ``node`` gives: a value, or a reference if it has parts."""
+    """The result of reading the element ``node``: a value, or a reference if it has parts."""
     kind = vector_class(node.dtype)
     if kind is not None and node.ndim == 0:
         return _stored_vector(view, path, node, kind)
@@ -80,9 +80,9 @@ def resolve(view: HostElements, path: tuple[Any, ...], node: NDArray[Any]) -> An
 class element_reference:
     """A struct element of a view, or a part of one that has parts itself, as the host sees it.
 
-    Members are read and assigned as ``ref.x`` or ``ref["x"]``, elements of a member that is an
-    array as ``ref.m[i, j]``. Each read takes the newest value, each assignment writes through to
-    the view.  ``ref.copy()`` and ``ref.item()`` are copies.
+    Members are read and assigned as ``ref.x`` or ``ref["x"]``, elements of a member that is an array as ``ref.m[i,
+    j]``. Each read gets the newest value, each assignment writes through to the view. ``ref.copy()`` and ``ref.item()``
+    return copies.
     """
 
     __slots__ = ("_path", "_view")
@@ -140,7 +140,7 @@ class element_reference:
             return self[name]
         except KeyError as error:
             if name == "copy":
-                # As numpy's records have it; a member of this name comes first.
+                # As for numpy's records; a member of this name takes precedence.
                 return self.item
             raise AttributeError(str(error.args[0])) from None
 

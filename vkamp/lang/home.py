@@ -1,22 +1,22 @@
 """Coherence: where the newest bytes of a container are.
 
-A *home* is one range of bytes that views look into: the memory of a numpy array, the device storage
-of an ``array``, or memory that a view without a source asked for.  Beside an image in host memory
-it has at most one copy per location (accelerator_view).  Three sets of bytes say what is where:
+A *home* is one range of bytes that views refer to: the memory of a numpy array, the device storage of an ``array``, or
+memory that was allocated for a view without a source. It has an image in host memory and at most one copy for each
+location (accelerator_view). Three sets of bytes record where the newest values are:
 
-- ``copy.pending``: the newest value is in this copy, and not in the host image; the other copies are older, but for
-  those that have taken it from this one.
-- ``copy.stale``: this copy is older than the newest value, wherever that is.
-- ``home.undefined``: no one needs the value; nothing is uploaded for it.
+- ``copy.pending``: the newest value is in this copy, and not in the host image; other copies are older unless they were
+  updated from this one.
+- ``copy.stale``: this copy is older than the newest value.
+- ``home.undefined``: the value is not needed, so it is not uploaded.
 
-Every change of these raises ``home.version`` first, and gives ``epoch.now`` a number that it never had: what found
-everything in order once need not look again while that is the same.
+Every change of these sets first increments ``home.version`` and gives ``epoch.now`` a new number. While that number is
+the same, a check that found everything in order need not be repeated.
 
-A location may also work in the host image itself (``DeviceCopy.shared``), if no other uses the home: its pending bytes
-are those that launches may still write. Nothing moves then; whoever is about to read or to write the host image waits.
+A location may also work in the host image itself (``DeviceCopy.shared``), if no other location uses the home: its
+pending bytes are those that launches may still write. Nothing is copied then; every access to the host image waits.
 
-So a byte of the host image is newest unless it is pending somewhere, and pending sets of two copies
-are disjoint. Everything moves by exact byte sets: a column comes home without its neighbours.
+So a byte of the host image is newest unless it is pending somewhere, and the pending sets of two copies are disjoint.
+Copies move exact byte sets: a column comes home without its neighbours.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from vkamp.lang.storage import Location, SharedStorage, Storage, moved_between, 
 _Bytes = NDArray[np.uint8]
 _ids = count(1)
 
-#: More separate intervals than this travel in one call.
+#: More separate intervals than this are copied in one call.
 _FEW = 8
 _COPIED_OUT = "their values are copied elsewhere"
 _REPLACED = "their values are replaced by others"
@@ -51,7 +51,7 @@ class _Epoch:
         self._numbers = count(1)
 
     def advance(self) -> None:
-        """Tells that something changes; threads that do so at once still leave a number that is new."""
+        """Records a change; if several threads do so at once, the number is still new."""
         self.now = next(self._numbers)
 
 
@@ -68,8 +68,8 @@ depth = _Depth()
 
 
 class DeviceCopy:
-    """A home's bytes at one location, from ``origin`` on; see the module's text for the two
-    sets. ``shared``: the storage, if it is the host image itself."""
+    """A home's bytes at one location, from ``origin`` on; the module's docstring explains the two sets. ``shared``: the
+    storage, if it is the host image itself."""
 
     __slots__ = ("location", "origin", "pending", "shared", "stale", "storage")
 
@@ -82,8 +82,8 @@ class DeviceCopy:
         self.pending = EMPTY
 
     def fetch(self, where: ByteSet) -> _Bytes:
-        """Bytes from ``where.start`` to ``where.stop``, after all that is enqueued; those beside
-        ``where`` are indeterminate if it has gaps."""
+        """Bytes from ``where.start`` to ``where.stop``, after all enqueued work; bytes in the gaps of ``where`` are
+        indeterminate."""
         start, nbytes = where.start, where.stop - where.start
         if where.count == 1:
             return self.storage.download(start - self.origin, nbytes)
@@ -107,7 +107,8 @@ class DeviceCopy:
 
 
 class Seen:
-    """What the host image held, for the bytes ``known``: its owner is not to change them before telling so.
+    """The previous contents of the host image, for the bytes ``known``, which its owner must not change without
+    ``refresh``.
 
     ``name`` is the view's in the program, and ``place`` the file and line of a launch that writes it, for a warning at
     the program's end.
@@ -123,11 +124,11 @@ class Seen:
 
 
 class Home:
-    """One range of bytes ``[start, stop)`` with its copies.  Every method that touches state
-    expects ``lock`` held.
+    """One range of bytes ``[start, stop)`` with its copies. Every method that accesses state requires that ``lock`` is
+    held.
 
-    ``primary`` is the location whose storage an ``array`` is; without one the host image is where
-    the data belong. ``memory`` gives the host image, when it is first needed.
+    ``primary`` is the location whose storage an ``array`` is; without one the host image is where the data belong.
+    ``memory`` gives the host image, when it is first needed.
     """
 
     def __init__(
@@ -147,7 +148,7 @@ class Home:
         self.undefined = EMPTY if defined else self.everything
         self.primary = primary
         self.retired = False
-        #: Whether a location may work in the host image itself, the one that does, and the one that did.
+        #: Whether a location may work in the host image itself, the location that does, and the one that did before.
         self.lends = False
         self.lent: DeviceCopy | None = None
         self.once_lent: DeviceCopy | None = None
@@ -155,7 +156,7 @@ class Home:
         self._memory = memory or (lambda: np.empty(stop - start, np.uint8))
         self._image: _Bytes | None = None
         self.log = Log()
-        #: Kept where launches are looked at, see :mod:`vkamp.lang.watching`.
+        #: Kept where launches are checked, see :mod:`vkamp.lang.watching`.
         self.seen: Seen | None = None
         if primary is not None:
             copy = self._new_copy(primary)
@@ -171,7 +172,7 @@ class Home:
         self.lock.release()
 
     def note_change(self) -> None:
-        """Tells that something is about to change."""
+        """Records that something is about to change."""
         self.version += 1
         epoch.advance()
 
@@ -223,20 +224,21 @@ class Home:
         self.look(where)
 
     def look(self, region: ByteSet) -> None:
-        """The host image is right as it is: a later change of ``region`` is one, if anybody looks for changes."""
+        """Marks the host image as correct: later changes of ``region`` are detected if :mod:`vkamp.lang.watching` is
+        used."""
         if self.seen is not None and region:
             start, stop = region.start - self.start, region.stop - self.start
             scatter(self.seen.bytes[start:stop], self.image[start:stop], region, region.start)
             self.seen.known |= region
 
     def _look_away(self, region: ByteSet) -> None:
-        """The host image may change: devices get it anew."""
+        """Marks the host image as changing: devices get it again."""
         if self.seen is not None:
             self.seen.known -= region
 
     def publish(self, region: ByteSet, why: str, *, but: DeviceCopy | None = None) -> None:
-        """Bring home every pending byte of ``region`` (but those of one copy); ``why`` is for the
-        record."""
+        """Bring home every pending byte of ``region`` (except those of one copy); ``why`` goes into the record of
+        moves."""
         for copy in self.copies.values():
             if copy is not but and copy.pending:
                 where = copy.pending & region
@@ -244,7 +246,7 @@ class Home:
                     self._publish(copy, where, why)
 
     def _upload(self, copy: DeviceCopy, where: ByteSet, why: str) -> None:
-        """Send bytes that are newest in the host image to a copy that is behind."""
+        """Send bytes that are newest in the host image to a stale copy."""
         if copy.shared is not None:
             copy.stale -= where
             return
@@ -253,12 +255,12 @@ class Home:
         copy.stale -= where
 
     def quiet(self) -> None:
-        """Wait until no launch works in the host image itself: it is about to change."""
+        """Wait until no launch works in the host image itself, because it is about to change."""
         if self.lent is not None and self.lent.shared is not None:
             self.lent.shared.settle(writes_only=False)
 
     def _take_back(self) -> None:
-        """From now on no location works in the host image itself; all have copies."""
+        """End the work of locations in the host image itself: from now on all have copies."""
         assert self.lent is not None
         self.note_change()
         self.quiet()
@@ -267,7 +269,7 @@ class Home:
 
     def acquire(self, location: Location, region: ByteSet, why: str, *, apart: bool = False) -> DeviceCopy:
         """The copy at ``location``, with ``region`` current in it; ``why`` is recorded. With ``apart`` the copy is not
-        the host image itself. Raises OutOfMemoryError; nothing has changed then."""
+        the host image itself. If it raises OutOfMemoryError, nothing has changed."""
         copy = self.copies.get(location)
         if self.lent is not None and (apart or copy is not self.lent):
             self._take_back()
@@ -284,12 +286,12 @@ class Home:
         return copy
 
     def _fetch_across(self, copy: DeviceCopy, needed: ByteSet, why: str) -> ByteSet:
-        """Have a copy take what other locations have alone from there; the bytes that it still needs."""
+        """Copy the bytes that only other locations have from there; returns the bytes that the copy still needs."""
         for other in self.copies.values():
             where = other.pending & needed if other is not copy and other.pending else EMPTY
             if not where or where.count > _FEW:
                 continue
-            self.note_change()  # a launch there is no longer the only one that has them
+            self.note_change()  # The launch's location is no longer the only one that has them.
             if self._move_across(copy, other, where):
                 self.log.add("from", other.location, where, where.nbytes, f"{copy.location!r} takes them")
                 self.log.add("to", copy.location, where, where.nbytes, why)
@@ -299,7 +301,7 @@ class Home:
 
     @staticmethod
     def _move_across(copy: DeviceCopy, other: DeviceCopy, where: ByteSet) -> bool:
-        """Whether the bytes went from storage to storage."""
+        """Copy the bytes from storage to storage; returns whether that was possible."""
         return all(
             moved_between(copy.storage, start - copy.origin, other.storage, start - other.origin, stop - start)
             for start, stop in where.intervals()
@@ -308,7 +310,7 @@ class Home:
     # -- who wrote ---------------------------------------------------------------------------------
 
     def written_on(self, copy: DeviceCopy, region: ByteSet) -> None:
-        """A launch or a copy has written ``region`` at ``copy``."""
+        """Record that a launch or a copy has written ``region`` at ``copy``."""
         if self._knows_written(copy, region):
             return
         self.note_change()
@@ -322,13 +324,13 @@ class Home:
         self._define(region)
 
     def _knows_written(self, copy: DeviceCopy, region: ByteSet) -> bool:
-        """Whether ``region`` is the newest at ``copy``, and there alone."""
+        """Whether ``region`` is newest at ``copy`` and nowhere else."""
         if not copy.pending.covers(region) or copy.stale.overlaps(region) or self.undefined.overlaps(region):
             return False
         return all(other is copy or other.stale.covers(region) for other in self.copies.values())
 
     def written_by_host(self, region: ByteSet) -> None:
-        """The host image is the newest for ``region``."""
+        """Record that the host image is newest for ``region``."""
         self.note_change()
         self._look_away(region)
         for copy in self.copies.values():
@@ -337,8 +339,7 @@ class Home:
         self._define(region)
 
     def adopt(self, copy: DeviceCopy, region: ByteSet) -> None:
-        """Bring home what was written in a copy that belonged to a home that has become part of
-        this one."""
+        """Bring home what was written to a copy of a home that has become part of this one."""
         self._publish(copy, region, "the memory was joined with other memory")
         self.written_by_host(region)
 
@@ -347,8 +348,8 @@ class Home:
             self.undefined -= region
 
     def discard(self, region: ByteSet) -> None:
-        """No one needs ``region`` any more.  An ``array`` keeps what it has: it is the data's only
-        place.  Where a location works in the host image itself, what it has written is home."""
+        """Record that ``region`` is not needed any more. An ``array`` keeps its contents, because it is their only
+        place. If a location works in the host image itself, what it has written is already home."""
         self.note_change()
         self._finish_lent(region)
         for location, copy in self.copies.items():
@@ -359,11 +360,7 @@ class Home:
         self._look_away(region)
 
     def refresh(self, region: ByteSet, *, host_owned: bool) -> None:
-        """The owner may have changed the host image: drop what copies hold of it.
-
-        Pending writes stay, but in ``region`` of memory that the host owns: there the owner's word
-        holds.
-        """
+        """Drop the contents of copies, because the owner may have changed the host image."""
         self.note_change()
         self.quiet()
         if host_owned:
@@ -380,7 +377,7 @@ class Home:
     # -- whole values ------------------------------------------------------------------------------
 
     def read(self, layout: Layout) -> NDArray[Any]:
-        """The newest elements of ``layout`` in a fresh array; the host image stays as it is."""
+        """The newest elements of ``layout`` in a new array; the host image is not changed."""
         region = layout.region
         self._finish_lent(region)
         owners = [(copy, where) for copy in self.copies.values() if copy.pending and (where := copy.pending & region)]
@@ -399,7 +396,8 @@ class Home:
         return _detach(layout.place(newest, start))
 
     def read_into(self, layout: Layout, out: _Bytes) -> None:
-        """As :meth:`read`, into the bytes ``out``, one element after the other. They are in no home's memory."""
+        """As :meth:`read`, into the bytes ``out``, without gaps between the elements. ``out`` is in no home's
+        memory."""
         region = layout.region
         self._finish_lent(region)
         if not any(copy.pending.overlaps(region) for copy in self.copies.values()):
@@ -413,8 +411,8 @@ class Home:
         copy_bytes(out, _as_bytes(self.read(layout)))
 
     def copy_from(self, layout: Layout, source: Home, there: Layout) -> bool:
-        """Replace the elements of ``layout``, without gaps, by those of a layout of another home, without gaps, too;
-        False if that takes an array between. The caller has locked both."""
+        """Replace the elements of ``layout`` by those of a layout of another home; neither layout has gaps. False if
+        that requires an intermediate array. The caller has locked both homes."""
         region, wanted = layout.region, there.region
         if self.primary is None:
             self.quiet()
@@ -438,14 +436,15 @@ class Home:
         return True
 
     def current_copy(self, region: ByteSet) -> DeviceCopy | None:
-        """A copy in which all of ``region`` is current, if some of it is newer there than in the host image."""
+        """A copy in which all of ``region`` is current and some of it is newer than in the host image, if there is
+        one."""
         self._finish_lent(region)
         if not any(copy.pending.overlaps(region) for copy in self.copies.values()):
             return None
         return next((copy for copy in self.copies.values() if not copy.stale.overlaps(region)), None)
 
     def _read_host(self, layout: Layout, out: _Bytes) -> None:
-        """The elements of the host image, one after the other."""
+        """The elements of the host image, without gaps."""
         host = self.host(layout)
         if layout.is_dense:
             copy_bytes(out, _as_bytes(host))

@@ -1,9 +1,8 @@
 """Homes in numpy's memory: found by address, joined where they overlap, brought home when their
 last view goes.
 
-Every view over the same bytes must meet in one home, however it was made, so homes are registered
-by the addresses that they cover.  A view over memory that overlaps a home's bounds without lying
-inside joins the two to a larger one.
+All views of the same bytes must share one home, so homes are registered by the addresses that they cover. A view of
+memory that partly overlaps a home's bounds joins the two into a larger home.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ from vkamp.errors import CheckWarning
 from vkamp.lang.home import Home, depth
 from vkamp.lang.moves import Log
 
-#: Rooms whose code may hold a device's lock; an object that dies there must not use the device.
+#: Rooms whose code may hold a device's lock; an object that is deleted there must not use the device.
 _DEVICE_ROOMS = ("vkamp.run.", "vkamp.sim.")
 
 
 class _Cell:
-    """Where a lease finds its home, which changes when homes are joined."""
+    """A lease's reference to its home, which changes when homes are joined."""
 
     __slots__ = ("home",)
 
@@ -41,9 +40,9 @@ class _Cell:
 
 
 class Lease:
-    """What the views of one home hold.  ``with lease as home:`` keeps the home locked.
+    """A reference of views to their home. ``with lease as home:`` keeps the home locked.
 
-    The death of the last lease of a host home brings its data home.
+    When the last lease of a host home is deleted, its data come home.
     """
 
     __slots__ = ("__weakref__", "_cell")
@@ -98,8 +97,7 @@ class _HostHome(Home):
         return bool(np.may_share_memory(self.image, values))
 
     def settle(self) -> None:
-        """Bring all data home and take no more work; errors are swallowed, for there is no one to
-        tell."""
+        """Bring all data home and accept no more work. Errors are ignored, because nobody could handle them."""
         with self:
             if self.retired:
                 return
@@ -114,7 +112,7 @@ class _HostHome(Home):
                 tidy()
 
     def bring_home(self, why: str) -> None:
-        """Publish all pending data and wait for what works in this memory, errors swallowed."""
+        """Bring all pending data home and wait for work in this memory; errors are ignored."""
         with contextlib.suppress(Exception):
             self.publish(self.everything, why)
             self.quiet()
@@ -139,8 +137,7 @@ class _Registry:
         self._lock.release()
 
     def lease(self, start: int, stop: int, keep: object) -> Lease:
-        """A lease of the home of these addresses, which is made, or joined from several, if need
-        be."""
+        """A lease of the home of these addresses, which is created, or joined from several homes, if necessary."""
         with self:
             home = self._home(start, stop, keep)
             cell = _Cell(home)
@@ -154,7 +151,7 @@ class _Registry:
         for home in self._overlapping(start, stop):
             if home.cells:
                 found.append(home)
-            else:  # its last view has just gone, in another thread
+            else:  # Another thread has just deleted its last view.
                 home.settle()
                 self._remove(home)
         if len(found) == 1 and found[0].start <= start and stop <= found[0].stop:
@@ -193,7 +190,7 @@ class _Registry:
         self.homes = [other for other in self.homes if other is not home]
 
     def drop(self, cell: _Cell) -> None:
-        """A lease has died; settle its home if it was the last."""
+        """Handle the deletion of a lease: settle its home if it was the last one."""
         with self:
             home = cell.home
             assert isinstance(home, _HostHome)
@@ -216,8 +213,7 @@ def lease_memory(start: int, stop: int, keep: object) -> Lease:
 
 
 def _released(cell: _Cell) -> None:
-    # The garbage collector may run this at any allocation, also while this thread holds a lock of
-    # ours or of a device.
+    # The garbage collector may run this at any allocation, even while this thread holds a lock of vkamp or of a device.
     if depth.locked or _in_device_code():
         _orphans.append(cell)
     else:
@@ -234,11 +230,11 @@ def _in_device_code() -> bool:
 
 
 def _drop_orphans() -> None:
-    """Settle the homes whose last view died where that was not possible."""
+    """Settle the homes whose last view was deleted where that was not possible."""
     while _orphans and not depth.locked:
         try:
             cell = _orphans.popleft()
-        except IndexError:  # another thread was faster
+        except IndexError:  # Another thread was faster.
             return
         _registry.drop(cell)
 
@@ -247,10 +243,9 @@ _owner = os.getpid()
 
 
 def bring_home_at_exit() -> None:
-    """See that pending data come home before the devices close.
+    """Register a handler that brings pending data home before the devices close.
 
-    Called whenever a device was used: handlers run in reverse order, and this one must run before
-    the device's own.
+    Called whenever a device was used: handlers run in reverse order, and this one must run before the device's handler.
     """
     global _owner
     _owner = os.getpid()
@@ -260,7 +255,7 @@ def bring_home_at_exit() -> None:
 
 def _at_exit() -> None:
     if os.getpid() != _owner:
-        return  # a forked child: the devices are its parent's
+        return  # In a forked child: the devices belong to its parent.
     _drop_orphans()
     for home in list(_registry.homes):
         with home:
@@ -269,7 +264,7 @@ def _at_exit() -> None:
 
 
 def _warn_of_loss(home: _HostHome) -> None:
-    """Says what launches wrote that the host never had, where check mode has noted a name for it."""
+    """Warns of launches' results that the host never received, where check mode has recorded a name for them."""
     if home.seen is None or not home.seen.name or any(isinstance(owner, np.memmap) for owner in home.keep):
         return
     nbytes = sum(copy.pending.nbytes for copy in home.copies.values())

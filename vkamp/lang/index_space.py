@@ -46,14 +46,13 @@ def _is_integer(value: Any) -> bool:
 
 @entry_point
 class _Components:
-    """What ``index`` and ``extent`` share: a row of 32-bit signed integers with AMP's
-    arithmetic."""
+    """The common base of ``index`` and ``extent``: 32-bit signed integers with AMP's arithmetic."""
 
     __slots__ = ("_values",)
     _name: ClassVar[str] = "index"
     _values: tuple[int, ...]
 
-    # Makes a numpy scalar on the left of an operator leave the work to __radd__ and its kin.
+    # With it, a numpy scalar on the left of an operator defers to __radd__ and so on.
     __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]  # mutable
 
@@ -72,7 +71,7 @@ class _Components:
         self._values = tuple([_component(value, name) for value in values])
 
     def _same(self) -> Self:
-        """Another with the same components."""
+        """A copy."""
         made = type(self).__new__(type(self))
         made._values = self._values
         return made
@@ -140,7 +139,7 @@ class _Components:
     # -- arithmetic --------------------------------------------------------------------------------
 
     def _operand(self, other: object, symbol: str) -> tuple[int, ...]:
-        """The right-hand components of ``self symbol other``, where that exists."""
+        """The right-hand components of ``self symbol other``, if that operation exists."""
         if _is_integer(other):
             return (_component(other, self._name),) * self.rank
         if isinstance(other, _Components):
@@ -210,7 +209,7 @@ class _Components:
 class index(_Components):
     """A point of an index space (AMP: ``index<N>``).
 
-    ``index(i, j, k)`` for any rank, ``index(sequence)``, ``index(other)`` copies;
+    Constructors: ``index(i, j, k)`` for any rank, ``index(sequence)``; ``index(other)`` copies;
     ``index.zeros(rank)`` is all zeros. Components are 32-bit signed integers, may be negative, and
     can be read and assigned: ``idx[0] += 1``.
 
@@ -264,8 +263,8 @@ class index(_Components):
 class extent(_Components):
     """The shape of a container or of a compute domain (AMP: ``extent<N>``).
 
-    Made as an :class:`index` is.  Zero and negative components are legal here; containers and
-    launches refuse them. ``extent ± extent`` and ``extent ± index`` give an extent, and so do ``+ -
+    It has the constructors of :class:`index`. Zero and negative components are allowed here; containers and launches
+    reject them. ``extent ± extent`` and ``extent ± index`` give an extent, and so do ``+ -
     * / %`` with an integer on either side (``/`` and ``%`` truncate as in C).  ``==`` takes an
     extent or a tuple.
 
@@ -334,7 +333,7 @@ class extent(_Components):
     def tile(self, *sizes: SupportsIndex | Sequence[int]) -> tiled_extent:
         """This extent in tiles of ``sizes`` (AMP: ``extent::tile<D0, D1, D2>()``).
 
-        As many sizes as the rank, which is 1 to 3: TypeError.  Each at least 1: ValueError.  There
+        The rank is 1 to 3, with one size for each dimension (else TypeError), each at least 1 (else ValueError). There
         is no upper limit.
         """
         return tiled_extent(self, *sizes)
@@ -360,7 +359,7 @@ def _tile_sizes(of: extent, sizes: tuple[Any, ...]) -> tuple[int, ...]:
 
 @entry_point
 class _TileDims:
-    """``tile_extent`` and ``tile_dim0..2`` over the attribute ``_tile``."""
+    """``tile_extent`` and ``tile_dim0..2``, computed from the attribute ``_tile``."""
 
     __slots__ = ()
     _tile: tuple[int, ...]
@@ -395,9 +394,9 @@ class _TileDims:
 class tiled_extent(extent, _TileDims):
     """An extent that is divided into tiles (AMP: ``tiled_extent<D0, D1, D2>``).
 
-    ``tiled_extent(extent, *sizes)``, or ``extent.tile(*sizes)``; ``tiled_extent(other)`` copies.
-    Rank 1 to 3. Operators give a plain extent.  Equal to another tiled_extent if extents and tile
-    sizes are, and to an extent or a tuple by its components.
+    ``tiled_extent(extent, *sizes)``, or ``extent.tile(*sizes)``; ``tiled_extent(other)`` copies. The rank is 1 to 3.
+    Operators return a plain extent. Two tiled_extents are equal if their extents and tile sizes are; a comparison with
+    an extent or a tuple compares only the components.
 
     >>> extent(25, 51).tile(4, 8).pad()
     extent(28, 56).tile(4, 8)
@@ -416,7 +415,7 @@ class tiled_extent(extent, _TileDims):
 
     @classmethod
     def zeros(cls, rank: int) -> NoReturn:
-        """Refused: a tiled_extent has tile sizes."""
+        """Raises an error: a tiled_extent needs tile sizes."""
         raise TypeError("tiled_extent has no zeros(): write extent.zeros(rank).tile(...)")
 
     def __eq__(self, other: object) -> bool:
@@ -442,27 +441,26 @@ class tiled_extent(extent, _TileDims):
         return tiled_extent(extent(values), *self._tile)
 
     def pad(self) -> tiled_extent:
-        """Each dimension rounded up to a multiple of the tile (AMP: ``pad``); a multiple stays as
-        it is.
+        """Each dimension rounded up to a multiple of the tile size (AMP: ``pad``).
 
-        A result past 2^31 - 1 wraps to a negative component, which containers and launches refuse.
+        A result above 2^31 - 1 wraps to a negative component, which containers and launches reject.
         """
         padded = [-(-n // size) * size for n, size in zip(self._values, self._tile, strict=True)]
         return self._with([n - 2**32 if n > _HIGHEST else n for n in padded])
 
     def truncate(self) -> tiled_extent:
-        """Each dimension rounded down to a multiple of the tile (AMP: ``truncate``); below one tile
-        it is 0."""
+        """Each dimension rounded down to a multiple of the tile size (AMP: ``truncate``), to 0 if it is below one
+        tile."""
         return self._with([n - truncated_remainder(n, s) for n, s in zip(self._values, self._tile, strict=True)])
 
 
 @entry_point
 class tiled_index(_TileDims):
-    """A thread's place in a tiled domain (AMP: ``tiled_index<D0, D1, D2>``).
+    """A thread's position in a tiled domain (AMP: ``tiled_index<D0, D1, D2>``).
 
-    Kernels are handed one.  One made on the host, ``tiled_index(global_, local, tile, tile_origin,
-    tile_extent)``, need not satisfy ``local == global_ % tile_extent`` and so on.  All indices have
-    the rank of the tile: TypeError. As a subscript it stands for ``global_``.
+    Kernels receive one. A ``tiled_index(global_, local, tile, tile_origin, tile_extent)`` created on the host need not
+    satisfy ``local == global_ % tile_extent`` and so on. All indices must have the rank of the tile (else TypeError).
+    As a subscript it means ``global_``.
     """
 
     __slots__ = ("_barrier", "_global", "_local", "_origin", "_tile", "_tile_index")
@@ -512,7 +510,7 @@ class tiled_index(_TileDims):
 
     @property
     def barrier(self) -> Any:
-        """The tile's barrier; AttributeError if this tiled_index was made by hand without one."""
+        """The tile's barrier; AttributeError if this tiled_index was created without one."""
         if self._barrier is None:
             raise AttributeError("barriers come only from a running kernel")
         return self._barrier
@@ -531,10 +529,11 @@ class tiled_index(_TileDims):
         )
 
 
-#: What may stand where a container's extent is asked for.
+#: What is accepted as a container's extent.
 ExtentLike = extent | Sequence[int] | int
 
 
-#: The components of an extent, and with its tile's of a tiled one, for keys of repeated launches: calls in C.
+#: The components of an extent, and those of a tiled extent with its tile, for keys of repeated launches. Both are
+#: implemented in C.
 components_of: Callable[[extent], tuple[int, ...]] = attrgetter("_values")
 tiled_components_of: Callable[[tiled_extent], tuple[tuple[int, ...], tuple[int, ...]]] = attrgetter("_values", "_tile")

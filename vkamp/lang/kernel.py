@@ -16,7 +16,7 @@ from vkamp.lang.overloads import Form, choose, describe, form_of, kind_of
 from vkamp.lang.vectors import ShortVector
 from vkamp.tracebacks import entry_point, forwards
 
-#: How the threads of a tile can run on a device.
+#: How the threads of a tile run on a device.
 LOWERINGS = ("auto", "threads", "loops")
 
 _P = ParamSpec("_P")
@@ -26,7 +26,8 @@ _inspector: Callable[..., Any] | None = None
 
 
 def set_inspector(inspector: Callable[..., Any]) -> None:
-    """Registers what :meth:`KernelFunction.inspect` calls: the compiler stands behind this module, not under it."""
+    """Registers the function that :meth:`KernelFunction.inspect` calls, because this module may not import the
+    compiler."""
     global _inspector
     _inspector = inspector
 
@@ -47,10 +48,10 @@ def _plain(function: Any, what: str) -> FunctionType:
 
 @entry_point
 class KernelFunction:
-    """A tile program: launched by ``parallel_for_each``, looked into by :meth:`inspect`.
+    """A tile program: ``parallel_for_each`` launches it, :meth:`inspect` shows its shader.
 
-    ``precise``: float expressions are not contracted to fused multiply-adds, and results are the reference
-    accelerator's bit for bit for + - * and the exactly rounded functions.  ``lowering``: how the threads of a tile
+    ``precise``: float expressions are not contracted to fused multiply-adds, and the results of + - * and of the
+    exactly rounded functions are bitwise those of the reference accelerator. ``lowering``: how the threads of a tile
     run on a device.
     """
 
@@ -69,14 +70,14 @@ class KernelFunction:
         )
 
     def __getitem__(self, launch: Any) -> Any:
-        """Raises TypeError with the launch to write: CUDA's ``kernel[blocks, threads]`` is none here."""
+        """Raises a TypeError that shows the launch to write: CUDA's ``kernel[blocks, threads]`` is not supported."""
         raise TypeError(
             f"{self.__name__}[blocks, threads] is CUDA's launch: write amp.parallel_for_each(domain, {self.__name__}, "
             "...); the domain counts threads, amp.extent(n), or amp.extent(n).tile(threads).pad() in tiles"
         )
 
     def inspect(self, domain: Any, *args: Any, **constants: Any) -> Any:
-        """What vkamp makes of the kernel for this launch, without running it.
+        """The shader that vkamp generates for this launch, without running it.
 
         The object has ``.glsl`` (the shader's text), ``.spirv`` (bytes), ``.ir`` (text) and ``.bindings``;
         ``.save("name.comp")`` writes the shader, ``.save("name.spv")`` the binary, ``.save("folder")`` all.
@@ -101,9 +102,9 @@ class KernelFunction:
 
 @entry_point
 class BoundKernel:
-    """A kernel that is a method, with its object: ``parallel_for_each(domain, blur.run, ...)`` (AMP: a functor).
+    """A kernel that is a method, bound to its object: ``parallel_for_each(domain, blur.run, ...)`` (AMP: a functor).
 
-    The object's numbers, containers, indices and structs are handed over as captures are; they are read-only.
+    The object's numbers, containers, indices and structs are passed as captures; they are read-only.
     """
 
     def __init__(self, kernel: KernelFunction, owner: object) -> None:
@@ -134,7 +135,7 @@ def _by_value(value: Any) -> Any:
 class DeviceFunction(Generic[_P, _R]):
     """A function that kernels call (AMP: ``restrict(cpu, amp)``); plain Python can call it too.
 
-    ``forms`` are the function and what :meth:`register` added, in this order.
+    ``forms`` are the function and the forms that :meth:`register` added, in this order.
     """
 
     def __init__(self, function: Callable[_P, _R]) -> None:
@@ -145,17 +146,17 @@ class DeviceFunction(Generic[_P, _R]):
 
     @property
     def overloads(self) -> int:
-        """How many forms were registered beside the first."""
+        """The number of registered forms, without the first."""
         return len(self._others)
 
     @property
     def forms(self) -> list[Form]:
-        """Every form, the first function's first."""
+        """All forms, that of the first function first."""
         return [form_of(self.function), *self._others]
 
     @forwards
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        # Vectors and indices go by value, as in a kernel: what the function does to them, the caller does not see.
+        # Vectors and indices are passed by value, as in a kernel: the caller does not see the function's changes.
         given, named = [_by_value(a) for a in args], {n: _by_value(a) for n, a in kwargs.items()}
         if self._host is not None:
             return self._host(*given, **named)  # type: ignore[no-any-return]
@@ -174,11 +175,11 @@ class DeviceFunction(Generic[_P, _R]):
         raise TypeError(f"no form of {self.__name__} takes {given}; its forms are {', '.join(map(str, self.forms))}")
 
     def register(self, *types: Any) -> Any:
-        """Adds a form for other arguments (AMP: an overload), as a decorator; gives the function with all its forms.
+        """A decorator that adds a form for other arguments (AMP: an overload); returns the function with all its forms.
 
         ``@length.register`` takes the types from the annotations, ``@length.register(amp.int32)`` names them; a
-        parameter without a type takes anything.  A call takes the form that its arguments fit best, by C++'s rules;
-        where two fit equally well, it is an error.
+        parameter without a type accepts every type. A call selects the form that matches its arguments best, by C++'s
+        rules. If two forms match equally well, the call is an error.
         """
         if len(types) == 1 and isinstance(types[0], FunctionType):
             return self._register(types[0], None)
@@ -192,7 +193,7 @@ class DeviceFunction(Generic[_P, _R]):
         return self
 
     def host(self, function: Callable[..., Any], /) -> DeviceFunction[_P, _R]:
-        """Gives plain Python a function of its own to run (AMP: a ``restrict(cpu)`` overload), as a decorator."""
+        """A decorator that adds a separate function for plain Python (AMP: a ``restrict(cpu)`` overload)."""
         self._host = function
         return self
 
@@ -217,10 +218,10 @@ def kernel(*, precise: bool = False, lowering: str = "auto") -> Callable[[Callab
 def kernel(function: Any = None, /, *, precise: bool = False, lowering: str = "auto") -> Any:
     """Makes a Python function a tile program.
 
-    The first parameter is the index (``tiled_index`` or, for an untiled domain, ``index``), the others are the
-    containers and values of the launch; keyword-only parameters annotated ``amp.constant`` are compile-time constants.
-    ``lowering`` says how the threads of a tile run: as ``"threads"`` of the device, as ``"loops"`` between the
-    barriers, where the program allows it, or ``"auto"``, as vkamp chooses for the device.
+    The first parameter is the index (``tiled_index`` or, for an untiled domain, ``index``); the others are the
+    containers and values of the launch. Keyword-only parameters annotated ``amp.constant`` are compile-time constants.
+    ``lowering`` selects how the threads of a tile run: as ``"threads"`` of the device, as ``"loops"`` between the
+    barriers if the program allows it, or as vkamp chooses for the device (``"auto"``).
     """
     if lowering not in LOWERINGS:
         raise ValueError(f"lowering={lowering!r}: it is one of {', '.join(map(repr, LOWERINGS))}")
@@ -233,8 +234,9 @@ def kernel(function: Any = None, /, *, precise: bool = False, lowering: str = "a
 def func(function: Callable[_P, _R], /) -> DeviceFunction[_P, _R]:
     """Makes a Python function callable from kernels; its types are inferred at each call.
 
-    In a class it makes a method, for objects that kernels use and for ``amp.struct``.  Called from plain Python it is
-    the function itself: its results are the device's where the arguments are numpy scalars and every number stays one.
+    In a class it makes a method, for objects that kernels use and for ``amp.struct``. In plain Python it is the
+    function itself: its results equal the device's if the arguments, and all numbers computed from them, are numpy
+    scalars.
     """
     _plain(function, "func")
     return DeviceFunction(function)

@@ -1,4 +1,5 @@
-"""The record behind ``explain()``: which bytes of a home moved, where to, why, and which line of the program asked."""
+"""The record that ``explain()`` shows: which bytes of a home moved, where to, why, and for which line of the
+program."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ _BETWEEN = ("contextlib", "threading", "functools")
 
 
 def _call_site() -> str:
-    """``file:line`` of the program's line that is being run; empty in a thread of our own."""
+    """``file:line`` of the program's current line; empty in one of vkamp's threads."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         name = str(frame.f_globals.get("__name__"))
@@ -32,7 +33,7 @@ def _call_site() -> str:
 
 @dataclass(frozen=True)
 class Move:
-    """One journey of bytes: ``how`` is ``"to"`` or ``"from"`` the location, ``nbytes`` those that travelled."""
+    """One copy of bytes: ``how`` is ``"to"`` or ``"from"`` the location, ``nbytes`` the number of bytes copied."""
 
     number: int
     how: str
@@ -58,7 +59,7 @@ class Log:
             self._moves += log._moves
 
     def add(self, how: str, location: Location, region: ByteSet, nbytes: int, why: str) -> None:
-        """Note that ``nbytes`` have moved for the sake of ``region``."""
+        """Record that ``nbytes`` were copied for ``region``."""
         self._count += 1
         self._moves.append(Move(self._count, how, location, region, nbytes, why, _call_site()))
 

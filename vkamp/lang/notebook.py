@@ -1,4 +1,4 @@
-"""Containers in a notebook: what they are, where their newest elements are, and the values that the host has."""
+"""Containers in a notebook: their type, the location of their newest elements, and the values in host memory."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from vkamp.lang.storage import Location
 
 
-#: The most that is copied within the host for a look, in bytes.
+#: The maximum number of bytes that are copied within the host for the table.
 _MAX_COPIED = 16 << 20
 
 
 def container_html(container: Container) -> str:
-    """The container, and a table of its values if the host has them: nothing is waited for, brought home or noted."""
+    """The container, and a table of its values if the host has them. Nothing waits or is copied from a device."""
     if recorder() is not None:
         return block([heading(repr(container), "not shown while launches are recorded")])
     with container._lease as home:
@@ -34,7 +34,7 @@ def container_html(container: Container) -> str:
 
 
 def _found(home: Home, layout: Layout) -> tuple[str, NDArray[Any] | None]:
-    """Where the newest elements are, in words, and the elements, if a look costs nothing."""
+    """Where the newest elements are, in words, and the elements, if reading them costs nothing."""
     region = layout.region
     if home.undefined.overlaps(region):
         return ("not written yet" if home.undefined.covers(region) else "not all of it written yet"), None
@@ -50,6 +50,6 @@ def _found(home: Home, layout: Layout) -> tuple[str, NDArray[Any] | None]:
 
 
 def _name(location: Location) -> str:
-    """An accelerator as people know it."""
+    """The name of an accelerator for people."""
     accelerator = getattr(location, "accelerator", None)
     return str(getattr(accelerator, "description", location))

@@ -1,8 +1,8 @@
-"""Which form of a device function fits a call: overloads by number and types of arguments.
+"""Selects the form of a device function that matches a call: overloads by number and types of arguments.
 
-The compiler and plain Python choose alike, by C++'s rules: a form is better if every argument fits it as well as any
-other, and one fits better; an exact type and a parameter of any type fit better than a type to convert to.  Between
-forms that fit equally well, the one with more types is taken.
+The compiler and plain Python use the same rules, those of C++. A form is better if every argument matches it at least
+as well as the other form, and one matches better. An exact type and a parameter of any type match better than a type
+that needs a conversion. Among forms that match equally well, the one with more types is selected.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Form:
         return f"({', '.join(_text(k) for k in self.kinds.values())})"
 
     def ranks(self, positional: Sequence[Kind], named: Mapping[str, Kind]) -> tuple[int, ...] | None:
-        """How well each argument fits: 0 its type, 1 any type, 2 by conversion; ``None`` if one does not fit."""
+        """How well each argument matches: 0 exactly, 1 any type, 2 by conversion; ``None`` if one does not match."""
         try:
             bound = self.signature.bind(*range(len(positional)), **{n: n for n in named})
         except TypeError:
@@ -82,14 +82,14 @@ def _rank(wanted: Kind, given: Kind) -> int | None:
     if wanted == given:
         return 0
     if isinstance(wanted, np.dtype) and isinstance(given, np.dtype):
-        # A float becomes an integer, and a number a bool, by a cast that the source shows only.
+        # A float becomes an integer, and a number a bool, only by an explicit cast.
         converts = wanted.kind == "f" or (wanted.kind in "iu" and given.kind in "iub")
         return 2 if converts else None
     return None
 
 
 def choose(forms: Sequence[Form], positional: Sequence[Kind], named: Mapping[str, Kind]) -> list[Form]:
-    """The forms that fit best: one is the answer, none does not fit, several are ambiguous."""
+    """The forms that match best: one is the result, none means no match, several are ambiguous."""
     fitting = [(f, r) for f in forms if (r := f.ranks(positional, named)) is not None]
     for measure in (_conversions, _untyped):
         fitting = [(f, r) for f, r in fitting if not any(_better(measure(o), measure(r)) for _, o in fitting)]
@@ -118,7 +118,7 @@ def _better(mine: tuple[int, ...], other: tuple[int, ...]) -> bool:
 def form_of(function: Callable[..., Any], types: Sequence[Any] | None = None, *, strict: bool = False) -> Form:
     """The form that a function's annotations, or ``types``, describe.
 
-    Raises ``TypeError`` for more types than parameters and, if ``strict``, for one that names no kind of argument.
+    Raises ``TypeError`` for more types than parameters and, if ``strict``, for a type that no argument can have.
     """
     signature = inspect.signature(function)
     names = list(signature.parameters)
@@ -133,7 +133,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     try:
         return inspect.get_annotations(function, eval_str=True)
     except (NameError, SyntaxError, AttributeError, TypeError):
-        # Annotations that name what is not there now describe nothing.
+        # Annotations with undefined names describe nothing.
         return {}
 
 

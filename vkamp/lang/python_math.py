@@ -1,4 +1,4 @@
-"""Functions of Python's ``math`` as kernels compute them, written in the language itself."""
+"""Functions of Python's ``math`` as kernels compute them, written in the kernel language."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def lcm(a: Any, b: Any) -> Any:
 
 @func
 def isclose(a: Any, b: Any, *, rel_tol: Any = 1e-9, abs_tol: Any = 0.0) -> Any:
-    """Whether two floats are equal, or finite and not further from each other than a tolerance."""
+    """Whether two floats are equal, or finite and within a tolerance of each other."""
     distance = abs(a - b)
     near = distance <= rel_tol * max(abs(a), abs(b)) or distance <= abs_tol
     return a == b or (near and distance < math.inf)

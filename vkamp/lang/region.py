@@ -1,7 +1,7 @@
-"""Sets of bytes and the layouts that make them: the geometry under coherence.
+"""Sets of bytes, and layouts of elements, for coherence.
 
-A :class:`ByteSet` is exact.  Interleaved columns are disjoint in it although their bounds overlap,
-and a reinterpreted view covers what the bytes say, whatever the dtype.
+A :class:`ByteSet` is exact: interleaved columns are disjoint although their bounds overlap, and a reinterpreted view
+covers the same bytes whatever its dtype.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class ByteSet:
         return f"ByteSet({', '.join(f'{a}:{b}' for a, b in self.intervals())})"
 
     def _combine(self, other: ByteSet, keep: Callable[[_Parity, _Parity], _Parity]) -> ByteSet:
-        # A byte is inside a set if an odd number of its edges is at or below it.
+        # A byte is in a set if an odd number of the set's edges is at or below it.
         edges = np.union1d(self._edges, other._edges)
         inside = keep(
             (np.searchsorted(self._edges, edges, "right") & 1).astype(np.bool_),
@@ -160,7 +160,7 @@ def scatter(target: NDArray[np.uint8], values: NDArray[np.uint8], where: ByteSet
 
 
 def _copy_regular(target: NDArray[np.uint8], values: NDArray[np.uint8], edges: NDArray[np.int64]) -> bool:
-    """Copies runs of one length at one distance, as the rows of a section are; False for others."""
+    """Copies runs of equal length at equal distances, such as the rows of a section; False for others."""
     starts, run = edges[0::2], int(edges[1] - edges[0])
     distance = int(starts[1] - starts[0])
     if bool(np.any(edges[1::2] - starts != run)) or bool(np.any(np.diff(starts) != distance)):
@@ -182,8 +182,8 @@ def dense_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 
 
 class Footprint(NamedTuple):
-    """Whole words that a launch may touch of a storage, in a few numbers: between the bytes ``start`` and ``stop``,
-    ``run`` bytes at every ``pitch``; with pitch 0 all of them.
+    """A bound of the words of a storage that a launch may access: between the bytes ``start`` and ``stop``, ``run``
+    bytes at every ``pitch``; with pitch 0 all of them.
     """
 
     start: int
@@ -193,7 +193,7 @@ class Footprint(NamedTuple):
 
     @staticmethod
     def of(offset: int, shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> Footprint:
-        """That of elements at these byte strides, or a larger one."""
+        """The bound for elements at these byte strides, or a larger one."""
         low = high = offset
         pitch = 0
         for n, stride in zip(shape, strides, strict=True):
@@ -202,7 +202,7 @@ class Footprint(NamedTuple):
             if n > 1:
                 pitch = max(pitch, abs(stride))
         run = itemsize + sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True) if abs(s) < pitch)
-        # A device writes no less than a word.
+        # A device writes whole words.
         start, stop = low // 4 * 4, -(-(high + itemsize) // 4) * 4
         run = -(-(low - start + run) // 4) * 4
         if pitch % 4 or run >= pitch:
@@ -222,8 +222,7 @@ class Footprint(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a view's elements lie in its home: byte position of the first, shape, byte strides,
-    dtype."""
+    """Where a view's elements are in its home: byte position of the first, shape, byte strides, dtype."""
 
     offset: int
     shape: tuple[int, ...]
@@ -245,7 +244,7 @@ class Layout:
 
     @cached_property
     def is_dense(self) -> bool:
-        """Whether the elements lie row-major without gaps."""
+        """Whether the elements are row-major without gaps."""
         expected = self.dtype.itemsize
         for n, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
             if n != 1 and stride != expected:
@@ -286,7 +285,7 @@ class Layout:
         outer: list[tuple[int, int]] = []
         for stride, n in sorted(steps):
             if not outer and stride <= run:
-                run += stride * (n - 1)  # adjacent or overlapping: still one run
+                run += stride * (n - 1)  # Adjacent or overlapping rows are still one run.
             else:
                 outer.append((stride, n))
         starts = np.array([low], np.int64)
@@ -300,7 +299,6 @@ class Layout:
         return not self.is_dense and self.region.nbytes < self.size * self.dtype.itemsize
 
     def place(self, memory: NDArray[np.uint8], origin: int) -> NDArray[Any]:
-        """The elements in ``memory``, whose first byte is at position ``origin``: a view, no
-        copy."""
+        """The elements in ``memory``, whose first byte is at position ``origin``, as a view."""
         placed: NDArray[Any] = np.ndarray(self.shape, self.dtype, memory, self.offset - origin, self.strides)
         return placed

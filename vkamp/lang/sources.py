@@ -1,4 +1,4 @@
-"""Memory of other libraries as ndarrays, by the protocols that they have: without a copy, or with an error.
+"""Memory of other libraries as ndarrays, through the protocols that they support, without a copy or with an error.
 
 The buffer protocol (bytes, bytearray, array.array, memoryview, ctypes, mmap), numpy's array interface and ``__array__``
 (pandas, pyarrow, PyTorch's tensors in host memory), DLPack.
@@ -12,24 +12,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: DLPack's numbers of memory that the host reaches: its own, and what CUDA and ROCm pin for it.
+#: DLPack's identifiers of memory that the host can access: its own, and memory pinned by CUDA and ROCm.
 _HOST_DEVICES = (1, 3, 11)
 _COPY = "write np.array(...) of it and keep the result"
 
 
 def has_memory(source: Any) -> bool:
-    """Whether an object, which is no ndarray, offers its elements by one of the protocols."""
+    """Whether an object that is not an ndarray exports its elements by one of the protocols."""
     if isinstance(source, (str, list, tuple, type, int, float, complex, np.generic)):
         return False
     names = ("__array_interface__", "__array__", "__dlpack__")
-    # An object's own __getattr__ may do anything.
+    # An object's __getattr__ may raise anything.
     return _is_buffer(source) or any(getattr_static(source, name, None) is not None for name in names)
 
 
 def memory_of(source: Any, *, readonly: bool) -> NDArray[Any]:
-    """The elements of an object in its own memory; of a readonly view also in a copy, where there is no other way.
+    """The elements of an object in its memory; for a readonly view also in a copy if necessary.
 
-    TypeError for elements that are no numbers in host memory, and that only a copy would have.
+    TypeError if the elements are not numbers in host memory, or if they need a copy that is not allowed.
     """
     found = _shared(source)
     if found is not None:
@@ -54,7 +54,7 @@ def values_of(source: Any) -> NDArray[Any]:
 
 
 def _shared(source: Any) -> NDArray[Any] | None:
-    """The elements in the object's memory; ``None`` where its protocols give copies alone."""
+    """The elements in the object's memory; ``None`` if its protocols return only copies."""
     if _is_buffer(source):
         view = memoryview(source)
         try:
@@ -77,11 +77,11 @@ def _is_buffer(source: Any) -> bool:
 
 
 def _by_array(source: Any) -> NDArray[Any] | None:
-    """What numpy makes of an object, if it makes the same memory of it twice: else these are copies."""
+    """numpy's array of an object if two conversions share the same memory; otherwise they are copies."""
     try:
         first, second = np.asanyarray(source), np.asarray(source)
     except (TypeError, ValueError, RuntimeError):
-        # Another library's tensor on a device, say: DLPack tells more.
+        # For example another library's tensor on a device: DLPack gives more information.
         if hasattr(source, "__dlpack__"):
             return None
         raise
@@ -108,12 +108,12 @@ def _by_dlpack(source: Any) -> NDArray[Any]:
         ) from error
     if found.flags.writeable or int(np.__version__.split(".")[0]) >= 2:
         return found
-    # numpy 1 takes all of DLPack for read-only; its first version has no read-only memory.
+    # numpy 1 treats all DLPack memory as read-only; DLPack's first version has no read-only memory.
     return np.asarray(_Writable(found))
 
 
 class _Writable:
-    """An ndarray's memory as memory that may be written; it keeps the ndarray."""
+    """An ndarray's memory as writable memory; the result keeps the ndarray alive."""
 
     def __init__(self, found: NDArray[Any]) -> None:
         self.found = found

@@ -1,7 +1,7 @@
-"""What a container needs of a device, memory (``Storage``) at a place (``Location``), and what a launch needs of a
-container (``Bindable``).
+"""Protocols: what a container needs of a device, memory (``Storage``) at a place (``Location``), and what a launch
+needs of a container (``Bindable``).
 
-The classes of :mod:`vkamp.run` satisfy these protocols by their shape; nothing here knows a driver.
+The classes of :mod:`vkamp.run` implement these protocols; nothing here depends on a driver.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Storage(Protocol):
         """Its size in bytes."""
 
     def upload(self, offset: int, data: NDArray[np.uint8], where: ByteSet | None = None) -> None:
-        """Write the bytes ``data`` at ``offset``, ordered after every launch already enqueued; with
-        ``where``, positions in ``data``, only those.
+        """Write the bytes ``data`` at ``offset``, after every launch that is already enqueued; ``where`` (positions in
+        ``data``) selects some of them.
 
         ``data`` may be changed as soon as the call returns.
         """
@@ -39,28 +39,27 @@ class Storage(Protocol):
     def download(
         self, offset: int, nbytes: int, where: ByteSet | None = None, out: NDArray[np.uint8] | None = None
     ) -> NDArray[np.uint8]:
-        """The bytes ``[offset, offset + nbytes)`` after the launches enqueued so far; waits for
-        what it needs.  With ``where``, positions from ``offset`` on, only those are of interest.
+        """The bytes ``[offset, offset + nbytes)`` after the launches enqueued so far; waits for these. ``where``
+        (positions from ``offset`` on) selects some of them.
 
-        The array is fresh or read-only. With ``out``, as long, they are written there, and no others, and it is
-        returned.
+        The array is new or read-only. If ``out`` of this length is given, the selected bytes are written to it, and it
+        is returned.
         """
 
 
 class SharedStorage(Storage, Protocol):
-    """Memory of the host's in which an accelerator_view works itself: nothing is copied to it or from it."""
+    """Host memory in which an accelerator_view works directly, without copies."""
 
     def settle(self, *, writes_only: bool) -> None:
         """Waits until no launch that was enqueued uses it, or writes it."""
 
     @property
     def tidy(self) -> Callable[[], None]:
-        """Called when the storage has gone, gives the memory back to its owner."""
+        """Returns the memory to its owner; called when the storage has been deleted."""
 
 
 class Location(Protocol):
-    """An accelerator_view as containers see it.  Hashable; equal if it is the same underlying
-    view."""
+    """An accelerator_view as containers see it. Hashable; equal if the underlying view is the same."""
 
     def allocate(self, nbytes: int) -> Storage:
         """Memory of at least ``nbytes`` (1 or more) bytes with indeterminate contents;
@@ -71,16 +70,16 @@ class Location(Protocol):
         """False for the views of ``accelerator("cpu")``, which only store."""
 
     def host_access(self, wanted: access_type) -> access_type:
-        """How the host may reach the elements of an array that asks for ``wanted``; AmpError for
-        what the device can't give."""
+        """How the host may access the elements of an array that requests ``wanted``; AmpError if the device does not
+        support it."""
 
 
 @dataclass(frozen=True)
 class Descriptor:
     """A container as a launch binds it: storage, and where the elements are in it.
 
-    ``offset_elements`` and ``strides_elements`` count elements of ``dtype`` from the storage's first byte.  Descriptors
-    of equal ``home_id`` share ``storage`` and may overlap.  ``packed``: the storage holds a copy of the elements alone.
+    ``offset_elements`` and ``strides_elements`` count elements of ``dtype`` from the storage's first byte. Descriptors
+    of equal ``home_id`` share ``storage`` and may overlap. ``packed``: the storage holds only a copy of these elements.
     """
 
     storage: Storage
@@ -93,14 +92,14 @@ class Descriptor:
 
     @cached_property
     def footprint(self) -> Footprint:
-        """The bytes of the storage that a launch may touch."""
+        """The bytes of the storage that a launch may access."""
         size = self.dtype.itemsize
         strides = tuple(stride * size for stride in self.strides_elements)
         return Footprint.of(self.offset_elements * size, self.shape, strides, size)
 
 
 class Placement(NamedTuple):
-    """Where a launch would find a container's elements, before anything moves.
+    """Where a launch would find a container's elements, before anything is copied.
 
     Containers of equal ``home`` share a storage, in which ``offset`` is the first element's byte.  ``strides`` count
     elements.  ``dense``: row-major without gaps.  ``packed``: the launch would work on a copy of the elements.
@@ -131,22 +130,22 @@ class Bindable(Protocol):
     def acquire(
         self, location: Location, *, read: bool, write: bool, why: str = "a launch uses them", apart: bool = False
     ) -> Descriptor:
-        """Makes the elements current at ``location`` for a launch; where they are there.
+        """Makes the elements current at ``location`` for a launch; returns where they are there.
 
-        They are uploaded for a launch that only writes, too, because it may write a part; ``discard_data`` saves that.
-        A launch that may change bytes beside the elements, or that is watched, works ``apart``: not in numpy's memory
-        itself.  All containers of a launch are acquired alike.  ``why`` is for the record of moves.
+        They are uploaded even for a launch that only writes, because it may write only a part; ``discard_data`` avoids
+        that. A launch that may change bytes beside the elements, or that is checked, works ``apart``: not in numpy's
+        memory itself. This is the same for all containers of a launch. ``why`` goes into the record of moves.
 
         OutOfMemoryError.
         """
 
     def written(self, location: Location) -> bool:
-        """A launch that writes the elements, acquired for it before, is enqueued at ``location``; whether the next
+        """Records that a launch that writes the acquired elements is enqueued at ``location``; returns whether the next
         launch finds them where this one did.
         """
 
     def discard(self) -> None:
-        """No one needs the present contents."""
+        """Marks the present contents as not needed."""
 
     def shares(self, other: Bindable) -> bool:
         """Whether the two have a byte in common."""
@@ -156,13 +155,14 @@ class Bindable(Protocol):
 
 
 def moved_between(target: Storage, offset: int, source: Storage, source_offset: int, nbytes: int) -> bool:
-    """Copies bytes from storage to storage, after the launches enqueued so far; False if these two have no such way."""
+    """Copies bytes from storage to storage, after the launches enqueued so far; False if that is impossible for these
+    two."""
     take: Callable[[int, Storage, int, int], bool] | None = getattr(target, "take_from", None)
     return take is not None and take(offset, source, source_offset, nbytes)
 
 
 def shared_storage(location: Location, memory: NDArray[np.uint8]) -> SharedStorage | None:
-    """``memory`` itself as storage of a location; None where that can't be."""
+    """``memory`` itself as storage of a location; None if that is impossible."""
     share: Callable[[NDArray[np.uint8]], SharedStorage | None] | None = getattr(location, "share", None)
     return None if share is None else share(memory)
 

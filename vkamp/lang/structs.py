@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform() -> Callable[[Any], Any]:
-        """For type checkers alone."""
+        """Only for type checkers."""
         return lambda function: function
 
 
@@ -55,13 +55,12 @@ def struct(cls: _C) -> _C:
     """Makes a class a struct: a value of fixed size, on the host and in kernels (AMP: a struct by value).
 
     The annotations are the fields, in order: scalar types, other structs, or ``(type, shape)`` for an array of them.
-    ``Particle(x=1.0)`` makes a value on both sides, what is not given is the field's default or zero.  Methods
-    decorated ``@amp.func`` work on both sides too.  ``Particle.dtype`` is the structured dtype, and ``Particle``
-    stands for it wherever a dtype is asked for: ``np.zeros(8, Particle)``, ``amp.array(extent, Particle)``.  Fields
-    are aligned to their own size, as in C++.
-    Values on the host are numpy's own structured scalars, with the fields as attributes.
+    ``Particle(x=1.0)`` creates a value on the host and in kernels; other fields get their default or zero. Methods
+    decorated with ``@amp.func`` also work on both sides. ``Particle.dtype`` is the structured dtype, and ``Particle``
+    is accepted as a dtype: ``np.zeros(8, Particle)``, ``amp.array(extent, Particle)``. Fields are aligned to their
+    size, as in C++. Values on the host are numpy's own structured scalars, with the fields as attributes.
 
-    Raises ``TypeError`` for what is no such class.
+    Raises ``TypeError`` for any other class.
     """
     if not isinstance(cls, type):
         raise TypeError(f"@amp.struct decorates a class, not {type(cls).__name__}")
@@ -126,7 +125,7 @@ def _property(field: StructField) -> property:
 
 
 def _make(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """The constructor: fields by position or name, the others at their default."""
+    """The constructor: fields by position or name; the others get their default."""
     fields = struct_fields(cls)
     assert fields is not None
     names = [f.name for f in fields]
@@ -155,7 +154,7 @@ def _converted(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _nothing(self: Any, *args: Any, **kwargs: Any) -> None:
-    """The values are stored already."""
+    """Does nothing: the values are already stored."""
     del self, args, kwargs
 
 
@@ -169,5 +168,5 @@ def _restore(cls: Any, raw: bytes) -> Any:
 
 
 def _reduce(self: Any) -> tuple[Any, ...]:
-    # The class that numpy makes values of has no name of its own in the module; its base has.
+    # The class of numpy's values is not an attribute of the module; its base class is.
     return _restore, (type(self).__mro__[1], self.tobytes())

@@ -1,4 +1,4 @@
-"""``amp.subgroup``: the functions of the subgroups of a tile, as users name them."""
+"""``amp.subgroup``: the functions of the subgroups of a tile, by their public names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from vkamp.errors import AmpError
 from vkamp.ir.subgroups import INDICES, SUBGROUPS, IndexRow, SubgroupRow
 from vkamp.tracebacks import entry_point
 
-#: What other libraries call them.
+#: Their names in other libraries.
 HABITS = {
     "sum": ".add(x)",
     "reduce_add": ".add(x)",
@@ -40,7 +40,7 @@ _NAMES = {
 
 @entry_point
 class SubgroupFunction:
-    """A function of the table of subgroup functions; plain Python has no subgroup to run it in."""
+    """A function of the table of subgroup functions; it raises an error in plain Python, which has no subgroups."""
 
     def __init__(self, row: IndexRow | SubgroupRow) -> None:
         self.row = row
@@ -64,7 +64,7 @@ class SubgroupFunction:
 
 
 def _types(row: IndexRow | SubgroupRow) -> str:
-    """The types of a function, and who gets the same result."""
+    """The types of a function, and which threads get the same result."""
     if isinstance(row, IndexRow):
         takes, gives, needs = "Takes nothing", "int32", ""
     else:
@@ -101,5 +101,5 @@ class SubgroupNamespace:
         return "<vkamp subgroup>"
 
 
-#: What the threads of a subgroup, a part of a tile whose threads run together, do with each other's values.
+#: Operations on the values of the threads of a subgroup, the part of a tile whose threads run together.
 subgroup = SubgroupNamespace()

@@ -21,17 +21,14 @@ from vkamp.tracebacks import entry_point
 def copy(src: Any, dest: Any) -> None:
     """Copy all elements of ``src`` to ``dest`` (AMP: ``copy``).
 
-    One of the two at least is an array or array_view; the other may be one, too, or an ndarray, or,
-    as the source, a nested or flat sequence or iterable of numbers, or an iterator, of which as many
-    are taken as the destination has elements.  Containers must agree in rank
-    and dtype (TypeError) and in each component of the extent (AmpError).  An ndarray has the
-    container's shape, or is flat with as many elements; of short vectors it may hold the components along one more
-    dimension.  Its type converts without change of kind
-    (TypeError, OverflowError).
+    At least one of the two is an array or array_view. The other may be one too, or an ndarray. The source may also be a
+    nested or flat sequence or iterable of numbers, or an iterator, which may have more numbers than the destination has
+    elements. Containers must agree in rank and dtype (TypeError) and in each component of the extent (AmpError). An
+    ndarray has the container's shape, or is flat with as many elements; for short vectors it may hold the components
+    along one more dimension. Its type must convert without a change of kind (TypeError, OverflowError).
 
-    The newest values are read, wherever they are, and home memory of the source stays as it is.
-    Elements beside a destination section stay intact.  Overlapping source and destination act as if
-    the source were read first.
+    The copy reads the newest values, wherever they are, and does not change the home memory of the source. Elements
+    outside a destination section stay intact. If source and destination overlap, the source is read first.
 
     In an ``amp.capture()`` a copy between two containers is recorded; others are an AmpError.
     """
@@ -48,10 +45,9 @@ def copy(src: Any, dest: Any) -> None:
 
 @entry_point
 def copy_async(src: Any, dest: Any) -> completion_future:
-    """:func:`copy` in the background (AMP: ``copy_async``); what can be checked first is raised
-    here.
+    """:func:`copy` in the background (AMP: ``copy_async``); errors that can be detected at once are raised here.
 
-    Until the future is ready, do not write the source and do not touch the destination.
+    Until the future is ready, do not write the source and do not access the destination.
     """
     refuse("copy_async()")
     _check(src, dest)
@@ -59,7 +55,7 @@ def copy_async(src: Any, dest: Any) -> completion_future:
 
 
 def _check(src: Any, dest: Any) -> None:
-    """Raise what can be known before any element is read."""
+    """Raise the errors that can be detected before any element is read."""
     if isinstance(dest, Container):
         if dest.readonly:
             raise TypeError(f"the destination {dest!r} is read-only")
@@ -95,7 +91,7 @@ def _values_for(src: Any, dest: Container) -> NDArray[Any]:
 
 
 def _read_into(src: Container, dest: NDArray[Any]) -> bool:
-    """Reads the elements into ``dest`` without another array between; False if that can't be."""
+    """Reads the elements into ``dest`` without an intermediate array; False if that is impossible."""
     shape, element = src._layout.shape, src.dtype
     vector = vector_type(element)
     if vector is not None and vector.element.dtype.itemsize * vector.count == element.itemsize:

@@ -36,30 +36,30 @@ def letters_of(name: str, size: int) -> str | None:
     return None
 
 
-#: How often a vector that no name refers to is referred to while its component is assigned.
+#: The reference count of a vector without a name while its component is assigned.
 _unnamed = 0
 
 
 class ShortVector:
     """2 to 4 numbers of one scalar type (AMP: ``float_3`` and its like); the classes are ``float2`` to ``double4``.
 
-    - ``float3()`` is zeros, ``float3(a)`` repeats a number, ``float3(x, y, z)`` gives each, and ``float3(v)`` converts
-      a vector of the same length as C does.
+    - ``float3()`` is zero, ``float3(a)`` repeats a number, ``float3(x, y, z)`` names each component, and ``float3(v)``
+      converts a vector of the same length as C does.
     - The components are ``x y z w`` or ``r g b a``.  Distinct letters of one family in any order are a swizzle, which
       can be read and assigned: ``v.zx = w.xy``.  There are no subscripts.
-    - ``+ - * /`` and, of integers, ``% ^ | & ~ << >>`` work component by component; a number stands for a vector of
-      it.  ``/`` and ``%`` of integers truncate as in C.  ``v += w`` gives the name another vector.
-    - ``==`` and ``!=`` give one bool; there is no order.
+    - ``+ - * /`` and, for integers, ``% ^ | & ~ << >>`` work component by component; a number is converted to a vector
+      that repeats it. ``/`` and ``%`` of integers truncate as in C. ``v += w`` binds the name to a new vector.
+    - ``==`` and ``!=`` return one bool; there is no order.
 
-    As a dtype it is packed: its components lie side by side.  ``view[i].x = 1`` changes an element; a name that is
-    assigned one, ``v = view[i]``, has a copy.  ``v.copy()`` is a copy of any vector.
+    As a dtype it is packed: its components are adjacent. ``view[i].x = 1`` changes an element; ``v = view[i]`` assigns
+    a copy. ``v.copy()`` copies any vector.
 
     Raises TypeError for operands of another vector or scalar type, OverflowError for integers out of range,
-    ZeroDivisionError for an integer division by zero, AttributeError for components that it has not.
+    ZeroDivisionError for an integer division by zero, AttributeError for components that it lacks.
     """
 
     __slots__ = ("_store", "_values")
-    __array_ufunc__ = None  # numpy's numbers leave the operators to the vector
+    __array_ufunc__ = None  # numpy's numbers defer the operators to the vector.
     __hash__ = None  # type: ignore[assignment]
 
     #: The number of components (AMP: ``size``).
@@ -101,7 +101,7 @@ class ShortVector:
 
     @classmethod
     def _of(cls, values: NDArray[Any], store: Callable[[str, Any], None] | None = None) -> Any:
-        """A vector of these components, which ``store(letter, value)`` writes elsewhere as well when they change."""
+        """A vector of these components; when one changes, ``store(letter, value)`` writes it elsewhere, too."""
         made = cls.__new__(cls)
         object.__setattr__(made, "_values", values)
         object.__setattr__(made, "_store", store)
@@ -139,7 +139,7 @@ class ShortVector:
         self._change(where, list(value._values))
 
     def copy(self) -> Self:
-        """Another vector of the same components, which changes on its own."""
+        """An independent copy."""
         made: Self = self._of(self._values.copy())
         return made
 
@@ -159,7 +159,7 @@ class ShortVector:
     # -- operators ---------------------------------------------------------------------------------
 
     def _operand(self, other: Any) -> NDArray[Any] | None:
-        """The other operand's components; ``None``: no operand of vectors at all."""
+        """The other operand's components; ``None`` if it is not an operand of vectors."""
         if isinstance(other, ShortVector):
             if type(other) is not type(self):
                 raise TypeError(
@@ -209,7 +209,7 @@ class ShortVector:
     # -- as other objects --------------------------------------------------------------------------
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """The components, in an array of their own."""
+        """The components, in a new array."""
         if copy is False:
             raise ValueError("a vector cannot become an array without a copy")
         return np.array(self._values, dtype=dtype)
@@ -229,14 +229,14 @@ def _number(value: Any, kind: np.dtype[Any]) -> Any:
 
 
 def _divided(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
-    """Division, of integers truncated as in C."""
+    """Division; that of integers truncates as in C."""
     if left.dtype.kind == "f":
         return np.divide(left, right)
     return np.floor_divide(left - _remainder(left, right), right)
 
 
 def _remainder(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
-    """The remainder that has the dividend's sign, as in C."""
+    """The remainder with the dividend's sign, as in C."""
     if not right.all():
         raise ZeroDivisionError("integer division by zero")
     rest: NDArray[Any] = np.fmod(left, right)
@@ -264,7 +264,7 @@ _INTEGER_OPERATIONS: dict[str, Callable[..., Any]] = {
 
 
 def _add_operators(cls: type, operations: dict[str, Callable[..., Any]]) -> None:
-    """Defines ``__add__``, ``__radd__`` and their like; ``v += w`` makes a new vector of them."""
+    """Defines ``__add__``, ``__radd__`` and so on; ``v += w`` uses them to create a new vector."""
     for name, operation in operations.items():
 
         def forward(self: Any, other: Any, operation: Callable[..., Any] = operation) -> Any:
@@ -283,7 +283,7 @@ entry_point(ShortVector)
 
 
 class _Integers(ShortVector, value_type=np.int32, size=0):
-    """The vectors of integers have the operators of bits besides."""
+    """Adds the bitwise operators to the vectors of integers."""
 
     __slots__ = ()
 
@@ -367,7 +367,7 @@ class double4(ShortVector, value_type=np.float64, size=4):
     __slots__ = ()
 
 
-# AMP's own spellings.
+# AMP's spellings.
 float_2, float_3, float_4 = float2, float3, float4
 int_2, int_3, int_4 = int2, int3, int4
 uint_2, uint_3, uint_4 = uint2, uint3, uint4
@@ -402,7 +402,7 @@ def short_vector(value_type: Any, size: int) -> type[ShortVector]:
 
 @entry_point
 class short_vector_traits:
-    """What a short vector is made of: ``value_type`` and ``size`` (AMP: ``short_vector_traits<T>``).
+    """The properties of a short vector: ``value_type`` and ``size`` (AMP: ``short_vector_traits<T>``).
 
     A scalar type has size 1.  Raises TypeError for any other type.
     """

@@ -1,5 +1,4 @@
-"""``array_view``: a shaped, typed look into an array, into numpy's memory, or into memory of its
-own."""
+"""``array_view``: a shaped, typed view of an array, of numpy's memory, or of newly allocated memory."""
 
 from __future__ import annotations
 
@@ -40,32 +39,32 @@ _Slices = slice | tuple[int | slice, ...]
 
 @entry_point
 class array_view(Container):
-    """A view of elements that live elsewhere (AMP: ``array_view<T, N>``; ``readonly=True``:
+    """A view of elements in other memory (AMP: ``array_view<T, N>``; ``readonly=True``:
     ``array_view<const T, N>``).
 
-    - ``array_view(ndarray)``: numpy's memory, any strides.  The view keeps it alive.  All views of
-      the same memory cohere.  With an ``extent`` a prefix of it, row-major.  Elements that do not lie whole elements
-      apart (a field of packed records) are copied to and from the device by every launch that uses them, which then
-      takes no other view of the same bytes if one of them is written.
-    - ``array_view(source)`` of what has memory by a protocol (the buffer protocol, numpy's array interface, DLPack): a
-      bytearray, an array.array, a pandas Series, a tensor in host memory.  Without a copy; a view of memory that is
-      read-only is, too.
-    - ``array_view(ndarray, dtype=float3)``: the last dimension holds the components of short vectors, side by side.
+    - ``array_view(ndarray)``: numpy's memory, any strides. The view keeps it alive. All views of the same memory are
+      coherent. With an ``extent`` it is a row-major prefix of the memory. If the distance between elements is not a
+      multiple of their size (a field of packed records), every launch copies them to and from the device; such a launch
+      accepts no other view of the same bytes if it writes one of them.
+    - ``array_view(source)``, for an object that exports its memory by a protocol (the buffer protocol, numpy's array
+      interface, DLPack): a bytearray, an array.array, a pandas Series, a tensor in host memory. Nothing is copied; a
+      view of read-only memory is read-only.
+    - ``array_view(ndarray, dtype=float3)``: the last dimension holds the adjacent components of short vectors.
     - ``array_view(array)`` and ``array_view(view)``: the same elements; with an ``extent`` as by
       :meth:`view_as`.
-    - ``array_view(extent, dtype)``: memory of its own, indeterminate until written.
+    - ``array_view(extent, dtype)``: new memory, indeterminate until written.
 
-    The runtime copies elements to and from a device when they are needed there or here, and only
-    what is out of date. Host subscripts read and write: ``v[i, j]``, ``v[index(i, j)]``, and
-    ``v[i]``, which for rank 2 and up is the view of rank N-1 at ``i``.  Slices give views, as numpy's do:
-    ``v[2:5, 1]``.  Negative subscripts never wrap: IndexError.  ``np.asarray(v)`` brings the elements home.
+    The runtime copies elements to and from a device when they are needed there or on the host, and only those that are
+    out of date. Host subscripts read and write: ``v[i, j]``, ``v[index(i, j)]``, and ``v[i]``, which is the view of
+    rank N-1 at ``i`` if N is at least 2. Slices return views, as in numpy: ``v[2:5, 1]``. Negative subscripts do not
+    wrap; they raise IndexError. ``np.asarray(v)`` brings the elements home.
 
-    When the last view of numpy's memory goes, device writes come home, and errors in that are lost:
-    call :meth:`synchronize` to see them.
+    When the last view of numpy's memory is deleted, device writes come home, and errors are ignored: call
+    :meth:`synchronize` to see them.
 
-    Raises AmpError for an extent below 1 or larger than the source, TypeError for a read-only
-    source without ``readonly=True`` and for dtypes that no element can have,
-    UnsupportedFeatureError for those that some devices have.
+    Raises AmpError for an extent below 1 or larger than the source, TypeError for a read-only source without
+    ``readonly=True`` and for dtypes that no element can have, UnsupportedFeatureError for dtypes that only some devices
+    support.
     """
 
     __slots__ = ("_elements", "_owned_by_host")
@@ -101,7 +100,7 @@ class array_view(Container):
             return
         if not isinstance(source, (Container, np.ndarray)) and has_memory(source):
             source = memory_of(source, readonly=readonly)
-            # Nobody has to say so of memory that is not numpy's own.
+            # ``readonly=True`` is not required for memory of other libraries.
             readonly = readonly or not source.flags.writeable
         refuse_dtype_first("array_view", source, extent)
         if dtype is not None:
@@ -167,8 +166,7 @@ class array_view(Container):
 
     @property
     def source_accelerator_view(self) -> Location:
-        """Where the elements belong: the array's accelerator_view, or the cpu accelerator's for
-        host memory."""
+        """The accelerator_view that the elements belong to: the array's, or the cpu accelerator's for host memory."""
         return self._lease.home.primary or host_location()
 
     def __repr__(self) -> str:
@@ -178,7 +176,7 @@ class array_view(Container):
     # -- host access -------------------------------------------------------------------------------
 
     def _host_elements(self, home: Home) -> NDArray[Any]:
-        """The elements in home memory as they are."""
+        """The elements in home memory, without bringing any home."""
         if self._elements is None:
             self._elements = home.host(self._layout)
         return self._elements
@@ -237,10 +235,10 @@ class array_view(Container):
         return self._derived(Layout(offset, layout.shape[1:], layout.strides[1:], layout.dtype))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """The elements, brought home: numpy's look at home memory, read-only, or a copy if one is
-        asked for.
+        """The elements, brought home: a read-only ndarray over home memory, or a copy if one is requested.
 
-        Of short vectors it has one dimension more, of their components, unless their own dtype is asked for."""
+        An array of short vectors has one more dimension, for the components, unless ``dtype`` is the vectors' own
+        dtype."""
         elements = self._host_read()
         if dtype is None or np.dtype(dtype) != self.dtype:
             elements = components(elements)
@@ -253,8 +251,8 @@ class array_view(Container):
     def __dlpack__(self, **kwargs: Any) -> Any:
         """The elements, brought home, for other libraries' ``from_dlpack``: home memory itself, no copy.
 
-        Unless the view is read-only this counts as a host write, as by :meth:`data`.  BufferError for structs, and
-        for read-only views if the consumer can't take read-only memory.
+        Unless the view is read-only, this counts as a host write, like :meth:`data`. BufferError for structs, and for
+        read-only views if the consumer does not support read-only memory.
         """
         if self._readonly or kwargs.get("copy"):
             return export(self.__array__(), kwargs)
@@ -268,8 +266,8 @@ class array_view(Container):
     def data(self) -> NDArray[Any]:
         """The home memory of a view of rank 1, brought home (AMP: ``data()``); no copy.
 
-        Unless the view is read-only this counts as a host write of all its elements: assign to the
-        array until the next use on a device.  TypeError for other ranks.
+        Unless the view is read-only, this counts as a host write of all its elements: the array may be assigned to
+        until the next use on a device. TypeError for other ranks.
         """
         if self.rank != 1:
             raise TypeError(f"data() needs rank 1, {self!r} has rank {self.rank}")
@@ -279,11 +277,10 @@ class array_view(Container):
             return components(elements)
 
     def get_ref(self, idx: _Subscript) -> NDArray[Any]:
-        """One element in home memory as it is, as a 0-dimensional array, of a short vector as its
-        components (AMP: ``get_ref``).
+        """One element in home memory, as a 0-dimensional array; a short vector as an array of its components (AMP:
+        ``get_ref``).
 
-        Nothing is brought home and no write is noticed: ``synchronize(access_type_read_write)``
-        first.
+        Nothing is brought home, and writes are not detected: call ``synchronize(access_type_read_write)`` first.
         """
         where = position(idx, self._layout.shape, self)
         with self._lease as home:
@@ -297,9 +294,9 @@ class array_view(Container):
     def section(self, *args: Any) -> array_view:
         """A box of this view's elements (AMP: ``section``).
 
-        ``section(index, extent)``, ``section(index)`` to the end, ``section(extent)`` from 0, or 2N
-        integers, origin and lengths.  AmpError if a length is below 1, or an origin or an end lies
-        outside; TypeError for another rank.
+        ``section(index, extent)``, ``section(index)`` to the end, ``section(extent)`` from 0, or 2N integers, origin
+        and lengths. AmpError if a length is below 1, or an origin or an end is out of bounds; TypeError for another
+        rank.
         """
         layout = self._layout
         origin, size = _section_box(args, layout.shape)
@@ -311,8 +308,8 @@ class array_view(Container):
     def reinterpret_as(self, dtype: DTypeLike) -> array_view:
         """The same bytes as elements of ``dtype`` (AMP: ``reinterpret_as``).
 
-        Rank 1 only: TypeError.  AmpError if the bytes are no whole multiple of the new element, or
-        have gaps.
+        Only for rank 1 (else TypeError). AmpError if the number of bytes is not a multiple of the new element's size,
+        or if they have gaps.
         """
         if self.rank != 1:
             raise TypeError(f"reinterpret_as needs rank 1, {self!r} has rank {self.rank}")
@@ -321,8 +318,8 @@ class array_view(Container):
     def view_as(self, of: ExtentLike) -> array_view:
         """The first elements in another shape (AMP: ``view_as``).
 
-        Rank 1 only: TypeError.  AmpError if ``of`` has more elements than this view; fewer are a
-        prefix.
+        Only for rank 1 (else TypeError). AmpError if ``of`` has more elements than this view; if it has fewer, the
+        result is a prefix.
         """
         if self.rank != 1:
             raise TypeError(f"view_as needs rank 1, {self!r} has rank {self.rank}")
@@ -335,12 +332,11 @@ class array_view(Container):
         transfer.copy(self, dest)
 
     def synchronize(self, access: access_type = access_type_read) -> None:
-        """Write what devices have written of this view home, and nothing else (AMP:
+        """Copy the elements of this view that devices have written to home memory, and nothing else (AMP:
         ``synchronize``).
 
-        After it the source memory may be read directly; after ``access_type_read_write`` or
-        ``access_type_write`` it may be changed, too, before the next use on a device.  A read-only
-        view takes no other than read: TypeError.
+        Afterwards the source memory may be read directly; after ``access_type_read_write`` or ``access_type_write`` it
+        may also be changed, before the next use on a device. A read-only view accepts only read (else TypeError).
         """
         refuse("synchronize() of", self)
         writes = self._synchronize_writes(access)
@@ -387,21 +383,19 @@ class array_view(Container):
         return writes
 
     def refresh(self) -> None:
-        """Say that the source memory was changed directly (AMP: ``refresh``): every view of it sees
-        that.
+        """Declare that the source memory was changed directly (AMP: ``refresh``): every view of it sees the changes.
 
-        ``synchronize`` before changing it.  Writes that devices made to this view of host memory
-        and that have not come home are dropped.
+        Call ``synchronize`` before changing it. Device writes to this view of host memory that have not come home are
+        dropped.
         """
         refuse("refresh() of", self)
         with self._lease as home:
             home.refresh(self._layout.region, host_owned=self._owned_by_host)
 
     def discard_data(self) -> None:
-        """Say that the present contents are worthless (AMP: ``discard_data``): the next use uploads
-        nothing.
+        """Declare that the present contents are not needed (AMP: ``discard_data``): the next use uploads nothing.
 
-        Device writes that have not come home are cancelled; home memory keeps its values.
+        Device writes that have not come home are dropped; home memory keeps its values.
         TypeError for a read-only view.
         """
         if self._readonly:
@@ -413,11 +407,10 @@ class array_view(Container):
             capture.discard(self)
 
     def explain(self) -> str:
-        """Where this view's newest elements are, and what of them moved when and why, for people.
+        """A text for people: where this view's newest elements are, and which copies moved them, in what order and why.
 
-        Where an accelerator uses host memory directly, nothing is copied, and the text says so.
-        Moves are numbered in their order and name the line of the program that asked for them; the
-        bytes are those that travelled for it.
+        Where an accelerator uses host memory directly, nothing is copied, and the text says so. Moves are numbered in
+        order, with the number of bytes copied and the line of the program that required them.
         """
         region = self._layout.region
         with self._lease as home:
@@ -445,7 +438,7 @@ def _owner(home: Home, owned_by_host: bool) -> str:
 
 
 def _whereabouts(home: Home, region: ByteSet) -> list[str]:
-    """For each place that has the bytes ``region``, how many of them are right there."""
+    """For each place that has the bytes ``region``, how many of them are up to date there."""
     lines, at_home = [], region - home.undefined
     for copy in home.copies.values():
         if copy.shared is not None:
@@ -542,7 +535,8 @@ def _has_slices(key: object) -> bool:
 
 
 def _sliced(layout: Layout, key: Any) -> Layout:
-    """The elements that integers and slices name; dimensions at integers go, those not named stay whole."""
+    """The elements that integers and slices select; an integer removes its dimension, missing subscripts select whole
+    dimensions."""
     parts = key if isinstance(key, tuple) else (key,)
     if len(parts) > len(layout.shape):
         raise TypeError(f"{_extent(layout.shape)!r} has rank {len(layout.shape)}, got {len(parts)} subscripts")
@@ -564,7 +558,7 @@ def _sliced(layout: Layout, key: Any) -> Layout:
 
 
 def _range_of(part: slice, n: int, where: str) -> tuple[int, int, int]:
-    """First position, length and step of a slice of ``n`` positions.  Nothing wraps, nothing is cut off."""
+    """First position, length and step of a slice of ``n`` positions. It neither wraps nor clips."""
     first = 0 if part.start is None else operator.index(part.start)
     stop = n if part.stop is None else operator.index(part.stop)
     step = 1 if part.step is None else operator.index(part.step)

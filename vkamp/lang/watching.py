@@ -1,8 +1,8 @@
-"""Host memory that changed behind its views: what it held after a launch is compared with what it holds now.
+"""Detects host memory that changed behind its views, by comparing its contents after a launch with those at the next.
 
-The runtime cannot see that the owner of numpy's memory reads or writes it. Where launches are looked at (check mode,
-the reference accelerator), :func:`watch` keeps the host's bytes of all that a device holds too, and
-:func:`changed_behind` compares them at the next launch.
+The runtime cannot see accesses to numpy's memory by its owner. Where launches are checked (check mode, the reference
+accelerator), :func:`watch` keeps the host's bytes of everything that a device also holds, and :func:`changed_behind`
+compares them at the next launch.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from vkamp.lang.views import array_view
 class Changed:
     """The first element of a view that the host changed behind it, and its values.
 
-    ``before``: after the launch before; ``now``: in the host's memory; ``device``: in a list, what a launch has
-    written, or nothing where the device holds what the host held.
+    ``before``: after the previous launch; ``now``: in the host's memory; ``device``: a list with what a launch has
+    written, or empty if the device holds the host's previous value.
     """
 
     index: tuple[int, ...]
@@ -34,10 +34,10 @@ class Changed:
 
 
 def watch(container: Container, name: str = "", place: tuple[str, int] = ("", 0)) -> None:
-    """Keeps what the host's memory of a view holds where a device holds it, too.
+    """Keeps the host's contents of the parts of a view that a device also holds.
 
-    With a ``name``, the end of the program warns, at the file and line ``place``, where what launches wrote has not
-    come home by then.
+    With a ``name``, the end of the program warns, at the file and line ``place``, if results of launches have not come
+    home by then.
     """
     if not (isinstance(container, array_view) and container._owned_by_host):
         return
@@ -48,14 +48,14 @@ def watch(container: Container, name: str = "", place: tuple[str, int] = ("", 0)
             held |= region - copy.stale
         if home.seen is None:
             home.seen = Seen(home.stop - home.start)
-        # What is known stays: an element that has changed is found again until it is announced.
+        # Known contents stay: a changed element is found again until it is reported.
         home.look(held - home.undefined - home.seen.known)
         if name:
             home.seen.name, home.seen.place = name, place
 
 
 def changed_behind(container: Container) -> Changed | None:
-    """The first element that is not what :func:`watch` kept; ``None`` if all are."""
+    """The first element that differs from what :func:`watch` kept; ``None`` if all are equal."""
     if not isinstance(container, array_view):
         return None
     layout = container._layout
@@ -73,7 +73,7 @@ def changed_behind(container: Container) -> Changed | None:
 
 
 def _expected(home: Home, seen: Seen, layout: Layout) -> NDArray[np.uint8]:
-    """The bytes that were kept, and for what was not kept those that are there."""
+    """The kept bytes; bytes that were not kept are the present ones."""
     unknown = layout.region - seen.known
     if unknown:
         start, stop = unknown.start - home.start, unknown.stop - home.start
