@@ -33,6 +33,7 @@ from vkamp.dispatch import (
     parallel_for_each,
     reference_schedule,
     reference_subgroups,
+    result_type,
     use_shaders,
 )
 from vkamp.display.status import TerminalStatus as _TerminalStatus
@@ -248,6 +249,7 @@ __all__ = [
     "queuing_mode_immediate",
     "reference_schedule",
     "reference_subgroups",
+    "result_type",
     "short_vector",
     "short_vector_traits",
     "static_range",

@@ -212,7 +212,7 @@ class TestSubscripts:
 
     def test_slices(self, raw, refused):
         v = array_view(raw)
-        for key in (np.s_[1:], np.s_[:, 1], np.s_[0:3:2, 1:5:3], np.s_[2, 2:4], np.s_[:], np.s_[np.int64(1) :, 4:5]):
+        for key in (np.s_[1:], np.s_[:, 1], np.s_[0:3:2, 1:5:3], np.s_[2, 2:4], np.s_[:], np.s_[np.int64(1) :, 4:5], np.s_[::-1, 4:1:-2]):
             assert isinstance(v[key], array_view)
             np.testing.assert_array_equal(np.asarray(v[key]), raw[key])
         v[1:, 2:][1, 2] = 99
@@ -222,8 +222,10 @@ class TestSubscripts:
                 v[key]
         with refused(AmpError, "slice of extent(3, 5), dimension 1: 2:2 is empty"):
             v[:, 2:2]
-        with refused(AmpError, "slice of extent(3, 5), dimension 0: step -1 is below 1"):
-            v[::-1]
+        with refused(AmpError, "slice of extent(3, 5), dimension 0: step 0"):
+            v[::0]
+        with refused(AmpError, "slice of extent(3, 5), dimension 0: 0:2 is empty"):
+            v[0:2:-1]
         with refused(IndexError, "index 5 is outside dimension 1 of extent(3, 5)"):
             v[1:, 5]
         with refused(TypeError, "subscripts next to a slice must be integers or slices, got float"):

@@ -16,6 +16,8 @@ from vkamp.dispatch.reference_controls import follow, reference_schedule, refere
 from vkamp.tracebacks import entry_point
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from vkamp.dispatch.inspection import Inspection
     from vkamp.findings import Report
     from vkamp.lang.kernel import KernelFunction
@@ -30,6 +32,7 @@ __all__ = [
     "parallel_for_each",
     "reference_schedule",
     "reference_subgroups",
+    "result_type",
     "use_shaders",
 ]
 
@@ -90,6 +93,21 @@ def inspect_kernel(domain: Any, kernel: KernelFunction, *args: Any, **constants:
     """What stands behind ``kernel.inspect(domain, *args, **constants)``."""
     made: Inspection = _launches().on_demand().inspect_kernel(kernel, (domain, *args), constants)
     return made
+
+
+@entry_point
+def result_type(function: Any, *arguments: Any) -> np.dtype[Any]:
+    """The dtype of what a device function returns for arguments like these; nothing runs.
+
+    ``function`` is anything that a kernel can call: an ``@amp.func`` function, a method of an object with such methods,
+    a function of Python or numpy that kernels know.  There are up to four arguments: those of a launch (numbers,
+    containers, objects), or dtypes, each for a value of that type.  A small integer is int32, as kernels compute.
+
+    Raises ``CompileError`` where a kernel could not call the function with these arguments, or where it does not return
+    one number, vector or struct.
+    """
+    found: np.dtype[Any] = _launches().on_demand().result_type(function, arguments)
+    return found
 
 
 @entry_point

@@ -131,6 +131,15 @@ def prepare_on(view: accelerator_view, domain: Domain, kernel: Any, arguments: p
     return _with_program(view, domain, kernel, request, arguments)
 
 
+def compiled(kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]) -> pipeline.Compiled:
+    """An untiled kernel of rank 1 for these arguments, checked, not yet made for a device."""
+    function, precise, owner = _function_of(kernel)
+    arguments = pipeline.collect(function, args, constants, owner)
+    view = target_view(None, arguments.containers)
+    request = pipeline.make_request(function, precise, 1, None, arguments, view)
+    return _compile(request, arguments, keep=False).compiled
+
+
 def prepare_again(prepared: PreparedLaunch) -> PreparedLaunch:
     """The launch for where its containers are now: what is compiled depends on it.
 

@@ -48,14 +48,14 @@ from vkamp.ir.algebra import operation
 from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES
 from vkamp.ir.fences import FENCES
 from vkamp.ir.rows import BuiltinRow, TupleRow
-from vkamp.ir.types import BOOL, FLOAT32, FLOAT64, INT32, UINT32, Scalar, int_range, promoted
+from vkamp.ir.types import BOOL, FLOAT32, FLOAT64, INT32, UINT32, Scalar, Struct, int_range, promoted
 from vkamp.lang.device import MARK, MathFunction, MathTuple
 from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
 from vkamp.lang.structs import struct_fields
 from vkamp.lang.subgroups import SubgroupFunction
 from vkamp.lang.target import TargetFeature
-from vkamp.lang.vectors import ShortVector
+from vkamp.lang.vectors import ShortVector, vector_class
 from vkamp.lang.views import array_view
 
 #: What numpy calls a row, where it is another name than the row's.
@@ -195,6 +195,18 @@ def _dtype(ctx: Context, node: ast.Call) -> Value:
     return dtypes.make_dtype(ctx, ctx.expr(node.args[0]), node.args[0])
 
 
+def _type_of(ctx: Context, node: ast.Call) -> Value:
+    """``type(x)``: a type that converts, or the ``dtype`` of an array; of a small integer int32, as it computes."""
+    check_arity(ctx, node, 1, "type", "type(x)")
+    value = ctx.expr(node.args[0])
+    if isinstance(value, Element) and isinstance(value.place.type, Struct):
+        return dtypes.type_object(value.place.type)
+    vector = ctx.vector_of(value)
+    if vector is not None:
+        return Object(vector_class(vector.dtype))
+    return dtypes.type_object(convert.scalar_type(convert.number(ctx, value, node.args[0])))
+
+
 def _power(ctx: Context, row: BuiltinRow, node: ast.Call) -> Value:
     if len(node.args) == 3:
         help_text = "write a loop that takes the remainder after each product, in a type that holds the product"
@@ -253,6 +265,7 @@ _PYTHON_CALLS: dict[int, Callable[[Context, ast.Call], Value]] = {
     id(divmod): _divmod,
     id(ord): _ord,
     id(np.dtype): _dtype,
+    id(type): _type_of,
 }
 
 
@@ -522,8 +535,8 @@ def _method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
 
 
 def _scalar_method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
-    """``x.view(dtype)``, ``x.astype(dtype)``, ``n.bit_count()``: numpy's methods of scalars."""
-    argument = "" if method.name == "bit_count" else "amp.uint32"
+    """``x.view(dtype)``, ``x.astype(dtype)``, ``n.bit_count()``, ``x.copy()``: numpy's methods of scalars."""
+    argument = "" if method.name in ("bit_count", "copy") else "amp.uint32"
     check_arity(ctx, node, 1 if argument else 0, method.name, f"{ctx.text(node.func)}({argument})")
     assert isinstance(node.func, ast.Attribute)
     before = len(ctx.block)
@@ -531,6 +544,8 @@ def _scalar_method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
     owner = ctx.keep(method.owner, before)[0] if len(ctx.block) > before else method.owner
     if method.name == "bit_count":
         return scalars.bit_count(ctx, owner, node, node.func.value)
+    if method.name == "copy":
+        return Number(convert.natural(ctx, convert.number(ctx, owner, node.func.value), node.func.value))
     kind = dtypes.scalar_dtype(values[0])
     if kind is None:
         dtypes.value_type(ctx, values[0], node.args[0])

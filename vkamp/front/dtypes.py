@@ -64,6 +64,11 @@ def scalar_dtype(value: Value) -> Scalar | None:
     return None if dtype is None else TYPES.get(dtype.type)
 
 
+def type_object(kind: Type) -> Object:
+    """What a kernel has for a type: a class of numpy's scalars, or the dtype of a vector or struct."""
+    return Object(kind.dtype.type if isinstance(kind, Scalar) else kind.dtype)
+
+
 def make_dtype(ctx: Context, value: Value, node: ast.expr) -> Value:
     """``np.dtype(x)``."""
     dtype = _dtype_of(value)

@@ -115,7 +115,7 @@ NUMBER = {
     "size": "it is one number: write 1",
     **dict.fromkeys("xyzw", "it is one number, not a vector: use the value itself"),
 }
-_NO_METHODS = "a number has the methods `view`, `astype` and `bit_count`: write an expression, or an @amp.func"
+_NO_METHODS = "a number has the methods `view`, `astype`, `bit_count` and `copy`: write an expression, or an @amp.func"
 
 
 def of_number(name: str) -> str:

@@ -1,4 +1,4 @@
-"""numpy's methods of scalars: ``x.view(dtype)``, ``x.astype(dtype)``, ``n.bit_count()``."""
+"""numpy's methods of scalars: ``x.view(dtype)``, ``x.astype(dtype)``, ``n.bit_count()``, ``x.copy()``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vkamp.front.values import Constant, Element, Number, Value
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, INT32, SMALL, UINT32, UINT64, Scalar, promoted
 
-METHODS = ("view", "astype", "bit_count")
+METHODS = ("view", "astype", "bit_count", "copy")
 
 
 def is_scalar(value: Value) -> bool:

@@ -10,6 +10,7 @@ from vkamp.errors import Span
 from vkamp.front import advice, convert, habits, objects, scalars, vectors, views
 from vkamp.front.context import Context, handles
 from vkamp.front.counters import Counter
+from vkamp.front.dtypes import type_object
 from vkamp.front.index_objects import ThreadKind, thread_index, thread_value
 from vkamp.front.names import attribute_of_object
 from vkamp.front.values import (
@@ -389,17 +390,13 @@ def _container_attribute(ctx: Context, owner: Memory, name: str, node: ast.Attri
     if name == "rank":
         return Constant(owner.rank)
     if name == "dtype":
-        return _dtype_object(views.element_type(owner))
+        return type_object(views.element_type(owner))
     if name in views.METHODS and owner.rank:
         return FieldMethod(owner, name)
     if name in _HOST_ONLY and not isinstance(owner, ArrayRef):
         ctx.fail("VKA208", node, name=f"{ctx.text(node.value)}.{name}")
     help_text = advice.attribute_of_container(ctx, owner, ctx.text(node.value), name)
     ctx.fail("VKA206", node, owner=ctx.describe(owner), name=name, advice=help_text)
-
-
-def _dtype_object(kind: Any) -> Value:
-    return Object(kind.dtype.type if isinstance(kind, Scalar) else kind.dtype)
 
 
 def _no_field(ctx: Context, kind: Struct, name: str, owner: str, node: ast.AST) -> NoReturn:

@@ -196,6 +196,10 @@ class array(Container):
         """
         return array_view(self, of)
 
+    def reshape(self, *shape: Any) -> array_view:
+        """A view of all elements in another shape: as :meth:`array_view.reshape`."""
+        return array_view(self).reshape(*shape)
+
     # -- launches ----------------------------------------------------------------------------------
 
     def _check_use(self, location: Location, *, write: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -325,6 +326,13 @@ class array_view(Container):
             raise TypeError(f"view_as needs rank 1, {self!r} has rank {self.rank}")
         return self._derived(_view_as(self._layout, of))
 
+    def reshape(self, *shape: Any) -> array_view:
+        """All elements in another shape, row-major, as numpy's ``reshape``: an extent, or sizes, one of which may be -1.
+
+        AmpError if the shape has another number of elements, or if the view's strides would need a copy.
+        """
+        return self._derived(_reshape(self._layout, shape))
+
     # -- coherence ---------------------------------------------------------------------------------
 
     def copy_to(self, dest: Any) -> None:
@@ -520,6 +528,41 @@ def _view_as(layout: Layout, of: ExtentLike) -> Layout:
     return Layout(layout.offset, shape, strides, layout.dtype)
 
 
+def _reshape(layout: Layout, shape: tuple[Any, ...]) -> Layout:
+    """All elements of a layout in another shape, in row-major order."""
+    sizes = list(shape[0] if len(shape) == 1 and not is_integer(shape[0]) else shape)
+    if sizes.count(-1) == 1:
+        sizes[sizes.index(-1)] = layout.size // max(-math.prod(sizes), 1)
+    wanted = container_shape(_extent(tuple(sizes)), layout.dtype)
+    if math.prod(wanted) != layout.size:
+        raise AmpError(f"{layout.size} elements do not fit into the shape {tuple(shape)}")
+    runs = _runs(layout)
+    count, step = runs.pop()
+    strides = []
+    for size in reversed(wanted):
+        if count == 1 and runs:
+            count, step = runs.pop()
+        strides.append(step)
+        if count % size:
+            raise AmpError(f"the strides do not allow the shape {wanted} without a copy: use amp.array(view)")
+        count, step = count // size, step * size
+    return Layout(layout.offset, wanted, tuple(reversed(strides)), layout.dtype)
+
+
+def _runs(layout: Layout) -> list[tuple[int, int]]:
+    """The dimensions of a layout, adjacent ones merged where one stride describes both: numbers of elements, strides."""
+    runs = [(1, layout.dtype.itemsize)]
+    for size, stride in zip(layout.shape, layout.strides, strict=True):
+        count, step = runs[-1]
+        if count == 1:
+            runs[-1] = size, stride
+        elif step == size * stride:
+            runs[-1] = count * size, stride
+        elif size > 1:
+            runs.append((size, stride))
+    return runs
+
+
 def _reinterpret(layout: Layout, dtype: np.dtype[Any]) -> Layout:
     """The bytes of a layout of rank 1 as elements of ``dtype``."""
     if not layout.is_dense:
@@ -559,16 +602,18 @@ def _sliced(layout: Layout, key: Any) -> Layout:
 
 def _range_of(part: slice, n: int, where: str) -> tuple[int, int, int]:
     """First position, length and step of a slice of ``n`` positions. It neither wraps nor clips."""
-    first = 0 if part.start is None else operator.index(part.start)
-    stop = n if part.stop is None else operator.index(part.stop)
     step = 1 if part.step is None else operator.index(part.step)
-    if step < 1:
-        raise AmpError(f"{where} step {step} is below 1")
-    if not (0 <= first < n and stop <= n):
+    if step == 0:
+        raise AmpError(f"{where} step 0")
+    begin, end = (0, n) if step > 0 else (n - 1, -1)
+    first = begin if part.start is None else operator.index(part.start)
+    stop = end if part.stop is None else operator.index(part.stop)
+    if not (0 <= first < n and (part.stop is None or 0 <= stop <= n)):
         raise AmpError(f"{where} {first}:{stop} is not inside 0:{n}")
-    if stop <= first:
+    length = -((first - stop) // step)
+    if length < 1:
         raise AmpError(f"{where} {first}:{stop} is empty")
-    return first, (stop - first - 1) // step + 1, step
+    return first, length, step
 
 
 def _section_box(args: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:

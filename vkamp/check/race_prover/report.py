@@ -196,13 +196,13 @@ def _advice(kernel: ir.Kernel, run: Run) -> list[RaceFinding]:
     found = []
     row = MESSAGES["VKA640"]
     for key, (statement, frame) in run.visited.items():
-        if key in run.useful:
+        # A barrier of a function may be needed by another call, in this kernel or another one.
+        if key in run.useful or frame.call is not None:
             continue
         fence = statement.fence
         kinds = [k for k, o in (("tile_static", fence.orders_tile_static), ("global", fence.orders_global)) if o]
         where = "after it" if key in run.opened else "before it, since the barrier before"
         fields = {"memory": " or ".join(kinds), "where": where}
-        span: Span = replace(statement.span, caller=frame.call)
-        text = render(f"VKA640: {row.text.format(**fields)}", span, (), row.help.format(**fields))
-        found.append(RaceFinding("VKA640", text, span))
+        text = render(f"VKA640: {row.text.format(**fields)}", statement.span, (), row.help.format(**fields))
+        found.append(RaceFinding("VKA640", text, statement.span))
     return found

@@ -1,0 +1,65 @@
+"""Which form of an algorithm runs on a device, and in how many pieces.
+
+``runs`` is the form for CPU drivers and the reference accelerator: each invocation works on one contiguous run of
+elements, one after the other, with neither barriers nor ``tile_static`` memory, which are slow there.  ``tiles`` is the
+form for GPUs: tiles of threads, each on a block of elements.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal, NamedTuple
+
+import vkamp as amp
+
+Form = Literal["runs", "tiles"]
+
+#: lavapipe ends an invocation's loops after 65,535 iterations.
+_LONGEST_RUN = 32_768
+#: Below this many elements one invocation does all.
+_ALONE = 512
+_forced: list[Form] = []
+
+
+class Split(NamedTuple):
+    """``count`` pieces of ``length`` elements; the last one may be shorter."""
+
+    count: int
+    length: int
+
+
+def form_of(view: amp.accelerator_view) -> Form:
+    """The form for a device."""
+    if _forced:
+        return _forced[-1]
+    return "runs" if view.accelerator.is_emulated else "tiles"
+
+
+@contextmanager
+def forced(form: Form) -> Iterator[None]:
+    """One form for every device: for tests and benchmarks."""
+    _forced.append(form)
+    try:
+        yield
+    finally:
+        _forced.pop()
+
+
+def runs(view: amp.accelerator_view, n: int) -> Split:
+    """Runs of ``n`` elements: a few for each lane of the host's processors."""
+    if n <= _ALONE:
+        return Split(1, n)
+    limits = view.accelerator.limits
+    lanes = 1 if limits is None else max(limits.subgroup_size, 4)
+    count = max(4 * (os.cpu_count() or 1) * lanes, -(-n // _LONGEST_RUN))
+    length = -(-n // count)
+    return Split(-(-n // length), length)
+
+
+def blocks(n: int, step: int, most: int) -> Split:
+    """Blocks of a multiple of ``step`` elements, ``most`` at most."""
+    steps = -(-n // step)
+    length = -(-steps // most) * step
+    return Split(-(-n // length), length)

@@ -1,0 +1,78 @@
+"""Conversions of elements as device functions, and 64-bit sums for devices that lack int64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+
+
+@amp.func
+def _float16(x: Any) -> Any:
+    return amp.float16(x)
+
+
+@amp.func
+def _float32(x: Any) -> Any:
+    return amp.float32(x)
+
+
+@amp.func
+def _float64(x: Any) -> Any:
+    return amp.float64(x)
+
+
+@amp.func
+def _int32(x: Any) -> Any:
+    return amp.int32(x)
+
+
+@amp.func
+def _uint32(x: Any) -> Any:
+    return amp.uint32(x)
+
+
+@amp.func
+def _int64(x: Any) -> Any:
+    return amp.int64(x)
+
+
+@amp.func
+def _uint64(x: Any) -> Any:
+    return amp.uint64(x)
+
+
+#: The device function that converts to a dtype.
+TO = {
+    np.dtype(name): function
+    for name, function in {
+        "float16": _float16, "float32": _float32, "float64": _float64, "int32": _int32, "uint32": _uint32,
+        "int64": _int64, "uint64": _uint64,
+    }.items()
+}  # fmt: skip
+
+
+@amp.func
+def widen_signed(x: Any) -> Any:
+    """An int32 as the two words of an int64, the low one first."""
+    return amp.uint2(amp.asuint(amp.int32(x)), amp.asuint(amp.int32(x) >> 31))
+
+
+@amp.func
+def widen_unsigned(x: Any) -> Any:
+    """A uint32 as the two words of a uint64, the low one first."""
+    return amp.uint2(amp.uint32(x), amp.uint32(0))
+
+
+@amp.func
+def add_wide(a: Any, b: Any) -> Any:
+    """The sum of two integers of two words, modulo 2^64."""
+    low = a.x + b.x
+    return amp.uint2(low, a.y + b.y + (amp.uint32(1) if low < a.x else amp.uint32(0)))
+
+
+def sum_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """numpy's type of a sum: integers in 64 bits, floats in their own type."""
+    return np.add.reduce(np.zeros(1, dtype)).dtype if dtype.names is None else dtype

@@ -1,0 +1,202 @@
+"""Operators for kernels and algorithms, as AMP Algorithms' functors (amp_algorithms.h) and C++'s ``<functional>``.
+
+Each is an ``@amp.func``: kernels, algorithms and plain Python call it.  ``min`` and ``max`` propagate NaN as numpy's
+``minimum`` and ``maximum`` do, ``fmin`` and ``fmax`` prefer the number.
+"""
+
+# This file's names are C++'s, Python's own among them.
+# ruff: noqa: A001
+
+from __future__ import annotations
+
+from typing import Any
+
+import vkamp as amp
+
+__all__ = [
+    "bit_and", "bit_not", "bit_or", "bit_xor", "divides", "equal_to", "fmax", "fmin", "greater", "greater_equal",
+    "identity", "less", "less_equal", "logical_and", "logical_not", "logical_or", "max", "min", "minmax", "minus",
+    "modulus", "multiplies", "negate", "not1", "not2", "not_equal_to", "plus", "truth",
+]  # fmt: skip
+
+
+@amp.func
+def identity(x: Any) -> Any:
+    """``x``."""
+    return x
+
+
+@amp.func
+def plus(a: Any, b: Any) -> Any:
+    """``a + b``."""
+    return a + b
+
+
+@amp.func
+def minus(a: Any, b: Any) -> Any:
+    """``a - b``."""
+    return a - b
+
+
+@amp.func
+def multiplies(a: Any, b: Any) -> Any:
+    """``a * b``."""
+    return a * b
+
+
+@amp.func
+def divides(a: Any, b: Any) -> Any:
+    """``a / b``."""
+    return a / b
+
+
+@amp.func
+def modulus(a: Any, b: Any) -> Any:
+    """``a % b``, with the divisor's sign."""
+    return a % b
+
+
+@amp.func
+def negate(x: Any) -> Any:
+    """``-x``."""
+    return -x
+
+
+@amp.func
+def equal_to(a: Any, b: Any) -> Any:
+    """``a == b``."""
+    return a == b
+
+
+@amp.func
+def not_equal_to(a: Any, b: Any) -> Any:
+    """``a != b``."""
+    return a != b
+
+
+@amp.func
+def greater(a: Any, b: Any) -> Any:
+    """``a > b``."""
+    return a > b
+
+
+@amp.func
+def less(a: Any, b: Any) -> Any:
+    """``a < b``."""
+    return a < b
+
+
+@amp.func
+def greater_equal(a: Any, b: Any) -> Any:
+    """``a >= b``."""
+    return a >= b
+
+
+@amp.func
+def less_equal(a: Any, b: Any) -> Any:
+    """``a <= b``."""
+    return a <= b
+
+
+@amp.func
+def max(a: Any, b: Any) -> Any:
+    """The larger one; NaN if one is NaN."""
+    return a if a > b or a != a else b
+
+
+@amp.func
+def min(a: Any, b: Any) -> Any:
+    """The smaller one; NaN if one is NaN."""
+    return a if a < b or a != a else b
+
+
+@amp.func
+def fmax(a: Any, b: Any) -> Any:
+    """The larger one; the number of a number and NaN."""
+    return a if a > b or b != b else b
+
+
+@amp.func
+def fmin(a: Any, b: Any) -> Any:
+    """The smaller one; the number of a number and NaN."""
+    return a if a < b or b != b else b
+
+
+@amp.func
+def minmax(a: Any, b: Any) -> Any:
+    """``(smaller, larger)``; ``(a, b)`` if they are equal."""
+    return (b, a) if b < a else (a, b)
+
+
+@amp.func
+def truth(x: Any) -> Any:
+    """Whether ``x`` is not zero."""
+    return x != 0
+
+
+@amp.func
+def logical_and(a: Any, b: Any) -> Any:
+    """Whether both are not zero."""
+    return a != 0 and b != 0
+
+
+@amp.func
+def logical_or(a: Any, b: Any) -> Any:
+    """Whether one of them is not zero."""
+    return a != 0 or b != 0
+
+
+@amp.func
+def logical_not(x: Any) -> Any:
+    """Whether ``x`` is zero."""
+    return x == 0
+
+
+@amp.func
+def bit_and(a: Any, b: Any) -> Any:
+    """``a & b``."""
+    return a & b
+
+
+@amp.func
+def bit_or(a: Any, b: Any) -> Any:
+    """``a | b``."""
+    return a | b
+
+
+@amp.func
+def bit_xor(a: Any, b: Any) -> Any:
+    """``a ^ b``."""
+    return a ^ b
+
+
+@amp.func
+def bit_not(x: Any) -> Any:
+    """``~x``."""
+    return ~x
+
+
+class not1:
+    """The negation of a predicate of one argument."""
+
+    __slots__ = ("predicate",)
+
+    def __init__(self, predicate: Any) -> None:
+        self.predicate = predicate
+
+    @amp.func
+    def __call__(self, x: Any) -> Any:
+        return not self.predicate(x)
+
+
+class not2:
+    """The negation of a predicate of two arguments."""
+
+    __slots__ = ("predicate",)
+
+    def __init__(self, predicate: Any) -> None:
+        self.predicate = predicate
+
+    @amp.func
+    def __call__(self, a: Any, b: Any) -> Any:
+        return not self.predicate(a, b)

@@ -1,0 +1,248 @@
+"""Inputs that are computed where an algorithm reads them, and need no memory.
+
+A lazy input has an ``extent`` and a device method ``value(i)``; any algorithm takes one in place of a container.  They
+replace the fancy iterators of Thrust and CUB (``transform_iterator``, ``counting_iterator``, ``permutation_iterator``).
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+
+__all__ = ["Lazy", "arange", "constant", "flip", "map", "take"]
+
+
+class Lazy:
+    """An input of an algorithm: ``extent`` elements, of which ``value(i)`` computes one in a kernel.
+
+    A class of users' own derives from this, has ``__slots__`` or members that a kernel can use (numbers, containers,
+    functions, other lazy inputs), and an ``@amp.func`` method ``value``.
+    """
+
+    __slots__ = ("extent",)
+
+    def __init__(self, extent: Any) -> None:
+        self.extent = amp.extent(extent)
+
+    def containers(self) -> builtins.list[Any]:
+        """The containers that it reads: they determine where an algorithm runs."""
+        found = []
+        for name in (n for cls in type(self).__mro__ for n in getattr(cls, "__slots__", ())):
+            member = getattr(self, name, None)
+            if isinstance(member, Lazy):
+                found += member.containers()
+            elif isinstance(member, (amp.array, amp.array_view)):
+                found.append(member)
+        return found
+
+    def flat(self) -> Lazy:
+        """The same elements with one index, row-major."""
+        return self if self.extent.rank == 1 else _Flat(self)
+
+
+class Elements(Lazy):
+    """The elements of a container."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: Any) -> None:
+        super().__init__(values.extent)
+        self.values = values
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The element at an index."""
+        return self.values[i]
+
+    def flat(self) -> Lazy:
+        if self.extent.rank == 1:
+            return self
+        try:
+            return Elements(self.values.reshape(-1))
+        except amp.AmpError:
+            return super().flat()
+
+
+class _Flat(Lazy):
+    """The elements of an input of several dimensions, with one index."""
+
+    __slots__ = ("inner", "shape")
+
+    def __init__(self, inner: Lazy) -> None:
+        super().__init__(int(inner.extent.size()))
+        self.inner = inner
+        self.shape = amp.extent(inner.extent)
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The element at a row-major position."""
+        at = self.shape * 0
+        rest = i
+        for k in amp.static_range(self.shape.rank):
+            at[self.shape.rank - 1 - k] = rest % self.shape[self.shape.rank - 1 - k]
+            rest = rest // self.shape[self.shape.rank - 1 - k]
+        return self.inner.value(amp.index(at))
+
+
+class _Map1(Lazy):
+    __slots__ = ("a", "f")
+
+    def __init__(self, f: Any, a: Lazy) -> None:
+        super().__init__(a.extent)
+        self.f, self.a = f, a
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The function's value at an index."""
+        return self.f(self.a.value(i))
+
+    def flat(self) -> Lazy:
+        return _Map1(self.f, self.a.flat())
+
+
+class _Map2(Lazy):
+    __slots__ = ("a", "b", "f")
+
+    def __init__(self, f: Any, a: Lazy, b: Lazy) -> None:
+        super().__init__(a.extent)
+        self.f, self.a, self.b = f, a, b
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The function's value at an index."""
+        return self.f(self.a.value(i), self.b.value(i))
+
+    def flat(self) -> Lazy:
+        return _Map2(self.f, self.a.flat(), self.b.flat())
+
+
+class _Map3(Lazy):
+    __slots__ = ("a", "b", "c", "f")
+
+    def __init__(self, f: Any, a: Lazy, b: Lazy, c: Lazy) -> None:
+        super().__init__(a.extent)
+        self.f, self.a, self.b, self.c = f, a, b, c
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The function's value at an index."""
+        return self.f(self.a.value(i), self.b.value(i), self.c.value(i))
+
+    def flat(self) -> Lazy:
+        return _Map3(self.f, self.a.flat(), self.b.flat(), self.c.flat())
+
+
+_MAPS = {1: _Map1, 2: _Map2, 3: _Map3}
+
+
+class _Arange(Lazy):
+    __slots__ = ("start", "step")
+
+    def __init__(self, n: int, start: Any, step: Any) -> None:
+        super().__init__(n)
+        self.start, self.step = start, step
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """A number of the progression."""
+        return self.start + self.step * i
+
+
+class _Constant(Lazy):
+    __slots__ = ("number",)
+
+    def __init__(self, number: Any, extent: Any) -> None:
+        super().__init__(extent)
+        self.number = number
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The number."""
+        return self.number
+
+    def flat(self) -> Lazy:
+        return _Constant(self.number, int(self.extent.size()))
+
+
+class _Take(Lazy):
+    __slots__ = ("at", "values")
+
+    def __init__(self, values: Lazy, at: Lazy) -> None:
+        super().__init__(at.extent)
+        self.values, self.at = values, at
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The element at the position that the input has here."""
+        return self.values.value(self.at.value(i))
+
+    def flat(self) -> Lazy:
+        return _Take(self.values, self.at.flat())
+
+
+class _Flip(Lazy):
+    __slots__ = ("last", "values")
+
+    def __init__(self, values: Lazy) -> None:
+        super().__init__(values.extent)
+        self.values, self.last = values, values.extent[0] - 1
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The element at the mirrored position."""
+        return self.values.value(self.last - i)
+
+
+def of(a: Any) -> Lazy:
+    """An input as a lazy one: a container, what has memory by a protocol (numpy, DLPack), or a lazy input.
+
+    TypeError for anything else; AmpError for an empty one.
+    """
+    if isinstance(a, Lazy):
+        return a
+    if isinstance(a, (amp.array, amp.array_view)):
+        return Elements(a)
+    if isinstance(a, (list, tuple, int, float, complex, str)) or a is None:
+        raise TypeError(f"an algorithm takes containers, numpy arrays and lazy inputs, not {type(a).__name__}")
+    return Elements(amp.array_view(np.ascontiguousarray(a) if np.ndim(a) == 0 else a, readonly=True))
+
+
+def map(f: Any, *inputs: Any) -> Lazy:  # noqa: A001
+    """``f`` of the elements of one to three inputs of the same extent."""
+    sources = [of(a) for a in inputs]
+    if len(sources) not in _MAPS:
+        raise TypeError(f"map takes one to three inputs, not {len(sources)}")
+    for other in sources[1:]:
+        if other.extent != sources[0].extent:
+            raise amp.AmpError(f"the inputs have different extents: {sources[0].extent!r} and {other.extent!r}")
+    return _MAPS[len(sources)](f, *sources)
+
+
+def arange(n: int, start: Any = 0, step: Any = 1) -> Lazy:
+    """``start + step * i`` for ``n`` elements."""
+    return _Arange(n, start, step)
+
+
+def constant(number: Any, extent: Any) -> Lazy:
+    """One number everywhere."""
+    return _Constant(number, extent)
+
+
+def take(values: Any, at: Any) -> Lazy:
+    """``values[at[i]]``; ``values`` has one dimension."""
+    source = of(values)
+    if source.extent.rank != 1:
+        raise TypeError(f"take needs values of rank 1, not {source.extent!r}")
+    return _Take(source, of(at))
+
+
+def flip(values: Any) -> Lazy:
+    """The elements of an input of one dimension in reverse order."""
+    source = of(values)
+    if source.extent.rank != 1:
+        raise TypeError(f"flip needs rank 1, not {source.extent!r}")
+    return _Flip(source)

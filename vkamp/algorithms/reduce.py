@@ -1,0 +1,138 @@
+"""Reductions of all elements to one: ``reduce``, and the sums, products, extremes and conditions that are made of it.
+
+Runs: each invocation combines a contiguous run; another launch combines the runs' results.  Tiles: each tile combines a
+block, with a tree in ``tile_static`` memory (M. Harris, *Optimizing Parallel Reduction in CUDA*, 2007; CUB's
+``DeviceReduce``).  Elements are combined in their order, so that operators need not commute, and in the same way in
+every run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import vkamp as amp
+from vkamp import tile
+from vkamp.algorithms import _choose, functional, lazy
+from vkamp.algorithms._arguments import closed_type, element, place
+from vkamp.algorithms.scalars import device_scalar
+
+TILE = 256
+#: Elements of a thread in each step of a tile.
+ITEMS = 8
+#: Tiles of the first launch.
+_TILES = 1024
+
+
+@amp.kernel
+def reduce_runs(idx, source, out, n, length, *, op: amp.constant):  # type: ignore[no-untyped-def]
+    """Combines one run of a source of ``n`` elements."""
+    first = amp.int32(idx[0]) * length
+    total = source.value(first).copy()
+    for i in range(first + 1, min(first + length, n)):
+        total = op(total, source.value(i))
+    out[idx] = total
+
+
+@amp.kernel
+def reduce_tiles(t_idx, source, out, n, length, *, op: amp.constant):  # type: ignore[no-untyped-def]
+    """Combines one block of a source of ``n`` elements, in steps of ``ITEMS`` elements a thread."""
+    begin = t_idx.tile[0] * length
+    end = min(begin + length, n)
+    local = t_idx.local[0]
+    total = _of_step(t_idx, source, begin, end, op)
+    for start in range(begin + TILE * ITEMS, end, TILE * ITEMS):
+        total = op(total, _of_step(t_idx, source, start, end, op))
+    if local == 0:
+        out[t_idx.tile] = total
+
+
+@amp.func
+def _of_step(t_idx: Any, source: Any, start: Any, end: Any, op: Any) -> Any:
+    """The combination of ``TILE * ITEMS`` elements; fewer at the end."""
+    first = start + t_idx.local[0] * ITEMS
+    own = source.value(min(first, end - 1)).copy()
+    for i in range(first + 1, min(first + ITEMS, end)):
+        own = op(own, source.value(i))
+    return tile.reduce(t_idx, own, op, min((end - start + ITEMS - 1) // ITEMS, TILE))
+
+
+def combine_pieces(view: amp.accelerator_view, source: lazy.Lazy, out: Any, split: _choose.Split, op: Any) -> None:
+    """One launch: the combination of each piece of a source with one index."""
+    n = source.extent[0]
+    if _choose.form_of(view) == "runs":
+        amp.parallel_for_each(view, amp.extent(split.count), reduce_runs, source, out, n, split.length, op=op)
+    else:
+        domain = amp.extent(split.count * TILE).tile(TILE)
+        amp.parallel_for_each(view, domain, reduce_tiles, source, out, n, split.length, op=op)
+
+
+def _split(view: amp.accelerator_view, n: int) -> _choose.Split:
+    return _choose.runs(view, n) if _choose.form_of(view) == "runs" else _choose.blocks(n, TILE * ITEMS, _TILES)
+
+
+def reduce_into(view: amp.accelerator_view, source: lazy.Lazy, out: Any, op: Any) -> None:
+    """Combines all elements of a source with one index into ``out``, of one element, whose type is theirs."""
+    split = _split(view, source.extent[0])
+    while split.count > 1:
+        partials = amp.array(amp.extent(split.count), out.dtype, accelerator_view=view)
+        combine_pieces(view, source, partials, split, op)
+        source = lazy.Elements(partials)
+        split = _split(view, split.count)
+    combine_pieces(view, source, out, split, op)
+
+
+@amp.kernel
+def _begin(idx, start, total, *, op: amp.constant):  # type: ignore[no-untyped-def]
+    """``total = op(start, total)``."""
+    total[idx] = op(start, total[idx])
+
+
+def reduce(
+    a: Any,
+    op: Any = functional.plus,
+    init: Any = None,
+    *,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> device_scalar:
+    """``op`` of all elements, in row-major order: a device_scalar (AMP Algorithms, C++: ``reduce``).
+
+    ``op`` is associative; it need not commute.  ``init`` comes first.  The type is that of ``op``'s result.
+    """
+    source = lazy.of(a).flat()
+    view = place(accelerator_view, source)
+    dtype = element(closed_type(source, op))
+    out = amp.array(amp.extent(1), dtype, accelerator_view=view)
+    reduce_into(view, source, out, op)
+    if init is not None:
+        amp.parallel_for_each(view, out.extent, _begin, init, out, op=op)
+    return device_scalar(out)
+
+
+def transform_reduce(
+    f: Any,
+    op: Any,
+    a: Any,
+    *more: Any,
+    init: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> device_scalar:
+    """``reduce`` of ``f(x, ...)`` of the inputs' elements, which are not stored (C++: ``transform_reduce``)."""
+    return reduce(lazy.map(f, a, *more), op, init, accelerator_view=accelerator_view)
+
+
+def count_if(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
+    """How many elements meet a condition, as an int32 (C++: ``count_if``)."""
+    return transform_reduce(_Counted(pred), functional.plus, a, accelerator_view=accelerator_view)
+
+
+class _Counted:
+    """1 for elements that meet a condition."""
+
+    __slots__ = ("pred",)
+
+    def __init__(self, pred: Any) -> None:
+        self.pred = pred
+
+    @amp.func
+    def __call__(self, x: Any) -> Any:
+        return 1 if self.pred(x) else 0

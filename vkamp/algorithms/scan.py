@@ -1,0 +1,165 @@
+"""Prefix sums with any operator: ``scan``.
+
+Reduce, then scan (G. Blelloch, *Prefix Sums and Their Applications*, 1990): one launch combines each piece of the input,
+one scans the pieces' totals, and one scans the pieces, each beginning with what came before it.  The order of the
+operations does not depend on the device's scheduling.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import vkamp as amp
+from vkamp import tile
+from vkamp.algorithms import _choose, functional, lazy
+from vkamp.algorithms._arguments import closed_type, element, output, place, value
+from vkamp.algorithms._operators import identity_of
+from vkamp.algorithms.reduce import ITEMS, TILE, combine_pieces
+
+#: Pieces of the tiles' form: as many as one tile scans with a few elements for each thread.
+_PIECES = 1024
+
+
+@amp.kernel
+def scan_totals(idx, totals, init, *, op: amp.constant, has_init: amp.constant):  # type: ignore[no-untyped-def]
+    """Replaces each piece's total by what comes before the piece; without ``init`` not for the first one."""
+    if idx[0] == 0:
+        total = init.copy() if has_init else totals[0].copy()
+        for k in range(0 if has_init else 1, totals.extent[0]):
+            own = totals[k].copy()
+            totals[k] = total
+            total = op(total, own)
+
+
+@amp.kernel
+def scan_totals_in_tile(t_idx, totals, init, *, op: amp.constant, has_init: amp.constant):  # type: ignore[no-untyped-def]
+    """As ``scan_totals``, by one tile of as many threads as there are totals, or more."""
+    n = totals.extent[0]
+    rank = t_idx.local[0]
+    _, before, _ = tile.scan_of(t_idx, totals[min(rank, n - 1)].copy(), op, n)
+    if has_init:
+        start = init.copy()
+        before = op(start, before) if rank > 0 else start
+    t_idx.barrier.wait_with_global_memory_fence()
+    if rank < n:
+        totals[rank] = before
+
+
+@amp.kernel
+def scan_runs(  # type: ignore[no-untyped-def]
+    idx, source, out, before, n, length, *, op: amp.constant, inclusive: amp.constant, has_init: amp.constant
+):
+    """Scans one run; ``before[r]`` is what comes before run ``r``."""
+    first = amp.int32(idx[0]) * length
+    end = min(first + length, n)
+    if has_init:
+        total = before[idx].copy()
+    else:
+        total = source.value(first).copy()
+        if idx[0] > 0:
+            total = op(before[idx], total)
+        out[first] = total
+        first += 1
+    for i in range(first, end):
+        x = source.value(i).copy()
+        if not inclusive:
+            out[i] = total
+        total = op(total, x)
+        if inclusive:
+            out[i] = total
+
+
+@amp.kernel
+def scan_blocks(  # type: ignore[no-untyped-def]
+    t_idx, source, out, before, n, length, *, op: amp.constant, inclusive: amp.constant, has_init: amp.constant
+):
+    """Scans one block, in steps of ``ITEMS`` elements for each thread of the tile."""
+    begin = t_idx.tile[0] * length
+    end = min(begin + length, n)
+    carry = before[t_idx.tile].copy()
+    has_carry = has_init or t_idx.tile[0] > 0
+    own = amp.private(ITEMS, type(carry))
+    for start in range(begin, end, TILE * ITEMS):
+        first = start + t_idx.local[0] * ITEMS
+        count = min(max(end - first, 0), ITEMS)
+        # Threads behind the end have no element: any value of the type does.
+        total = carry.copy()
+        for k in range(count):
+            own[k] = source.value(first + k)
+            total = op(total, own[k]) if k > 0 else own[k].copy()
+        _, prefix, all_ = tile.scan_of(t_idx, total, op, min((end - start + ITEMS - 1) // ITEMS, TILE))
+        known = has_carry or t_idx.local[0] > 0
+        if has_carry:
+            prefix = op(carry, prefix) if t_idx.local[0] > 0 else carry.copy()
+            carry = op(carry, all_)
+        else:
+            carry = all_.copy()
+        for k in range(count):
+            x = op(prefix, own[k]) if known else own[k].copy()
+            out[first + k] = x if inclusive else prefix
+            prefix = x.copy()
+            known = True
+        has_carry = True
+
+
+def scan_into(
+    view: amp.accelerator_view, source: lazy.Lazy, out: Any, op: Any, *, inclusive: bool, init: Any = None
+) -> None:
+    """Scans a source with one index into ``out``, whose elements have the type of ``op``'s results."""
+    n, dtype = source.extent[0], out.dtype
+    has_init = init is not None
+    start = value(init, dtype)
+    in_runs = _choose.form_of(view) == "runs"
+    pieces = _choose.runs(view, n) if in_runs else _choose.blocks(n, TILE * ITEMS, min(_PIECES, tile_size(view)))
+    totals = amp.array(amp.extent(pieces.count), dtype, accelerator_view=view)
+    constants = {"op": op, "has_init": has_init}
+    if pieces.count > 1:
+        combine_pieces(view, source, totals, pieces, op)
+    if in_runs:
+        amp.parallel_for_each(view, amp.extent(1), scan_totals, totals, start, **constants)
+        amp.parallel_for_each(
+            view, amp.extent(pieces.count), scan_runs, source, out, totals, n, pieces.length,
+            inclusive=inclusive, **constants,
+        )  # fmt: skip
+        return
+    size = tile_size(view)
+    amp.parallel_for_each(view, amp.extent(size).tile(size), scan_totals_in_tile, totals, start, **constants)
+    amp.parallel_for_each(
+        view, amp.extent(pieces.count * TILE).tile(TILE), scan_blocks, source, out, totals, n, pieces.length,
+        inclusive=inclusive, **constants,
+    )  # fmt: skip
+
+
+def tile_size(view: amp.accelerator_view) -> int:
+    """The threads of the tile that scans the pieces' totals."""
+    limits = view.accelerator.limits
+    return 256 if limits is None else min(limits.tile_threads, 1024)
+
+
+def scan(
+    a: Any,
+    op: Any = functional.plus,
+    *,
+    inclusive: bool = True,
+    init: Any = None,
+    reverse: bool = False,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """``op`` of all elements up to each one, in row-major order (C++: ``inclusive_scan``, ``exclusive_scan``).
+
+    ``op`` is associative; it need not commute.  ``init`` comes first.  ``inclusive=False`` leaves the element itself
+    out, and needs ``init`` unless ``op`` is known to have an identity.  ``reverse`` begins at the last element: ``op`` then
+    takes the elements in that order.  The result has one dimension; ``out`` may be the input itself.
+    """
+    source = lazy.of(a).flat()
+    view = place(accelerator_view, source)
+    dtype = element(closed_type(source, op))
+    if init is None and not inclusive:
+        init = identity_of(op, dtype)
+    result = output(out, source.extent, dtype, view)
+    target = result
+    if reverse:
+        source, target = lazy.flip(source), amp.array_view(result)[::-1]
+    scan_into(view, source, target, op, inclusive=inclusive, init=init)
+    return result

@@ -1,0 +1,64 @@
+"""``amp.result_type``: the type of what a function of kernels returns, without running it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from vkamp.dispatch.preparing import compiled
+from vkamp.ir import nodes as ir
+from vkamp.ir.types import Array
+from vkamp.lang.device import constant, private
+from vkamp.lang.dtypes import element_dtype, vector_type
+from vkamp.lang.kernel import kernel
+from vkamp.lang.vectors import vector_class
+
+
+@kernel
+def _of_none(idx, *, f: constant):  # type: ignore[no-untyped-def]
+    result = private(1, type(f()))  # noqa: F841
+
+
+@kernel
+def _of_one(idx, a, *, f: constant):  # type: ignore[no-untyped-def]
+    result = private(1, type(f(a)))  # noqa: F841
+
+
+@kernel
+def _of_two(idx, a, b, *, f: constant):  # type: ignore[no-untyped-def]
+    result = private(1, type(f(a, b)))  # noqa: F841
+
+
+@kernel
+def _of_three(idx, a, b, c, *, f: constant):  # type: ignore[no-untyped-def]
+    result = private(1, type(f(a, b, c)))  # noqa: F841
+
+
+@kernel
+def _of_four(idx, a, b, c, d, *, f: constant):  # type: ignore[no-untyped-def]
+    result = private(1, type(f(a, b, c, d)))  # noqa: F841
+
+
+_KERNELS = (_of_none, _of_one, _of_two, _of_three, _of_four)
+
+
+def result_type(function: Any, arguments: tuple[Any, ...]) -> np.dtype[Any]:
+    """What is behind ``amp.result_type``."""
+    if len(arguments) >= len(_KERNELS):
+        raise TypeError(f"result_type takes functions of up to {len(_KERNELS) - 1} arguments, not {len(arguments)}")
+    made = compiled(_KERNELS[len(arguments)], tuple(map(_value, arguments)), {"f": function})
+    declared = (s.variable for s in ir.walk_statements(made.kernel.body.body) if isinstance(s, ir.Declare))
+    kind = next(v.type for v in declared if v.name == "result")
+    assert isinstance(kind, Array)
+    return kind.element.dtype
+
+
+def _value(argument: Any) -> Any:
+    """A dtype or type stands for a value of it."""
+    if not isinstance(argument, (type, np.dtype, str)):
+        return argument
+    dtype = np.dtype(argument) if argument in (bool, np.bool_, "bool") else element_dtype(argument)
+    if vector_type(dtype) is not None:
+        return vector_class(dtype)()  # type: ignore[misc]
+    return np.zeros(1, dtype)[0]
