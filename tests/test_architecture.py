@@ -38,7 +38,7 @@ MIDDLE = {
     "spirv",
 }
 CORE = MIDDLE | {"display", "progress", "tracebacks", "lang", "run", "pipeline", "dispatch", "profiling"}
-LIBRARIES = {"algorithms", "blas", "fft", "rng"}
+LIBRARIES = {"tile", "algorithms", "blas", "fft", "rng"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "messages": set(),
@@ -77,7 +77,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "sim",
     },
     PUBLIC: CORE,
-    **{library: {PUBLIC} for library in LIBRARIES},
+    **{library: {PUBLIC} for library in LIBRARIES - {"algorithms"}},
+    "algorithms": {PUBLIC, "tile"},
     "testing": CORE | LIBRARIES | {PUBLIC},
     "cli": CORE | LIBRARIES | {PUBLIC, "testing"},
     "__main__": {"cli"},

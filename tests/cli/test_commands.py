@@ -18,7 +18,7 @@ from tests.cli.conftest import PACKAGE, Project
 from vkamp.cli.app import command
 from vkamp.cli.examples import examples, messages
 from vkamp.messages import MESSAGES
-from vkamp.run.workarounds import WORKAROUNDS
+from vkamp.run.workarounds import WORKAROUNDS, faults_of
 
 
 def invoke(*args: str) -> str:
@@ -142,7 +142,7 @@ def test_info(project: Project) -> None:
     for each in data["devices"]:
         found = amp.accelerator(each["path"], engine=each["engine"]["name"])._info
         assert found is not None
-        assert [row["name"] for row in each["quirks"]] == [row.name for row in WORKAROUNDS if row.concerns(found)]
+        assert [row["name"] for row in each["quirks"]] == [row.name for row in WORKAROUNDS if row in faults_of(found)]
         assert all(row["fault"] for row in each["quirks"])
     assert data["default"].endswith("(SwiftShader Device (Subzero))")
     assert data["engines"]["kompute"] and data["engines"]["vulkan"]

@@ -212,7 +212,15 @@ class TestSubscripts:
 
     def test_slices(self, raw, refused):
         v = array_view(raw)
-        for key in (np.s_[1:], np.s_[:, 1], np.s_[0:3:2, 1:5:3], np.s_[2, 2:4], np.s_[:], np.s_[np.int64(1) :, 4:5], np.s_[::-1, 4:1:-2]):
+        for key in (
+            np.s_[1:],
+            np.s_[:, 1],
+            np.s_[0:3:2, 1:5:3],
+            np.s_[2, 2:4],
+            np.s_[:],
+            np.s_[np.int64(1) :, 4:5],
+            np.s_[::-1, 4:1:-2],
+        ):
             assert isinstance(v[key], array_view)
             np.testing.assert_array_equal(np.asarray(v[key]), raw[key])
         v[1:, 2:][1, 2] = 99
@@ -420,6 +428,40 @@ class TestReinterpret:
         found.storage.upload(0, np.arange(20, 24, dtype=np.float32).view(np.uint8))
         bindable(v).written(location)
         np.testing.assert_array_equal(raw[0], [0, 20, 21, 22, 23])
+
+    def test_reshape(self, raw, refused):
+        v = array_view(raw)
+        for shape in ((15,), (5, 3), (1, -1), (extent(3, 1, 5),), ((-1, 5),)):
+            np.testing.assert_array_equal(np.asarray(v.reshape(*shape)), raw.reshape(tuple(v.reshape(*shape).extent)))
+        v.reshape(-1)[7] = 99
+        assert raw[1, 2] == 99
+        assert np.asarray(array(raw).reshape(5, 3)).tolist() == raw.reshape(5, 3).tolist()
+        for shape in ((16,), (4, -1), (-1, -1)):
+            with pytest.raises(AmpError):
+                v.reshape(*shape)
+        with refused(AmpError, "the strides do not allow the shape (9,) without a copy: use amp.array(view)"):
+            v[:, ::2].reshape(9)
+
+    def test_reshape_of_any_strides(self):
+        """As numpy, which makes a copy where ours raises an error."""
+        random = np.random.default_rng(5)
+        for _ in range(400):
+            shape = random.choice([1, 2, 3, 4], random.integers(1, 5))
+            whole = np.arange(np.prod(2 * shape), dtype=np.int32).reshape(2 * shape)
+            steps = random.choice([1, 2, -1, -2], shape.size)
+            parts = (slice(0, n, s) if s == 1 else slice(None, None, s) for n, s in zip(shape, steps, strict=True))
+            source = whole[tuple(parts)].transpose(random.permutation(shape.size))
+            shape = []
+            left = source.size
+            while left > 1:
+                shape.append(int(random.choice([d for d in range(2, left + 1) if left % d == 0])))
+                left //= shape[-1]
+            expected = source.reshape(shape or [1])
+            if np.shares_memory(expected, whole):
+                np.testing.assert_array_equal(np.asarray(array_view(source).reshape(shape or 1)), expected)
+            else:
+                with pytest.raises(AmpError, match="the strides do not allow"):
+                    array_view(source).reshape(shape)
 
     def test_view_as(self, raw, refused):
         v = array_view(raw.ravel())

@@ -333,7 +333,8 @@ def test_without_its_row_a_program_is_wrong_where_the_row_says(accelerator_view,
     if view is None:
         return
     has_fault = view.accelerator.device_path != "reference" and name in quirks_of(view.accelerator._info)
-    monkeypatch.setattr(workarounds, "WORKAROUNDS", [row for row in WORKAROUNDS if row.name != name])
+    others = [row for row in WORKAROUNDS if row.name != name]
+    monkeypatch.setattr(workarounds, "_faults", lambda *device: tuple(row for row in others if row.concerns(*device)))
     assert bool(PROGRAMS[name](view)) is not has_fault
 
 
@@ -341,4 +342,4 @@ def test_without_its_row_a_program_is_wrong_where_the_row_says(accelerator_view,
 def test_a_fault_ends_with_a_version(version, has):
     row = next(row for row in WORKAROUNDS if row.name == "fences_wait")
     info = dataclasses.replace(amp.accelerator("reference")._info, name="llvmpipe (LLVM 15)", driver=version)
-    assert row.concerns(info) is has
+    assert row.concerns(info.name, info.driver, info.engine) is has

@@ -16,10 +16,10 @@ def place(accelerator_view: amp.accelerator_view | None, *inputs: Any) -> amp.ac
         return accelerator_view
     for each in inputs:
         for container in each.containers() if isinstance(each, lazy.Lazy) else [each]:
-            if isinstance(container, amp.array):
-                return container.accelerator_view
-            if isinstance(container, amp.array_view) and container.source_accelerator_view.runs_kernels:
-                return container.source_accelerator_view
+            is_array = isinstance(container, amp.array)
+            where = container.accelerator_view if is_array else container.source_accelerator_view
+            if isinstance(where, amp.accelerator_view) and where.runs_kernels:
+                return where
     return amp.accelerator().default_view
 
 
@@ -31,9 +31,11 @@ def _value_of(source: Any, i: Any) -> Any:
 def dtype_of(source: lazy.Lazy) -> np.dtype[Any]:
     """The type of a source's elements; of what a kernel computes, that of its result."""
     if isinstance(source, lazy.Elements):
-        return source.values.dtype
+        stored: np.dtype[Any] = source.values.dtype
+        return stored
     at = np.int32(0) if source.extent.rank == 1 else amp.index(*[0] * source.extent.rank)
-    return amp.result_type(_value_of, source, at)
+    found: np.dtype[Any] = amp.result_type(_value_of, source, at)
+    return found
 
 
 def computed_type(source: lazy.Lazy) -> np.dtype[Any]:

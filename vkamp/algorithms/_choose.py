@@ -24,9 +24,9 @@ _forced: list[Form] = []
 
 
 class Split(NamedTuple):
-    """``count`` pieces of ``length`` elements; the last one may be shorter."""
+    """``pieces`` pieces of ``length`` elements; the last one may be shorter."""
 
-    count: int
+    pieces: int
     length: int
 
 

@@ -5,7 +5,6 @@ Each is an ``@amp.func``: kernels, algorithms and plain Python call it.  ``min``
 """
 
 # This file's names are C++'s, Python's own among them.
-# ruff: noqa: A001
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ replace the fancy iterators of Thrust and CUB (``transform_iterator``, ``countin
 
 from __future__ import annotations
 
-import builtins
 from typing import Any
 
 import numpy as np
@@ -24,11 +23,12 @@ class Lazy:
     """
 
     __slots__ = ("extent",)
+    value: Any
 
     def __init__(self, extent: Any) -> None:
         self.extent = amp.extent(extent)
 
-    def containers(self) -> builtins.list[Any]:
+    def containers(self) -> list[Any]:
         """The containers that it reads: they determine where an algorithm runs."""
         found = []
         for name in (n for cls in type(self).__mro__ for n in getattr(cls, "__slots__", ())):
@@ -211,7 +211,7 @@ def of(a: Any) -> Lazy:
     return Elements(amp.array_view(np.ascontiguousarray(a) if np.ndim(a) == 0 else a, readonly=True))
 
 
-def map(f: Any, *inputs: Any) -> Lazy:  # noqa: A001
+def map(f: Any, *inputs: Any) -> Lazy:
     """``f`` of the elements of one to three inputs of the same extent."""
     sources = [of(a) for a in inputs]
     if len(sources) not in _MAPS:
@@ -219,7 +219,8 @@ def map(f: Any, *inputs: Any) -> Lazy:  # noqa: A001
     for other in sources[1:]:
         if other.extent != sources[0].extent:
             raise amp.AmpError(f"the inputs have different extents: {sources[0].extent!r} and {other.extent!r}")
-    return _MAPS[len(sources)](f, *sources)
+    made: Lazy = _MAPS[len(sources)](f, *sources)
+    return made
 
 
 def arange(n: int, start: Any = 0, step: Any = 1) -> Lazy:

@@ -6,6 +6,9 @@ block, with a tree in ``tile_static`` memory (M. Harris, *Optimizing Parallel Re
 every run.
 """
 
+# Kernels have untyped parameters; a constant may be a function.
+# mypy: disable-error-code="no-untyped-def, operator"
+
 from __future__ import annotations
 
 from typing import Any
@@ -24,7 +27,7 @@ _TILES = 1024
 
 
 @amp.kernel
-def reduce_runs(idx, source, out, n, length, *, op: amp.constant):  # type: ignore[no-untyped-def]
+def reduce_runs(idx, source, out, n, length, *, op: amp.constant):
     """Combines one run of a source of ``n`` elements."""
     first = amp.int32(idx[0]) * length
     total = source.value(first).copy()
@@ -34,7 +37,7 @@ def reduce_runs(idx, source, out, n, length, *, op: amp.constant):  # type: igno
 
 
 @amp.kernel
-def reduce_tiles(t_idx, source, out, n, length, *, op: amp.constant):  # type: ignore[no-untyped-def]
+def reduce_tiles(t_idx, source, out, n, length, *, op: amp.constant):
     """Combines one block of a source of ``n`` elements, in steps of ``ITEMS`` elements a thread."""
     begin = t_idx.tile[0] * length
     end = min(begin + length, n)
@@ -60,9 +63,9 @@ def combine_pieces(view: amp.accelerator_view, source: lazy.Lazy, out: Any, spli
     """One launch: the combination of each piece of a source with one index."""
     n = source.extent[0]
     if _choose.form_of(view) == "runs":
-        amp.parallel_for_each(view, amp.extent(split.count), reduce_runs, source, out, n, split.length, op=op)
+        amp.parallel_for_each(view, amp.extent(split.pieces), reduce_runs, source, out, n, split.length, op=op)
     else:
-        domain = amp.extent(split.count * TILE).tile(TILE)
+        domain = amp.extent(split.pieces * TILE).tile(TILE)
         amp.parallel_for_each(view, domain, reduce_tiles, source, out, n, split.length, op=op)
 
 
@@ -73,16 +76,16 @@ def _split(view: amp.accelerator_view, n: int) -> _choose.Split:
 def reduce_into(view: amp.accelerator_view, source: lazy.Lazy, out: Any, op: Any) -> None:
     """Combines all elements of a source with one index into ``out``, of one element, whose type is theirs."""
     split = _split(view, source.extent[0])
-    while split.count > 1:
-        partials = amp.array(amp.extent(split.count), out.dtype, accelerator_view=view)
+    while split.pieces > 1:
+        partials = amp.array(amp.extent(split.pieces), out.dtype, accelerator_view=view)
         combine_pieces(view, source, partials, split, op)
         source = lazy.Elements(partials)
-        split = _split(view, split.count)
+        split = _split(view, split.pieces)
     combine_pieces(view, source, out, split, op)
 
 
 @amp.kernel
-def _begin(idx, start, total, *, op: amp.constant):  # type: ignore[no-untyped-def]
+def _begin(idx, start, total, *, op: amp.constant):
     """``total = op(start, total)``."""
     total[idx] = op(start, total[idx])
 

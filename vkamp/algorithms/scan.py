@@ -1,9 +1,12 @@
 """Prefix sums with any operator: ``scan``.
 
-Reduce, then scan (G. Blelloch, *Prefix Sums and Their Applications*, 1990): one launch combines each piece of the input,
-one scans the pieces' totals, and one scans the pieces, each beginning with what came before it.  The order of the
-operations does not depend on the device's scheduling.
+Reduce, then scan (G. Blelloch, *Prefix Sums and Their Applications*, 1990): one launch combines each piece of the
+input, one scans the pieces' totals, and one scans the pieces, each beginning with what came before it.  The order of
+the operations does not depend on the device's scheduling.
 """
+
+# Kernels have untyped parameters; a constant may be a function.
+# mypy: disable-error-code="no-untyped-def, operator"
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _PIECES = 1024
 
 
 @amp.kernel
-def scan_totals(idx, totals, init, *, op: amp.constant, has_init: amp.constant):  # type: ignore[no-untyped-def]
+def scan_totals(idx, totals, init, *, op: amp.constant, has_init: amp.constant):
     """Replaces each piece's total by what comes before the piece; without ``init`` not for the first one."""
     if idx[0] == 0:
         total = init.copy() if has_init else totals[0].copy()
@@ -32,7 +35,7 @@ def scan_totals(idx, totals, init, *, op: amp.constant, has_init: amp.constant):
 
 
 @amp.kernel
-def scan_totals_in_tile(t_idx, totals, init, *, op: amp.constant, has_init: amp.constant):  # type: ignore[no-untyped-def]
+def scan_totals_in_tile(t_idx, totals, init, *, op: amp.constant, has_init: amp.constant):
     """As ``scan_totals``, by one tile of as many threads as there are totals, or more."""
     n = totals.extent[0]
     rank = t_idx.local[0]
@@ -46,7 +49,7 @@ def scan_totals_in_tile(t_idx, totals, init, *, op: amp.constant, has_init: amp.
 
 
 @amp.kernel
-def scan_runs(  # type: ignore[no-untyped-def]
+def scan_runs(
     idx, source, out, before, n, length, *, op: amp.constant, inclusive: amp.constant, has_init: amp.constant
 ):
     """Scans one run; ``before[r]`` is what comes before run ``r``."""
@@ -70,7 +73,7 @@ def scan_runs(  # type: ignore[no-untyped-def]
 
 
 @amp.kernel
-def scan_blocks(  # type: ignore[no-untyped-def]
+def scan_blocks(
     t_idx, source, out, before, n, length, *, op: amp.constant, inclusive: amp.constant, has_init: amp.constant
 ):
     """Scans one block, in steps of ``ITEMS`` elements for each thread of the tile."""
@@ -110,22 +113,22 @@ def scan_into(
     has_init = init is not None
     start = value(init, dtype)
     in_runs = _choose.form_of(view) == "runs"
-    pieces = _choose.runs(view, n) if in_runs else _choose.blocks(n, TILE * ITEMS, min(_PIECES, tile_size(view)))
-    totals = amp.array(amp.extent(pieces.count), dtype, accelerator_view=view)
+    split = _choose.runs(view, n) if in_runs else _choose.blocks(n, TILE * ITEMS, min(_PIECES, tile_size(view)))
+    totals = amp.array(amp.extent(split.pieces), dtype, accelerator_view=view)
     constants = {"op": op, "has_init": has_init}
-    if pieces.count > 1:
-        combine_pieces(view, source, totals, pieces, op)
+    if split.pieces > 1:
+        combine_pieces(view, source, totals, split, op)
     if in_runs:
         amp.parallel_for_each(view, amp.extent(1), scan_totals, totals, start, **constants)
         amp.parallel_for_each(
-            view, amp.extent(pieces.count), scan_runs, source, out, totals, n, pieces.length,
+            view, amp.extent(split.pieces), scan_runs, source, out, totals, n, split.length,
             inclusive=inclusive, **constants,
         )  # fmt: skip
         return
     size = tile_size(view)
     amp.parallel_for_each(view, amp.extent(size).tile(size), scan_totals_in_tile, totals, start, **constants)
     amp.parallel_for_each(
-        view, amp.extent(pieces.count * TILE).tile(TILE), scan_blocks, source, out, totals, n, pieces.length,
+        view, amp.extent(split.pieces * TILE).tile(TILE), scan_blocks, source, out, totals, n, split.length,
         inclusive=inclusive, **constants,
     )  # fmt: skip
 
@@ -149,8 +152,8 @@ def scan(
     """``op`` of all elements up to each one, in row-major order (C++: ``inclusive_scan``, ``exclusive_scan``).
 
     ``op`` is associative; it need not commute.  ``init`` comes first.  ``inclusive=False`` leaves the element itself
-    out, and needs ``init`` unless ``op`` is known to have an identity.  ``reverse`` begins at the last element: ``op`` then
-    takes the elements in that order.  The result has one dimension; ``out`` may be the input itself.
+    out, and needs ``init`` unless ``op`` is known to have an identity.  ``reverse`` begins at the last element: ``op``
+    then takes the elements in that order.  The result has one dimension; ``out`` may be the input itself.
     """
     source = lazy.of(a).flat()
     view = place(accelerator_view, source)

@@ -1,7 +1,6 @@
 """Sums, products and extremes with numpy's types and rules."""
 
 # These are numpy's names, Python's own among them.
-# ruff: noqa: A001
 
 from __future__ import annotations
 
@@ -53,9 +52,7 @@ def _store(view: amp.accelerator_view, source: Any, out: Any) -> None:
     amp.parallel_for_each(view, out.extent, _convert, source, out)
 
 
-def sum(
-    a: Any, *, dtype: Any = None, accelerator_view: amp.accelerator_view | None = None
-) -> device_scalar:
+def sum(a: Any, *, dtype: Any = None, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
     """The sum, in numpy's type: integers in 64 bits on every device, float16 computed in float32."""
     source = lazy.of(a).flat()
     wanted = sum_type(dtype_of(source)) if dtype is None else np.dtype(dtype)
@@ -70,5 +67,3 @@ def min(a: Any, *, accelerator_view: amp.accelerator_view | None = None) -> devi
 def max(a: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
     """The largest element; NaN if there is one."""
     return reduce(a, functional.max, accelerator_view=accelerator_view)
-
-

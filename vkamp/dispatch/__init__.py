@@ -99,9 +99,8 @@ def inspect_kernel(domain: Any, kernel: KernelFunction, *args: Any, **constants:
 def result_type(function: Any, *arguments: Any) -> np.dtype[Any]:
     """The dtype of what a device function returns for arguments like these; nothing runs.
 
-    ``function`` is anything that a kernel can call: an ``@amp.func`` function, a method of an object with such methods,
-    a function of Python or numpy that kernels know.  There are up to four arguments: those of a launch (numbers,
-    containers, objects), or dtypes, each for a value of that type.  A small integer is int32, as kernels compute.
+    ``function`` is an ``@amp.func`` function.  There are up to four arguments: those of a launch (numbers, containers,
+    objects), or dtypes, each for a value of that type.  A small integer is int32, as kernels compute.
 
     Raises ``CompileError`` where a kernel could not call the function with these arguments, or where it does not return
     one number, vector or struct.

@@ -150,7 +150,8 @@ def _aug_tuple(ctx: Context, node: ast.AugAssign, owner: Value) -> None:
 
 def store(ctx: Context, target: ast.expr, value: Value, value_node: ast.expr, node: ast.stmt) -> None:
     if isinstance(target, ast.Name):
-        _store_name(ctx, target, value, value_node, node)
+        if target.id != "_" or not ctx.discards:
+            _store_name(ctx, target, value, value_node, node)
     elif isinstance(target, (ast.Tuple, ast.List)):
         _unpack(ctx, target, value, value_node, node)
     elif isinstance(target, (ast.Subscript, ast.Attribute)):

@@ -274,6 +274,8 @@ class Context:
     counted: list[bool] = field(default_factory=list, init=False)
     #: Names assigned by one statement only.
     once: frozenset[str] = field(default=frozenset(), init=False)
+    #: Whether the function never reads the name ``_``: what is assigned to it is discarded.
+    discards: bool = field(default=False, init=False)
     #: Names that are bound once, parameters among them, and those that branches or loops bind anew.
     once_bound: frozenset[str] = field(default=frozenset(), init=False)
     rebound: frozenset[str] = field(default=frozenset(), init=False)

@@ -42,6 +42,8 @@ _COMPOUND = (ast.If, ast.For, ast.While, ast.Match, ast.With, ast.Try)
 
 def note_bindings(ctx: Context, node: ast.FunctionDef) -> None:
     """Notes how often and where a function binds its names."""
+    names = (n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == "_")
+    ctx.discards = all(isinstance(n.ctx, ast.Store) for n in names)
     ctx.with_one_binding = with_one_binding(node.body)
     ctx.once_bound, ctx.rebound = _bindings(node)
     ctx.rebound -= ctx.with_one_binding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from vkamp.errors import Span
 from vkamp.front import advice, convert, habits, objects, scalars, vectors, views

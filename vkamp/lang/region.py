@@ -108,6 +108,8 @@ class ByteSet:
     def __and__(self, other: ByteSet) -> ByteSet:
         if self is other or not self._bounds_meet(other):
             return self if self is other else EMPTY
+        if self.count == other.count == 1:
+            return ByteSet.interval(max(self.start, other.start), min(self.stop, other.stop))
         return self._combine(other, np.logical_and)
 
     def __sub__(self, other: ByteSet) -> ByteSet:
@@ -115,6 +117,8 @@ class ByteSet:
             return EMPTY
         if not self._bounds_meet(other):
             return self
+        if other.count == 1 and other.start <= self.start and self.stop <= other.stop:
+            return EMPTY
         return self._combine(other, lambda a, b: a & ~b)
 
     def _bounds_meet(self, other: ByteSet) -> bool:
@@ -279,7 +283,9 @@ class Layout:
     @cached_property
     def region(self) -> ByteSet:
         """The bytes of the elements."""
-        low, _ = self.bounds
+        low, high = self.bounds
+        if self.is_dense:
+            return ByteSet.interval(low, high)
         run = self.dtype.itemsize
         steps = [(abs(s), n) for s, n in zip(self.strides, self.shape, strict=True) if s and n > 1]
         outer: list[tuple[int, int]] = []

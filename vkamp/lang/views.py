@@ -327,7 +327,9 @@ class array_view(Container):
         return self._derived(_view_as(self._layout, of))
 
     def reshape(self, *shape: Any) -> array_view:
-        """All elements in another shape, row-major, as numpy's ``reshape``: an extent, or sizes, one of which may be -1.
+        """All elements in another shape, row-major, as numpy's ``reshape``.
+
+        The shape is an extent or sizes, one of which may be -1.
 
         AmpError if the shape has another number of elements, or if the view's strides would need a copy.
         """
@@ -550,7 +552,7 @@ def _reshape(layout: Layout, shape: tuple[Any, ...]) -> Layout:
 
 
 def _runs(layout: Layout) -> list[tuple[int, int]]:
-    """The dimensions of a layout, adjacent ones merged where one stride describes both: numbers of elements, strides."""
+    """The dimensions of a layout as pairs of size and stride; one pair for adjacent dimensions that have one stride."""
     runs = [(1, layout.dtype.itemsize)]
     for size, stride in zip(layout.shape, layout.strides, strict=True):
         count, step = runs[-1]

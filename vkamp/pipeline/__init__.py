@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from vkamp.artifacts import Executable, Target
 from vkamp.edit.active import active_folder
 from vkamp.errors import CompileTimeWarning
@@ -36,6 +38,7 @@ __all__ = [
     "argument_of",
     "collect",
     "compile_kernel",
+    "declared_dtype",
     "describe_request",
     "executable",
     "give_up",
@@ -103,6 +106,12 @@ def _warn_of_driver(compiled: Compiled, seconds: float) -> None:
         CompileTimeWarning,
         *place[1:],
     )
+
+
+def declared_dtype(compiled: Compiled, name: str) -> np.dtype[Any]:
+    """The dtype of the elements of an array that a kernel declares."""
+    found: np.dtype[Any] = compiler_module().declared_dtype(compiled.kernel, name)
+    return found
 
 
 def ir_text(program: Executable) -> str:

@@ -15,6 +15,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+import numpy as np
+
 from vkamp import lower
 from vkamp.artifacts import Executable, Target
 from vkamp.check.race_prover.report import RaceVerdicts, judge_races
@@ -39,6 +41,7 @@ from vkamp.ir.passes import (
 from vkamp.ir.requirements import access, contiguous, subgroup_uses, types_in_use, wide_operations
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.text import text
+from vkamp.ir.types import Array
 from vkamp.ir.unroll import limited, unrolled
 from vkamp.pipeline.compiled import Compiled, FullKernel, generated_spirv
 from vkamp.pipeline.passes import shader_of
@@ -194,6 +197,14 @@ def subgroup_needs(kernel: ir.Kernel) -> tuple[tuple[str, str, Span], ...]:
         for operation in ("basic",) if isinstance(node, ir.SubgroupIndex) else SUBGROUPS[node.name].needs:
             found.setdefault(operation, (name, operation, node.span))
     return tuple(found.values())
+
+
+def declared_dtype(kernel: ir.Kernel, name: str) -> np.dtype[Any]:
+    """The dtype of the elements of an array that a kernel declares."""
+    declared = (s.variable for s in ir.walk_statements(kernel.body.body) if isinstance(s, ir.Declare))
+    kind = next(v.type for v in declared if v.name == name)
+    assert isinstance(kind, Array)
+    return kind.element.dtype
 
 
 def ir_text(program: Executable) -> str:

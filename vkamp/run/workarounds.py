@@ -6,6 +6,7 @@ workaround and wrong without it.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from typing import get_args
@@ -34,13 +35,13 @@ class Workaround:
     engine: str | None = None
     test: str = ""
 
-    def concerns(self, info: DeviceInfo) -> bool:
-        """Whether a device has the fault, according to its name and its driver's version."""
-        if not any(driver in info.name.lower() for driver in self.drivers.split()):
+    def concerns(self, name: str, driver: str, engine: str) -> bool:
+        """Whether a device of this name has the fault with a version of its driver, used by an engine."""
+        if not any(known in name.lower() for known in self.drivers.split()):
             return False
-        version = re.search(r"Mesa (\d+)", info.driver)
+        version = re.search(r"Mesa (\d+)", driver)
         is_mended = self.mended is not None and version is not None and int(version[1]) >= self.mended
-        return not is_mended and self.engine in (None, info.engine)
+        return not is_mended and self.engine in (None, engine)
 
 
 WORKAROUNDS = (
@@ -203,9 +204,15 @@ WORKAROUNDS = (
 _COMPILER = frozenset(get_args(Quirk))
 
 
-def faults_of(info: DeviceInfo) -> list[Workaround]:
+def faults_of(info: DeviceInfo) -> tuple[Workaround, ...]:
     """The faults that a device has."""
-    return [row for row in WORKAROUNDS if row.concerns(info)]
+    return _faults(info.name, info.driver, info.engine)
+
+
+@functools.cache
+def _faults(name: str, driver: str, engine: str) -> tuple[Workaround, ...]:
+    """Asked by every launch that is prepared."""
+    return tuple(row for row in WORKAROUNDS if row.concerns(name, driver, engine))
 
 
 def traps_of(info: DeviceInfo) -> dict[str, str]:
@@ -215,7 +222,12 @@ def traps_of(info: DeviceInfo) -> dict[str, str]:
 
 def quirks_of(info: DeviceInfo) -> frozenset[Quirk]:
     """The names of the faults that a device has and the compiler works around."""
-    return frozenset(row.name for row in faults_of(info) if row.name in _COMPILER)  # type: ignore[misc]
+    return _quirks(faults_of(info))
+
+
+@functools.cache
+def _quirks(faults: tuple[Workaround, ...]) -> frozenset[Quirk]:
+    return frozenset(row.name for row in faults if row.name in _COMPILER)  # type: ignore[misc]
 
 
 def has_quirk(info: DeviceInfo, name: str) -> bool:

@@ -22,9 +22,9 @@ def inclusive_scan(t_idx: Any, x: Any, op: Any, valid: Any) -> Any:
 
 @amp.func
 def exclusive_scan(t_idx: Any, x: Any, op: Any, init: Any, valid: Any) -> Any:
-    """``(prefix, total)``: ``op`` of ``init`` and the values of the threads before this one; of the first ``valid`` ones.
+    """As :func:`inclusive_scan`, with ``init`` first, and without the thread's own value in its prefix.
 
-    As :func:`inclusive_scan`; the prefix of thread 0 is ``init``.
+    The prefix of thread 0 is ``init``.
     """
     _, before, total = scan_of(t_idx, x, op, valid)
     prefix = init.copy()

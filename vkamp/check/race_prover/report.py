@@ -20,7 +20,7 @@ from vkamp.check.race_prover.interpreter import Interpreter
 from vkamp.check.race_prover.run import OutOfBudget, RaceFound, Run
 from vkamp.check.races import RaceFinding
 from vkamp.check.uniformity import Uniformity
-from vkamp.errors import CompileError, Note, Span, UnsupportedFeatureError, diagnostic, render
+from vkamp.errors import CompileError, Note, UnsupportedFeatureError, diagnostic, render
 from vkamp.ir import nodes as ir
 from vkamp.ir.requirements import access
 from vkamp.messages import MESSAGES

@@ -1,0 +1,22 @@
+"""What the tests of algorithms share: the forms, and the sizes at which forms differ."""
+
+from __future__ import annotations
+
+import pytest
+
+from vkamp.algorithms import _choose
+
+
+@pytest.fixture(params=["runs", "tiles"])
+def form(request):
+    """Each form of an algorithm on each device."""
+    with _choose.forced(request.param):
+        yield request.param
+
+
+@pytest.fixture
+def sizes(accelerator_view):
+    """Numbers of elements around the sizes of runs, tiles and blocks."""
+    if accelerator_view.accelerator.device_path == "reference":
+        return [1, 2, 33, 300]
+    return [1, 2, 3, 7, 31, 64, 255, 257, 512, 513, 2047, 2049, 4099, 65_537]

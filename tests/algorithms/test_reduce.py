@@ -1,0 +1,139 @@
+"""Reductions against numpy: every form, size, kind of input and type."""
+
+from __future__ import annotations
+
+import asyncio
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from vkamp import algorithms as alg
+from vkamp.algorithms import functional, lazy
+
+AFFINE = np.dtype([("factor", np.int32), ("offset", np.int32)])
+
+
+@amp.func
+def composed(first, second):
+    """The composition of two affine functions: associative, and not commutative."""
+    found = first.copy()
+    found.factor = second.factor * first.factor
+    found.offset = second.factor * first.offset + second.offset
+    return found
+
+
+@amp.func
+def square(x):
+    return x * x
+
+
+@amp.func
+def is_large(x):
+    return x > 50
+
+
+def numbers(n, dtype=np.int32):
+    return np.random.default_rng(n).integers(0 if np.dtype(dtype).kind == "u" else -100, 100, n).astype(dtype)
+
+
+def affine(n):
+    random = np.random.default_rng(n)
+    raw = np.zeros(n, AFFINE)
+    raw["factor"], raw["offset"] = random.choice([-1, 1], n), random.integers(-9, 9, n)
+    return raw
+
+
+def test_sizes(accelerator_view, form, sizes):
+    for n in sizes:
+        raw = numbers(n)
+        assert alg.sum(raw, accelerator_view=accelerator_view) == raw.sum(), n
+        assert alg.max(raw, accelerator_view=accelerator_view) == raw.max(), n
+        assert alg.count_if(raw, is_large, accelerator_view=accelerator_view) == (raw > 50).sum(), n
+
+
+def test_operators_that_do_not_commute(accelerator_view, form, sizes):
+    for n in sizes:
+        raw = affine(n)
+        found = alg.reduce(raw, composed, accelerator_view=accelerator_view)
+        factor, offset = 1, 0
+        for f, o in raw.tolist():
+            factor, offset = f * factor, f * offset + o
+        assert found.item() == (factor, offset), n
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.float16, np.float32])
+def test_types_of_sums(accelerator_view, form, dtype):
+    raw = numbers(700, dtype)
+    found = alg.sum(raw, accelerator_view=accelerator_view)
+    expected = raw.sum()
+    assert found.dtype == expected.dtype
+    assert found == expected if raw.dtype.kind != "f" else np.isclose(found.item(), float(expected), rtol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32])
+def test_sums_beyond_32_bits(accelerator_view, form, dtype):
+    raw = np.full(3001, np.iinfo(dtype).max, dtype)
+    assert alg.sum(raw, accelerator_view=accelerator_view).item() == int(raw.sum())
+    if dtype == np.int32:
+        assert alg.sum(-raw, accelerator_view=accelerator_view).item() == int((-raw).sum())
+
+
+def test_inputs(accelerator_view, form):
+    raw = numbers(60).reshape(6, 10)
+    for each in (raw, raw[::2], raw[:, ::-3], raw.T, raw.reshape(3, 2, 10)[:, ::-1, ::2]):
+        assert alg.sum(each, accelerator_view=accelerator_view) == each.sum()
+    array = amp.array(raw, accelerator_view=accelerator_view)
+    assert alg.min(array) == raw.min()
+    assert alg.sum(amp.array_view(array).section(1, 2, 3, 5)) == raw[1:4, 2:7].sum()
+    assert alg.sum(lazy.map(square, raw), accelerator_view=accelerator_view) == (raw**2).sum()
+    assert alg.sum(lazy.arange(100, 5, 2), accelerator_view=accelerator_view) == np.arange(5, 205, 2).sum()
+    assert alg.sum(lazy.constant(3, (5, 7)), accelerator_view=accelerator_view) == 105
+    flat = raw.ravel()
+    assert alg.reduce(lazy.flip(flat), functional.minus, accelerator_view=accelerator_view).dtype == np.int32
+    at = np.array([3, 3, 0, 59], np.int32)
+    assert alg.sum(lazy.take(flat, at), accelerator_view=accelerator_view) == flat[at].sum()
+    both = alg.transform_reduce(functional.multiplies, functional.plus, flat, flat, accelerator_view=accelerator_view)
+    assert both == (flat**2).sum()
+
+
+def test_nan(accelerator_view, form):
+    raw = np.arange(600, dtype=np.float32)
+    raw[417] = np.nan
+    for function in (alg.min, alg.max, alg.sum):
+        assert np.isnan(float(function(raw, accelerator_view=accelerator_view)))
+    assert alg.reduce(raw, functional.fmax, accelerator_view=accelerator_view) == 599
+    assert alg.reduce(raw, functional.fmin, accelerator_view=accelerator_view) == 0
+
+
+def test_init(accelerator_view, form):
+    raw = numbers(700)
+    assert alg.reduce(raw, init=1000, accelerator_view=accelerator_view) == 1000 + raw.sum()
+    start = np.array((1, 5), AFFINE)[()]
+    found = alg.reduce(affine(3), composed, start, accelerator_view=accelerator_view)
+    again = alg.reduce(np.concatenate([[start], affine(3)]), composed, accelerator_view=accelerator_view)
+    assert found.item() == again.item()
+
+
+def test_a_scalar_on_the_device(accelerator_view):
+    found = alg.sum(np.arange(5, dtype=np.float32), accelerator_view=accelerator_view)
+    assert (float(found), int(found), bool(found), found.item(), np.asarray(found).shape) == (10.0, 10, True, 10.0, ())
+    assert found == 10 and found > 9 and found <= 10 and not found < 10 and found >= 10
+    assert found.view.extent == amp.extent(1) and repr(found) == "<device_scalar of float32>"
+    assert [7, 8, 9][alg.count_if(np.arange(3, dtype=np.int32), square, accelerator_view=accelerator_view)] == 9
+    with pytest.raises(TypeError, match="is no index"):
+        [1][found]
+
+    async def waited():
+        return await found
+
+    assert asyncio.run(waited()) == 10
+
+
+def test_wrong_arguments():
+    with pytest.raises(TypeError, match="not list"):
+        alg.sum([1, 2])
+    with pytest.raises(TypeError, match="op returns bool of two int32"):
+        alg.reduce(numbers(5), functional.less)
+    with pytest.raises(amp.AmpError, match="different extents"):
+        alg.transform_reduce(functional.plus, functional.plus, numbers(5), numbers(6))

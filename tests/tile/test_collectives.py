@@ -1,0 +1,74 @@
+"""Collectives of tiles of every size and rank, several of them in one kernel, and in loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from tests.algorithms.test_reduce import affine, composed
+from vkamp import tile
+from vkamp.algorithms import functional
+
+
+@amp.kernel
+def reduced(t_idx, values, out, valid, *, op: amp.constant):
+    total = tile.reduce(t_idx, values[t_idx], op, valid)
+    again = tile.reduce(t_idx, total, op, 1)
+    out[t_idx] = again
+
+
+@amp.kernel
+def scanned(t_idx, values, inclusive, exclusive, totals, start, valid, *, op: amp.constant):
+    for _ in range(2):
+        upto, _ = tile.inclusive_scan(t_idx, values[t_idx], op, valid)
+        before, total = tile.exclusive_scan(t_idx, values[t_idx], op, start[0].copy(), valid)
+        inclusive[t_idx] = upto
+        exclusive[t_idx] = before
+        totals[t_idx] = total
+
+
+SIZES = [(1,), (2,), (7,), (32,), (45,), (64,), (100,), (3, 5), (2, 3, 7)]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_reduce(accelerator_view, size):
+    threads = int(np.prod(size))
+    domain = amp.extent(*(2 * n for n in size)).tile(*size)
+    raw = np.random.default_rng(threads).integers(-99, 99, tuple(2 * n for n in size), np.int32)
+    values = amp.array(raw, accelerator_view=accelerator_view)
+    out = amp.array(values.extent, np.int32, accelerator_view=accelerator_view)
+    for valid in sorted({1, threads // 2 or 1, threads}):
+        amp.parallel_for_each(accelerator_view, domain, reduced, values, out, valid, op=functional.plus)
+        for tile_of, got in zip(_tiles(raw, size), _tiles(np.asarray(out), size), strict=True):
+            assert (got == tile_of.ravel()[:valid].sum()).all()
+
+
+def _tiles(raw, size):
+    """The tiles of an array of two tiles in each dimension."""
+    for at in np.ndindex(*(2,) * len(size)):
+        yield raw[tuple(slice(k * n, (k + 1) * n) for k, n in zip(at, size, strict=True))]
+
+
+@pytest.mark.parametrize("threads", [1, 3, 16, 45, 64])
+def test_scans_of_structs(accelerator_view, threads):
+    raw = affine(3 * threads)
+    values, *outs = (amp.array(raw, accelerator_view=accelerator_view) for _ in range(4))
+    start = amp.array(affine(1), accelerator_view=accelerator_view)
+    domain = amp.extent(3 * threads).tile(threads)
+    amp.parallel_for_each(accelerator_view, domain, scanned, values, *outs, start, threads, op=composed)
+    inclusive, exclusive, totals = (np.asarray(each).reshape(3, threads) for each in outs)
+    for t, tile_of in enumerate(raw.reshape(3, threads)):
+        upto = _compose(tile_of)
+        from_start = _compose(np.concatenate([affine(1), tile_of]))
+        assert inclusive[t].tolist() == upto
+        assert exclusive[t].tolist() == from_start[:-1]
+        assert totals[t].tolist() == from_start[-1:] * threads
+
+
+def _compose(functions):
+    factor, offset, found = 1, 0, []
+    for f, o in functions.tolist():
+        factor, offset = f * factor, f * offset + o
+        found.append((factor, offset))
+    return found
