@@ -137,7 +137,7 @@ def compiled(kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]) -> p
     arguments = pipeline.collect(function, args, constants, owner)
     view = target_view(None, arguments.containers)
     request = pipeline.make_request(function, precise, 1, None, arguments, view)
-    return _compile(request, arguments, keep=False).compiled
+    return _compile(request, {**arguments.captured, **device_traits(view)}, keep=False).compiled
 
 
 def prepare_again(prepared: PreparedLaunch) -> PreparedLaunch:
