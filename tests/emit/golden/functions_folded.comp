@@ -112,10 +112,10 @@ void main() {
     int rest;
     // quotient, rest = divided(a[t_idx], 3)
     divided(a[t_idx_global_0], 3, quotient, rest);
-    int _;
+    int divided_result;
     int other;
     // _, other = divided(rest, 2)
-    divided(rest, 2, _, other);
+    divided(rest, 2, divided_result, other);
     // add_all(own_values, shared_values)
     add_all(own_values);
     // add_all(own_values, own_values)
