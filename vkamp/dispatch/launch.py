@@ -12,6 +12,7 @@ from vkamp.artifacts import Domain
 from vkamp.dispatch import launch_arguments, launch_cache, watching
 from vkamp.dispatch.bound_launch import SingleLaunch
 from vkamp.dispatch.domain import domain_of
+from vkamp.dispatch.launch_keys import key_of
 from vkamp.dispatch.preparing import PreparedLaunch, prepare
 from vkamp.edit.active import use_folder as use_folder
 from vkamp.errors import AmpError
@@ -31,12 +32,12 @@ def parallel_for_each(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
     if recorder() is not None or is_checked():
         _launch(view, domain_of(domain), kernel, arguments, constants)
         return None
-    key = launch_cache.key_of(view, domain, kernel, arguments, constants)
-    if key is None:
+    launched = key_of(view, domain, kernel, arguments, constants)
+    if launched is None:
         run(prepare(view, domain_of(domain), kernel, arguments, constants))
-    elif not launch_cache.repeat(key, kernel, arguments):
+    elif not launch_cache.repeat(launched, kernel):
         prepared = prepare(view, domain_of(domain), kernel, arguments, constants)
-        launch_cache.remember(key, kernel, arguments, prepared, run(prepared))
+        launch_cache.remember(launched, kernel, len(arguments), prepared, run(prepared))
     return None
 
 

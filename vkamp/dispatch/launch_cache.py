@@ -10,29 +10,26 @@ from __future__ import annotations
 import struct
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-import numpy as np
-
 from vkamp import pipeline
 from vkamp.dispatch.bound_launch import SingleLaunch
+from vkamp.dispatch.launch_keys import LaunchKey
 from vkamp.dispatch.preparing import PreparedLaunch
 from vkamp.dispatch.targets import default_for
 from vkamp.edit.active import generation
 from vkamp.lang.arrays import array
 from vkamp.lang.container import Container
 from vkamp.lang.home import epoch
-from vkamp.lang.index_space import components_of, extent, tiled_components_of, tiled_extent
 from vkamp.lang.kernel import KernelFunction
-from vkamp.run.accelerators import accelerator_view, default_view, identity_of
+from vkamp.run.accelerators import default_view, identity_of
 
 #: Launches remembered for a kernel; the oldest goes first.
 _KEEP = 4096
 
-_NUMBERS = frozenset([bool, int, float, np.bool_, np.float32, np.int32, np.uint32, np.float64, np.int64, np.uint64])
 _PYTHON_NUMBERS = frozenset([bool, int, float])
 
 _lock = threading.Lock()
@@ -43,8 +40,9 @@ class _Repeat:
     """A launch as it ran once, and what has to be as it was then.  It goes with the first of its containers that goes.
 
     ``generation``: the state of the folder of edited shaders.  ``follows_default``: the view was chosen for want of
-    another.  ``containers``: by their positions among the arguments.  ``scalars``: numbers among the arguments:
-    position, name, and place in the launch words, or -1 for one that the kernel does not use.
+    another.  ``containers``: by their positions among the values of the launch.  ``constants``: numbers among them
+    that the kernel was compiled with.  ``scalars``: numbers among them: position, name, and place in the launch words,
+    or -1 for one that the kernel does not use.
     """
 
     bound: SingleLaunch
@@ -53,41 +51,13 @@ class _Repeat:
     guards: tuple[pipeline.Guard, ...]
     follows_default: bool
     containers: tuple[tuple[int, weakref.ref[Container]], ...]
+    constants: tuple[tuple[int, Any], ...]
     scalars: tuple[tuple[int, str, int], ...]
 
 
-def key_of(
-    view: accelerator_view | None, domain: Any, kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]
-) -> Any:
-    """What a repeated launch has in common with the first, or ``None`` for one that is never remembered."""
-    if type(kernel) is not KernelFunction:
-        return None
-    kind = type(domain)
-    if kind is extent:
-        shape: Any = components_of(domain)
-    elif kind is tiled_extent:
-        shape = tiled_components_of(domain)
-    else:
-        return None
-    # A remembered launch keeps its view, so that the number stays the view's.
-    parts: list[Any] = [None if view is None else identity_of(view), kind, shape]
-    for value in args:
-        if isinstance(value, Container):
-            parts.append(id(value))
-        elif (kind := type(value)) in _NUMBERS:
-            parts.append(kind)
-        else:
-            return None
-    for name, value in constants.items():
-        if type(value) not in _NUMBERS:
-            return None
-        # As text, which tells 0.0 from -0.0.
-        parts += (name, type(value), repr(value))
-    return tuple(parts)
-
-
-def repeat(key: Any, kernel: KernelFunction, args: tuple[Any, ...]) -> bool:
+def repeat(launched: LaunchKey, kernel: KernelFunction) -> bool:
     """Enqueues a remembered launch again; ``False`` if there is none or something has changed."""
+    key, args, _ = launched
     found: _Repeat | None = kernel.launches.get(key)
     if found is None or not _still_holds(found, kernel, args):
         return False
@@ -102,7 +72,7 @@ def repeat(key: Any, kernel: KernelFunction, args: tuple[Any, ...]) -> bool:
     return bound.submit(push, {name: args[position] for position, name, _ in found.scalars})
 
 
-def _still_holds(found: _Repeat, kernel: KernelFunction, args: tuple[Any, ...]) -> bool:
+def _still_holds(found: _Repeat, kernel: KernelFunction, args: Sequence[Any]) -> bool:
     function = kernel.function
     if found.generation != generation():
         return False
@@ -115,10 +85,13 @@ def _still_holds(found: _Repeat, kernel: KernelFunction, args: tuple[Any, ...]) 
         # An id may have gone to another object.
         if container() is not args[position]:
             return False
+    for position, value in found.constants:
+        if pipeline.exactly(args[position]) != value:
+            return False
     return not found.follows_default or _is_default(found, args)
 
 
-def _is_default(found: _Repeat, args: tuple[Any, ...]) -> bool:
+def _is_default(found: _Repeat, args: Sequence[Any]) -> bool:
     """Whether a launch without a view would run where it ran."""
     bound = found.bound
     same = len(bound.uses) == len(found.containers) and identity_of(default_view()) == identity_of(bound.view)
@@ -127,7 +100,7 @@ def _is_default(found: _Repeat, args: tuple[Any, ...]) -> bool:
     return default_for([args[k] for k, _ in found.containers]) == bound.view
 
 
-def _push(found: _Repeat, args: tuple[Any, ...]) -> bytes | None:
+def _push(found: _Repeat, args: Sequence[Any]) -> bytes | None:
     """The launch words; ``None`` for a number that its type cannot hold."""
     words = list(found.bound.words)
     for position, _, place in found.scalars:
@@ -141,20 +114,28 @@ def _push(found: _Repeat, args: tuple[Any, ...]) -> bytes | None:
 
 
 def remember(
-    key: Any, kernel: KernelFunction, args: tuple[Any, ...], prepared: PreparedLaunch, bound: SingleLaunch
+    launched: LaunchKey, kernel: KernelFunction, given: int, prepared: PreparedLaunch, bound: SingleLaunch
 ) -> None:
-    """Keeps what a launch was made of, if the next one like it can be told by its key and a few looks."""
+    """Keeps what a launch was made of, if the next one like it can be told by its key and a few looks.
+
+    ``given``: how many arguments it was given.
+    """
+    key, args, captured = launched
     arguments, shader = prepared.arguments, prepared.executable.shader
-    plain = not arguments.captures and arguments.owner is None and len(args) == len(arguments.args)
+    plain = not arguments.captures and arguments.owner is None and given == len(arguments.args)
     complete = not kernel.function.__kwdefaults__ and shader.push_binding is None
     packed = any(use.descriptor is not None and use.descriptor.packed for use in bound.uses)
     # The reference accelerator looks at the host's memory at each launch.
     if not (plain and complete) or packed or prepared.target.reference:
         return
-    positions = {name: k for k, (name, _) in enumerate(arguments.args)}
+    names = [name for name, _ in arguments.args]
+    names += [f"{head if isinstance(head, str) else names[head]}.{tail}" for head, tail in captured]
+    positions = {name: k for k, name in enumerate(names)}
     places = {word.name: k for k, word in enumerate(shader.push) if word.kind == "scalar"}
     containers = [(k, value) for k, value in enumerate(args) if isinstance(value, Container)]
     forget = _forgetting(kernel, key)
+    # The traits of the device among them are those of the view.
+    needed = prepared.compiled.constants
     repeat = _Repeat(
         bound=bound,
         generation=prepared.generation,
@@ -162,6 +143,7 @@ def remember(
         guards=prepared.compiled.guards,
         follows_default=key[0] is None and not any(isinstance(value, array) for _, value in containers),
         containers=tuple((k, weakref.ref(value, forget)) for k, value in containers),
+        constants=tuple((positions[n], pipeline.exactly(v)) for n, v in needed.items() if n in positions),
         scalars=tuple((positions[pipeline.argument_of(n)], n, places.get(n, -1)) for n in arguments.scalars),
     )
     with _lock:

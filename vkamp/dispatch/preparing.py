@@ -13,8 +13,6 @@ from dataclasses import dataclass, field, replace
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from vkamp import pipeline
 from vkamp.artifacts import Domain, Executable, Target
 from vkamp.dispatch import shader_overrides
@@ -216,7 +214,7 @@ def _function_of(kernel: Any) -> tuple[FunctionType, bool, Any]:
 def _key(request: pipeline.Request) -> Any:
     """The identity of a request: closures with one code and one module are one kernel."""
     function = request.function
-    constants = tuple((n, type(v), _exactly(v)) for n, v in request.constants)
+    constants = tuple((n, pipeline.exactly(v)) for n, v in request.constants)
     return (
         pipeline.CodeKey(function.__code__),
         id(function.__globals__),
@@ -228,11 +226,6 @@ def _key(request: pipeline.Request) -> Any:
         constants,
         request.owner,
     )
-
-
-def _exactly(value: Any) -> Any:
-    """What tells a constant from others: 0.0 from -0.0, and NaN from nothing else."""
-    return repr(value) if isinstance(value, (float, np.floating)) else value
 
 
 def _compile(request: pipeline.Request, captured: Mapping[str, Any], *, keep: bool) -> KernelPrograms:
@@ -258,9 +251,7 @@ def _compile(request: pipeline.Request, captured: Mapping[str, Any], *, keep: bo
 
 
 def _still_right(compiled: pipeline.Compiled, function: FunctionType, captured: Mapping[str, Any]) -> bool:
-    same = all(
-        type(captured[n]) is type(v) and _exactly(captured[n]) == _exactly(v) for n, v in compiled.constants.items()
-    )
+    same = all(pipeline.exactly(captured[n]) == pipeline.exactly(v) for n, v in compiled.constants.items())
     return same and all(guard.holds(function) for guard in compiled.guards)
 
 

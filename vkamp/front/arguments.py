@@ -5,26 +5,29 @@ C++ AMP's model: docs/conformance.md, section 9 (what may be captured).
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from types import FunctionType
+from types import FunctionType, ModuleType
 from types import MethodType as BoundMethod
 from typing import Any
 
 import numpy as np
 
 from vkamp.errors import AmpError, Span, diagnostic
-from vkamp.front import functors, varying
-from vkamp.front.parameters import parameters_of
+from vkamp.front import functors, operators, varying
+from vkamp.front.parameters import head_of, parameters_of
 from vkamp.front.signature import (
     ArgType,
     BufferType,
+    ConstantType,
     FunctorType,
     HostType,
     IndexType,
     MethodType,
     ObjectType,
+    OperatorType,
     Request,
     ScalarType,
     StructType,
@@ -88,6 +91,8 @@ class Arguments:
     placements: dict[str, Placement] = field(default_factory=dict)
     #: How many objects stand around the one whose members are collected.
     depth: int = 0
+    #: The functions around the one whose captures are collected.
+    functions: list[FunctionType] = field(default_factory=list)
 
 
 def _advice() -> Any:
@@ -106,8 +111,7 @@ def _span(function: FunctionType, name: str) -> Span:
             start = source.span(arg)
             # The name alone, without its annotation.
             return Span(start.file, start.line, start.column, start.line, start.column + len(name), source.name)
-    start = source.span(source.node)
-    return Span(start.file, start.line, start.column, start.line, start.column + 4 + len(source.name), source.name)
+    return head_of(source)
 
 
 def _host_object(function: FunctionType, name: str, value: Any) -> AmpError:
@@ -165,7 +169,7 @@ def collect(function: FunctionType, args: tuple[Any, ...], constants: dict[str, 
         value = left.pop(param, defaults.get(param, _MISSING))
         if value is _MISSING:
             raise TypeError(f"{name} is launched without its constant `{param}`: write {param}=...")
-        out.constants.append((param, _constant(function, param, value)))
+        out.constants.append((param, _constant(out, function, param, value)))
     if left:
         wrong = next(iter(left))
         close = _advice().near(wrong, (*params.positional, *params.constants))
@@ -186,18 +190,20 @@ def _captures(function: FunctionType) -> Iterator[tuple[str, Any]]:
         if found is None:
             continue
         origin, value = found
-        if (
-            isinstance(value, (Container, ShortVector, index, extent, np.void))
-            or functors.is_functor(value)
-            or (origin == "closure" and is_number(value) and not isinstance(value, bool))
-        ):
+        in_closure = origin == "closure" and (operators.is_value(value) or operators.is_plain(value))
+        if in_closure or operators.is_object(value):
             yield name, value
         elif origin == "global" and varying.is_varying(function, name, value):
             yield name, float(value)
     yield from varying.handed_over(function)
 
 
-def _constant(function: FunctionType, name: str, value: Any) -> Any:
+def _constant(out: Arguments, function: FunctionType, name: str, value: Any) -> Any:
+    """A constant itself; of a function its type, since what it captured goes by value."""
+    if operators.plain_of(value) is not None:
+        return _operator(out, function, name, value)
+    if operators.is_of_library(value):
+        return value
     if isinstance(value, (bool, int, float, type, np.dtype, DeviceFunction, np.bool_, np.number)):
         return value
     what = _advice().host_object(value)
@@ -222,7 +228,9 @@ def _classify(out: Arguments, function: FunctionType, name: str, value: Any, *, 
         return _vector(out, function, name, value)
     if isinstance(value, np.void) and value.dtype.names is not None:
         return _struct(out, function, name, value)
-    if isinstance(value, (type, np.dtype, DeviceFunction)):
+    if operators.plain_of(value) is not None:
+        return _operator(out, function, name, value)
+    if isinstance(value, (type, np.dtype, DeviceFunction)) or operators.is_of_library(value):
         return ObjectType(value)
     if functors.is_functor(value):
         return _functor(out, function, name, value)
@@ -262,8 +270,58 @@ def _member(out: Arguments, function: FunctionType, path: str, value: Any) -> Ar
     known = (Container, ShortVector, index, extent, np.void, type, np.dtype, DeviceFunction)
     if is_number(value) or isinstance(value, known) or functors.is_functor(value):
         return _classify(out, function, path, value, captured=True)
+    return _host_type(path, value)
+
+
+def _host_type(path: str, value: Any) -> HostType:
     advice = _advice()
     return HostType(advice.host_object(value), advice.host_advice(value, path.replace(".", "_"), captured=True))
+
+
+def _operator(out: Arguments, function: FunctionType, name: str, value: Any) -> OperatorType:
+    """A function of plain Python; what it captured is handed over under its path."""
+    plain = operators.plain_of(value)
+    assert plain is not None
+    out.functions.append(plain)
+    if plain in out.functions[:-1]:
+        chain = " -> ".join(each.__name__ for each in out.functions)
+        raise diagnostic("VKA204", _span(plain, name), name=plain.__name__, chain=chain)
+    members = []
+    for origin, member, item in operators.captured(plain):
+        kind = _captured_by(out, plain, origin, f"{name}.{member}", item)
+        if kind is not None:
+            members.append((member, kind))
+    out.functions.pop()
+    return operators.operator_type(value, tuple(members))
+
+
+def _captured_by(out: Arguments, function: FunctionType, origin: str, path: str, value: Any) -> ArgType | None:
+    """What a function has captured; ``None`` for what its module keeps under that name, a part of the program."""
+    if operators.is_object(value):
+        return _classify(out, function, path, value, captured=True)
+    if operators.is_value(value) and origin != "builtin":
+        try:
+            return _number(out, function, path, value, captured=True)
+        except AmpError:
+            # One that its type cannot hold is compared with its value.
+            return ConstantType(value)
+    if origin in ("global", "builtin"):
+        return None
+    return _part_of_program(out, function, path, value)
+
+
+def _part_of_program(out: Arguments, function: FunctionType, path: str, value: Any) -> ArgType:
+    """Something captured that a kernel knows when it is compiled."""
+    if value is None or is_number(value) or isinstance(value, str):
+        return ConstantType(value)
+    if isinstance(value, tuple):
+        return TupleType(tuple(_part_of_program(out, function, f"{path}.{k}", v) for k, v in enumerate(value)))
+    if operators.plain_of(value) is not None:
+        return _operator(out, function, path, value)
+    known = (type, np.dtype, ModuleType, DeviceFunction, KernelFunction)
+    if isinstance(value, known) or operators.is_of_library(value):
+        return ObjectType(value)
+    return _host_type(path, value)
 
 
 def _number(out: Arguments, function: FunctionType, name: str, value: Any, *, captured: bool) -> ScalarType:
@@ -342,8 +400,10 @@ def make_request(
         return tuple((n, one(path + n, t)) for n, t in pairs)
 
     def one(path: str, kind: Any) -> ArgType:
-        if isinstance(kind, FunctorType):
-            return FunctorType(kind.cls, resolve(kind.members, f"{path}."))
+        if isinstance(kind, (FunctorType, OperatorType)):
+            return dataclasses.replace(kind, members=resolve(kind.members, f"{path}."))
+        if isinstance(kind, TupleType):
+            return TupleType(tuple(one(f"{path}.{k}", item) for k, item in enumerate(kind.items)))
         if isinstance(kind, MethodType):
             return MethodType(kind.function, FunctorType(kind.owner.cls, resolve(kind.owner.members, f"{path}.")))
         found: ArgType = types.get(path, kind)
@@ -356,7 +416,7 @@ def make_request(
         tile=tile,
         args=resolve(arguments.args),
         captures=resolve(arguments.captures),
-        constants=tuple(arguments.constants),
+        constants=tuple((n, one(n, v) if isinstance(v, OperatorType) else v) for n, v in arguments.constants),
         owner=one(parameters_of(function, is_method=True).owner or "", arguments.owner) if arguments.owner else None,
     )
 

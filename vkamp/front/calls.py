@@ -18,9 +18,10 @@ from vkamp.front.atomics import atomic
 from vkamp.front.context import Context, handles
 from vkamp.front.counters import Counter
 from vkamp.front.expressions import binary
-from vkamp.front.functions import call_closure, call_function
+from vkamp.front.functions import call_closure, call_function, call_plain
 from vkamp.front.index_objects import thread_index
 from vkamp.front.objects import call_object, construct
+from vkamp.front.operators import is_plain
 from vkamp.front.python_math import MATH
 from vkamp.front.reductions import REDUCTIONS, extreme
 from vkamp.front.sequences import spread
@@ -124,6 +125,8 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     target = callee.value
     if isinstance(target, DeviceFunction):
         return call_function(ctx, target, node)
+    if is_plain(target):
+        return call_plain(ctx, target, node)
     if struct_fields(target) is not None:
         return construct(ctx, target, node)
     name = marked_name(callee)

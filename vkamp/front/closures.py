@@ -15,7 +15,7 @@ from vkamp.errors import Note
 from vkamp.front import convert
 from vkamp.front.context import Context, handles
 from vkamp.front.scopes import name_nodes, own_nodes, parameters
-from vkamp.front.source import Source
+from vkamp.front.source import Source, as_function
 from vkamp.front.values import Closure, Constant, LocalFunction, Number, Object, Value
 from vkamp.ir import nodes as ir
 from vkamp.lang.kernel import func
@@ -51,21 +51,13 @@ def closure(ctx: Context, node: ast.FunctionDef | ast.Lambda, name: str) -> Clos
     code = LocalFunction(
         name=name,
         node=node,
-        source=Source(_function(node), ctx.source.file, ctx.source.first_line, ctx.source.shift, name),
+        source=Source(as_function(node), ctx.source.file, ctx.source.first_line, ctx.source.shift, name),
         signature=_signature(ctx, node),
         outer=outer,
         lookup=ctx.lookup,
+        by_value=isinstance(node, ast.FunctionDef) and bool(node.decorator_list),
     )
     return Closure(code, tuple(captured.items()))
-
-
-def _function(node: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:
-    """A lambda as the function that it stands for."""
-    if isinstance(node, ast.FunctionDef):
-        return node
-    result = ast.copy_location(ast.Return(node.body), node.body)
-    function = ast.FunctionDef("function", node.args, [result], [])
-    return ast.copy_location(function, node)
 
 
 def _signature(ctx: Context, node: ast.FunctionDef | ast.Lambda) -> inspect.Signature:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Mapping
 from types import FunctionType
@@ -10,21 +11,25 @@ from typing import Any
 import numpy as np
 
 from vkamp.errors import AmpError
+from vkamp.front.operators import operator_type, plain_of
 from vkamp.front.parameters import parameters_of
 from vkamp.front.signature import (
     ArgType,
     BufferType,
+    ConstantType,
     FunctorType,
     HostType,
     IndexType,
     MethodType,
     ObjectType,
+    OperatorType,
     Request,
     ScalarType,
     StructType,
     TupleType,
     VectorType,
 )
+from vkamp.front.source import source_of
 from vkamp.ir.types import SCALARS, SMALL, VECTORS, Array, Field, Scalar, Struct, Type, Vector
 
 
@@ -51,6 +56,8 @@ def describe_request(request: Request, captured: Mapping[str, Any]) -> dict[str,
 
 
 def _constant(value: Any) -> dict[str, Any]:
+    if isinstance(value, OperatorType):
+        return _operator(value)
     if isinstance(value, np.generic):
         return {"value": value.item(), "dtype": value.dtype.name}
     if isinstance(value, (bool, int, float)):
@@ -58,6 +65,18 @@ def _constant(value: Any) -> dict[str, Any]:
     if isinstance(value, np.dtype) and value.names is None:
         return {"element": value.name}
     return {"object": _path(value)}
+
+
+def _operator(kind: OperatorType) -> dict[str, Any]:
+    """A function of plain Python: one lambda is told from others by its text."""
+    source = source_of(kind.function)
+    row: dict[str, Any] = {"object": _path(kind.function)}
+    if source.is_lambda:
+        (body,) = source.node.body
+        row["lambda"] = f"{ast.unparse(source.node.args)}: {ast.unparse(body).removeprefix('return ')}"
+    if kind.members:
+        row["members"] = {name: _row(member) for name, member in kind.members}
+    return row
 
 
 def _path(value: Any) -> str:
@@ -78,8 +97,12 @@ def _row(kind: ArgType) -> dict[str, Any]:
         return {"vector": kind.type.name}
     if isinstance(kind, StructType):
         return {"struct": _element(kind.type)}
+    if isinstance(kind, ConstantType):
+        return _constant(kind.value)
     if isinstance(kind, TupleType):
         return {"tuple": [_row(item) for item in kind.items]}
+    if isinstance(kind, OperatorType):
+        return _operator(kind)
     if isinstance(kind, FunctorType):
         return {"object": _path(kind.cls), "members": {name: _row(member) for name, member in kind.members}}
     if isinstance(kind, MethodType):
@@ -132,7 +155,8 @@ def request_of(function: FunctionType, signature: Mapping[str, Any]) -> tuple[Re
 
 def _value(row: Mapping[str, Any]) -> Any:
     if "object" in row:
-        return _object(row["object"])
+        found = _type(row)
+        return found.value if isinstance(found, ObjectType) else found
     if "element" in row:
         return np.dtype(row["element"])
     value = float("nan") if row["value"] == "nan" else row["value"]
@@ -162,11 +186,12 @@ def _type(row: Mapping[str, Any]) -> ArgType:
     if "vector" in row:
         return VectorType(VECTORS[row["vector"]])
     if "struct" in row:
-        found = _element_of(row["struct"])
-        assert isinstance(found, Struct)
-        return StructType(found)
-    if "object" in row and not {"members", "owner"} & row.keys():
-        return ObjectType(_object(row["object"]))
+        struct = _element_of(row["struct"])
+        assert isinstance(struct, Struct)
+        return StructType(struct)
+    if "object" in row and not {"members", "owner", "lambda"} & row.keys():
+        found = _object(row["object"])
+        return operator_type(found, ()) if plain_of(found) is not None else ObjectType(found)
     raise AmpError("it takes an object, which only a running program can pass")
 
 

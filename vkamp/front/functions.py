@@ -22,7 +22,7 @@ from vkamp.front.overloads import overload_of
 from vkamp.front.returns import unify_returns
 from vkamp.front.scopes import assigned_once, bound_names
 from vkamp.front.signature import counters_of, local_names, loop_counters
-from vkamp.front.source import Source, source_of
+from vkamp.front.source import LAMBDA, Source, source_of
 from vkamp.front.values import (
     Closure,
     Constant,
@@ -63,10 +63,16 @@ class _Callee:
     by_value: bool = True
 
 
-def _device_callee(ctx: Context, function: FunctionType, name: str) -> _Callee:
+def _device_callee(ctx: Context, function: FunctionType, node: ast.Call, *, by_value: bool = True) -> _Callee:
+    name = function.__name__
+    if name == LAMBDA:
+        # The name that it has where it is called.
+        last = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
+        name = last if last.isidentifier() else "function"
     return _Callee(
         identity=function,
         name=name,
+        by_value=by_value,
         outer=function,
         signature=inspect.signature(function),
         source=lambda: source_of(function),
@@ -88,7 +94,7 @@ def _local_callee(closure: Closure) -> _Callee:
         local_names=lambda: bound_names(code.node),
         counters=lambda: counters_of(code.source.node.body),
         captured=closure.captured,
-        by_value=not isinstance(code.node, ast.Lambda) and bool(code.node.decorator_list),
+        by_value=code.by_value,
     )
 
 
@@ -111,7 +117,12 @@ def call_function(
     arguments.positional.extend(operands)
     plain = overload_of(ctx, function, node, arguments)
     assert isinstance(plain, FunctionType)
-    return _call(ctx, _device_callee(ctx, plain, function.__name__), node, arguments)
+    return _call(ctx, _device_callee(ctx, plain, node), node, arguments)
+
+
+def call_plain(ctx: Context, function: FunctionType, node: ast.Call) -> Value:
+    """A call of a function of plain Python that has a name outside the kernel."""
+    return _call(ctx, _device_callee(ctx, function, node, by_value=False), node, _evaluate(ctx, node, None))
 
 
 def call_closure(ctx: Context, closure: Closure, node: ast.Call) -> Value:
@@ -476,14 +487,7 @@ def _lower_function(ctx: Context, function: _Callee, packing: ArgumentPacking, n
     callee.counters = function.counters()
     callee.once = assigned_once(source.node)
     references.note_bindings(callee, source.node)
-    definition = Span(
-        source.file,
-        source.first_line,
-        source.shift,
-        source.first_line,
-        source.shift + 3,
-        source.name,
-    )
+    definition = source.definition
     captured = {n for n, _ in function.captured}
     for name, bind in packing.bind:
         value = bind(callee, name, definition)

@@ -18,7 +18,7 @@ from vkamp.front.guards import Guard
 from vkamp.front.names import bind_argument, outside_lookup, wrap
 from vkamp.front.parameters import head_of
 from vkamp.front.scopes import assigned_once
-from vkamp.front.signature import Request, local_names, loop_counters
+from vkamp.front.signature import OperatorType, Request, local_names, loop_counters
 from vkamp.front.source import Source, source_of
 from vkamp.front.values import Object, ThreadRef, TupleValue, Value
 from vkamp.ir import nodes as ir
@@ -114,6 +114,8 @@ def _subgroup_size(module: Module) -> int | None:
 
 
 def _constant_text(value: Any) -> str:
+    if isinstance(value, OperatorType):
+        value = value.function
     return getattr(value, "__name__", None) or repr(value)
 
 
@@ -133,7 +135,7 @@ def _declare_parameters(ctx: Context, request: Request, source: Source) -> None:
         _slot(ctx, name, bind_argument(ctx.module, name, kind, span), span)
     for name, value in request.constants:
         span = ctx.span(nodes[name])
-        found = wrap(value, span)
+        found = bind_argument(ctx.module, name, value, span) if isinstance(value, OperatorType) else wrap(value, span)
         if isinstance(found, Object) and not isinstance(value, (type, np.dtype)) and not callable(value):
             raise diagnostic("VKA205", span, name=name, what=advice.host_object(value), advice=advice.CONSTANTS)
         _slot(ctx, name, found, span)

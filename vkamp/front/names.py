@@ -10,32 +10,39 @@ from typing import Any
 
 import numpy as np
 
-from vkamp.errors import Span, UnsupportedFeatureError
+from vkamp.errors import Span, UnsupportedFeatureError, diagnostic
 from vkamp.front import advice
 from vkamp.front.context import Context, Module
 from vkamp.front.guards import Place, guard_of
 from vkamp.front.signature import (
     ArgType,
     BufferType,
+    ConstantType,
     FunctorType,
+    HostType,
     IndexType,
     MethodType,
     ObjectType,
+    OperatorType,
     ScalarType,
     StructType,
+    TupleType,
     VectorType,
     in_double,
     is_number,
     plain_number,
     read_name,
 )
+from vkamp.front.source import source_of
 from vkamp.front.target import attribute
 from vkamp.front.values import (
     BoundFunction,
     BufferRef,
+    Closure,
     Constant,
     Element,
     Functor,
+    LocalFunction,
     Number,
     Object,
     TupleValue,
@@ -95,12 +102,55 @@ def bind_argument(module: Module, name: str, kind: ArgType, span: Span) -> Value
         return Number(ir.Construct(span, kind.type, parts), objects=of_launch(name, kind.type, span))
     if isinstance(kind, StructType):
         return _bind_struct(module, name, kind.type, span)
+    if isinstance(kind, ConstantType):
+        return wrap(kind.value, span)
+    if isinstance(kind, TupleType):
+        return TupleValue(tuple(bind_argument(module, f"{name}.{k}", item, span) for k, item in enumerate(kind.items)))
+    if isinstance(kind, OperatorType):
+        return _bind_operator(module, name, kind)
     if isinstance(kind, FunctorType):
         return Functor(name, kind)
     if isinstance(kind, MethodType):
         return BoundFunction(kind.function.value, Functor(name, kind.owner))
     assert isinstance(kind, ObjectType)
     return Object(kind.value)
+
+
+def _bind_operator(module: Module, name: str, kind: OperatorType) -> Closure:
+    """A function of plain Python that the launch hands over, with what it captured."""
+    function = kind.function
+    source = source_of(function)
+    captured: dict[str, Value] = {}
+    hosts: dict[str, HostType] = {}
+    for member, inner in kind.members:
+        path = f"{name}.{member}"
+        if isinstance(inner, HostType):
+            hosts[member] = inner
+            continue
+        if path not in module.captures:
+            module.captures[path] = bind_argument(module, path, inner, source.definition)
+        found = module.captures[path]
+        if path in module.constants_needed:
+            found = wrap(module.constant_values[path], source.definition)
+        captured[member] = found
+    outside = outside_lookup(module, function, {}, is_kernel=False)
+
+    def lookup(each: str, where: Span) -> Value | None:
+        if each in hosts:
+            raise diagnostic("VKA205", where, name=each, what=hosts[each].what, advice=hosts[each].advice)
+        return outside(each, where)
+
+    plain_name = name.rpartition(".")[2] if source.is_lambda else source.name
+    signature = _with_defaults(function, captured)
+    code = LocalFunction(plain_name, source.node, source, signature, function, lookup, kind.by_value)
+    return Closure(code, tuple((n, v) for n, v in captured.items() if n not in signature.parameters))
+
+
+def _with_defaults(function: FunctionType, values: dict[str, Value]) -> inspect.Signature:
+    """A function's parameters, with the defaults that the launch hands over."""
+    signature = inspect.signature(function)
+    parameters = signature.parameters.values()
+    return signature.replace(parameters=[p.replace(default=values.get(p.name, p.default)) for p in parameters])
 
 
 def _bind_struct(module: Module, name: str, kind: Struct, span: Span) -> Value:

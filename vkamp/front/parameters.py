@@ -49,6 +49,9 @@ def parameters_of(function: FunctionType, *, is_method: bool = False) -> Paramet
 
 def _check_parameters(function: FunctionType, *, is_method: bool) -> Parameters:
     source = source_of(function)
+    if source.is_lambda:
+        help_text = "define it with `def` and @amp.kernel"
+        raise diagnostic("VKA107", head_of(source), what="a lambda", advice=help_text)
     arguments = source.node.args
     for rest in (arguments.vararg, arguments.kwarg):
         if rest is not None:
@@ -72,6 +75,8 @@ def _is_constant(function: FunctionType, arg: ast.arg) -> bool:
 
 
 def head_of(source: Source) -> Span:
-    """``def name``."""
+    """``def name``, or ``lambda``."""
+    if source.is_lambda:
+        return source.definition
     start = source.span(source.node)
     return Span(start.file, start.line, start.column, start.line, start.column + 4 + len(source.name), source.name)

@@ -6,7 +6,7 @@ C++ AMP's model: docs/conformance.md, section 9 (what may be captured).
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from types import CellType, FunctionType
 from typing import Any
@@ -78,10 +78,40 @@ class ObjectType:
 
 
 @dataclass(frozen=True)
+class ConstantType:
+    """A number that is part of the program, compared by its type and value."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ConstantType) and exactly(other.value) == exactly(self.value)
+
+    def __hash__(self) -> int:
+        return hash(exactly(self.value))
+
+
+@dataclass(frozen=True)
 class TupleType:
-    """A member that is a tuple of numbers: each by value."""
+    """A tuple: each item as it would be handed over alone."""
 
     items: tuple[ArgType, ...]
+
+
+@dataclass(frozen=True)
+class OperatorType:
+    """A function of plain Python, or a lambda: its code, and what it captures.
+
+    Functions of one code and one module are one program; those made anew differ in what they captured, which the
+    launch hands over.  ``function`` has the code and the module alone.
+    """
+
+    function: FunctionType = field(compare=False)
+    code: CodeKey
+    module: int
+    #: Captured names and defaults of parameters.
+    members: tuple[tuple[str, ArgType], ...]
+    #: Whether vectors and index objects go by value in Python, too, as those of an ``@amp.func`` do.
+    by_value: bool
 
 
 @dataclass(frozen=True)
@@ -115,7 +145,9 @@ ArgType = (
     | StructType
     | VectorType
     | ObjectType
+    | ConstantType
     | TupleType
+    | OperatorType
     | FunctorType
     | MethodType
     | HostType
@@ -126,7 +158,7 @@ ArgType = (
 class Request:
     """One kernel to compile: the function, the tiling, the types of its arguments and captures.
 
-    ``constants`` are the values of its keyword-only parameters; ``owner`` is the object whose method it is, if any.
+    ``constants`` are the values of its keyword-only parameters, or the types of functions; ``owner`` is the object whose method it is, if any.
     """
 
     function: FunctionType
@@ -285,6 +317,13 @@ def read_name(function: FunctionType, name: str) -> tuple[str, Any] | None:
     table = builtins if isinstance(builtins, dict) else vars(builtins)
     value = table.get(name, _MISSING)
     return None if value is _MISSING else ("builtin", value)
+
+
+def exactly(value: Any) -> Any:
+    """What tells a constant from others: 0.0 from -0.0, 1 from True, and NaN from nothing else."""
+    if isinstance(value, tuple):
+        return tuple, tuple(map(exactly, value))
+    return type(value), repr(value) if isinstance(value, (float, np.floating)) else value
 
 
 def in_double(name: str) -> str:

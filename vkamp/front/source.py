@@ -12,7 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, FunctionType
 
-from vkamp.errors import AmpError, Span, diagnostic
+from vkamp.errors import Span, diagnostic
+from vkamp.front.lambdas import lambda_of
+
+
+#: Python's name of a lambda.
+LAMBDA = "<lambda>"
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,20 @@ class Source:
     first_line: int
     shift: int
     name: str
+
+    @property
+    def is_lambda(self) -> bool:
+        """Whether the function is a lambda, as which ``node`` is a function that returns its expression."""
+        return self.name == LAMBDA
+
+    @property
+    def definition(self) -> Span:
+        """Where the function's definition begins."""
+        if self.is_lambda:
+            start = self.span(self.node)
+            return Span(start.file, start.line, start.column, start.line, start.column + len("lambda"), self.name)
+        line, column = self.first_line, self.shift
+        return Span(self.file, line, column, line, column + len("def"), self.name)
 
     def span(self, node: ast.AST, caller: Span | None = None) -> Span:
         """Where a node lies in the user's file."""
@@ -101,7 +120,8 @@ def _digest(file: str) -> str | None:
 def _source_of(key: CodeKey) -> Source:
     code = key.code
     _digest_of(key)
-    start = Span(code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 1 << 20)
+    if code.co_name == LAMBDA:
+        return _source_of_lambda(code)
     try:
         lines, first = _source_lines(code)
     except (OSError, TypeError) as error:
@@ -111,11 +131,10 @@ def _source_of(key: CodeKey) -> Source:
     try:
         tree = ast.parse(textwrap.dedent(text))
     except SyntaxError as error:
-        # A lambda in the middle of an expression is no statement of its own.
-        raise _no_lambda(start) from error
+        raise diagnostic("VKA102", None, name=code.co_name) from error
     found = next((n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
     if found is None:
-        raise _no_lambda(start)
+        raise diagnostic("VKA102", None, name=code.co_name)
     if isinstance(found, ast.AsyncFunctionDef):
         line = first + found.lineno - 1
         head = Span(code.co_filename, line, shift, line, shift + len("async def "), code.co_name)
@@ -125,8 +144,22 @@ def _source_of(key: CodeKey) -> Source:
     return Source(found, code.co_filename, first, shift, code.co_name)
 
 
-def _no_lambda(span: Span) -> AmpError:
-    return diagnostic("VKA107", span, what="a lambda", advice="define it with `def` and @amp.kernel")
+def _source_of_lambda(code: CodeType) -> Source:
+    # One that is not in its file any more may be in what Python knows of an interactive session.
+    linecache.checkcache(code.co_filename)
+    node = lambda_of(code)
+    if node is None:
+        raise diagnostic("VKA102", None, name=code.co_name)
+    return Source(as_function(node), code.co_filename, 1, 0, LAMBDA)
+
+
+def as_function(node: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:
+    """A lambda as the function that it is short for."""
+    if isinstance(node, ast.FunctionDef):
+        return node
+    result = ast.copy_location(ast.Return(node.body), node.body)
+    function = ast.FunctionDef("function", node.args, [result], [])
+    return ast.copy_location(function, node)
 
 
 def _source_lines(code: CodeType) -> tuple[list[str], int]:

@@ -210,10 +210,10 @@ class Object(Value):
 
 @dataclass(frozen=True, eq=False)
 class LocalFunction:
-    """The code of a function that stands in another one: a nested ``def`` or a ``lambda``.
+    """The code of a function that stands in a kernel, or that a launch hands over: a ``def`` or a ``lambda``.
 
     ``node`` is its identity; ``outer`` the Python function whose module gives names; ``lookup`` finds what the
-    function around it takes from outside.
+    function around it takes from outside.  ``by_value``: whether vectors and index objects go by value in Python, too.
     """
 
     name: str
@@ -222,11 +222,12 @@ class LocalFunction:
     signature: inspect.Signature
     outer: FunctionType
     lookup: Callable[[str, Span], Value | None]
+    by_value: bool
 
 
 @dataclass(frozen=True)
 class Closure(Value):
-    """A function that stands in another one, with what it captured there (AMP: a lambda that captures by value)."""
+    """A function with what it captured where it stands (AMP: a lambda that captures by value)."""
 
     code: LocalFunction
     captured: tuple[tuple[str, Value], ...]

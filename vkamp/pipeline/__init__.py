@@ -18,7 +18,8 @@ from vkamp.errors import CompileTimeWarning
 from vkamp.front import Arguments, Request, collect, make_request, varying
 from vkamp.front.description import describe_request, request_of
 from vkamp.front.guards import Guard
-from vkamp.front.signature import argument_of
+from vkamp.front.operators import captured, is_handed_over, is_of_library, plain_of
+from vkamp.front.signature import argument_of, exactly
 from vkamp.front.source import CodeKey
 from vkamp.front.varying import give_up
 from vkamp.ir.passes import recorded
@@ -36,14 +37,19 @@ __all__ = [
     "Guard",
     "Request",
     "argument_of",
+    "captured",
     "collect",
     "compile_kernel",
     "declared_dtype",
     "describe_request",
+    "exactly",
     "executable",
     "give_up",
     "ir_text",
+    "is_handed_over",
+    "is_of_library",
     "make_request",
+    "plain_of",
     "rebind",
     "request_of",
 ]

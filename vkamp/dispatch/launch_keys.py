@@ -1,0 +1,120 @@
+"""What a repeated launch has in common with the first, and what may differ: numbers, also those that functions capture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from vkamp import pipeline
+from vkamp.lang.container import Container
+from vkamp.lang.index_space import components_of, extent, tiled_components_of, tiled_extent
+from vkamp.lang.kernel import DeviceFunction, KernelFunction
+from vkamp.run.accelerators import accelerator_view, identity_of
+
+_NUMBERS = frozenset([bool, int, float, np.bool_, np.float32, np.int32, np.uint32, np.float64, np.int64, np.uint64])
+
+#: Beyond these a captured number has another type.
+_LARGEST: dict[type, float] = dict.fromkeys(_NUMBERS, np.inf) | {
+    int: (1 << 31) - 1, np.int64: (1 << 31) - 1, float: float(np.finfo(np.float32).max),
+    np.float64: float(np.finfo(np.float32).max),
+}  # fmt: skip
+
+#: Functions in functions.
+_MAX_DEPTH = 8
+
+
+#: What a repeated launch has in common with the first; its values, the arguments first; and the paths of those that
+#: functions among the arguments capture: the position of the argument, or the name of the constant, and the rest.
+LaunchKey = tuple[tuple[Any, ...], Sequence[Any], Sequence[tuple[int | str, str]]]
+
+
+def key_of(
+    view: accelerator_view | None, domain: Any, kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]
+) -> LaunchKey | None:
+    """What a repeated launch has in common with the first, or ``None`` for one that is never remembered."""
+    if type(kernel) is not KernelFunction:
+        return None
+    kind = type(domain)
+    if kind is extent:
+        shape: Any = components_of(domain)
+    elif kind is tiled_extent:
+        shape = tiled_components_of(domain)
+    else:
+        return None
+    # A remembered launch keeps its view, so that the number stays the view's.
+    parts: list[Any] = [None if view is None else identity_of(view), kind, shape]
+    functions: list[tuple[int | str, Any, int]] = []
+    for position, value in enumerate(args):
+        if isinstance(value, Container):
+            parts.append(id(value))
+        elif (kind := type(value)) in _NUMBERS:
+            parts.append(kind)
+        else:
+            functions.append((position, value, len(parts)))
+    for name, value in constants.items():
+        if (kind := type(value)) in _NUMBERS:
+            # As text, which tells 0.0 from -0.0.
+            parts += (name, kind, repr(value))
+        else:
+            parts.append(name)
+            functions.append((name, value, len(parts)))
+    if not functions:
+        return tuple(parts), args, ()
+    found = _Functions(parts, list(args), [])
+    if not all(found.add_argument(head, value) for head, value, _ in functions):
+        return None
+    return (*parts, *(at for _, _, at in functions)), found.values, found.captured
+
+
+@dataclass(slots=True)
+class _Functions:
+    """Functions among the arguments of a launch: what is added to its key, and their values and paths."""
+
+    parts: list[Any]
+    values: list[Any]
+    captured: list[tuple[int | str, str]]
+
+    def add_argument(self, head: int | str, value: Any) -> bool:
+        """Adds an argument that is part of the program; False if a launch with it is never remembered."""
+        return (callable(value) or isinstance(value, np.dtype)) and self._add_program(head, "", value, 0)
+
+    def _add_program(self, head: int | str, tail: str, value: Any, depth: int) -> bool:
+        plain = pipeline.plain_of(value)
+        if plain is not None:
+            return depth < _MAX_DEPTH and self._add_function(head, tail, plain, value, depth)
+        if isinstance(value, (type, np.dtype, DeviceFunction)) or pipeline.is_of_library(value):
+            self.parts.append(value)
+            return True
+        return False
+
+    def _add_function(self, head: int | str, tail: str, plain: FunctionType, value: Any, depth: int) -> bool:
+        self.parts += (pipeline.CodeKey(plain.__code__), id(plain.__globals__), plain is value)
+        path = f"{tail}." if tail else ""
+        for origin, name, item in pipeline.captured(plain):
+            if origin in ("global", "builtin") and not pipeline.is_handed_over(origin, item):
+                # The guards of the kernel look at it.
+                self.parts.append(None)
+            elif not self._add_captured(head, path + name, item, depth + 1):
+                return False
+        return True
+
+    def _add_captured(self, head: int | str, tail: str, value: Any, depth: int) -> bool:
+        kind = type(value)
+        if isinstance(value, Container):
+            self.parts.append(id(value))
+        elif kind in _NUMBERS and kind is not bool:
+            if not -_LARGEST[kind] <= value <= _LARGEST[kind]:
+                return False
+            self.parts.append(kind)
+        elif value is None or kind in (bool, str):
+            self.parts.append(value)
+            return True
+        else:
+            return self._add_program(head, tail, value, depth)
+        self.values.append(value)
+        self.captured.append((head, tail))
+        return True

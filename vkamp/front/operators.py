@@ -1,0 +1,112 @@
+"""Functions of plain Python that kernels call: lambdas, and functions without a decorator.
+
+They are compiled as an ``@amp.func`` is.  What one captures is handed over by the launch, so that a function which is
+made anew with other numbers is the same program.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import BuiltinFunctionType, CellType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from vkamp.front import functors
+from vkamp.front.signature import ArgType, OperatorType, free_names, is_number, read_name
+from vkamp.front.source import CodeKey
+from vkamp.lang.container import Container
+from vkamp.lang.device import MARK, MathFunction, MathNamespace, MathTuple
+from vkamp.lang.index_space import extent, index
+from vkamp.lang.kernel import DeviceFunction
+from vkamp.lang.subgroups import SubgroupFunction, SubgroupNamespace
+from vkamp.lang.vectors import ShortVector
+
+#: Whose functions are no programs: they are known by name, or not at all.
+_LIBRARIES = frozenset((*sys.stdlib_module_names, "numpy"))
+
+_KNOWN = (
+    BuiltinFunctionType, np.ufunc, type(np.clip), MathFunction, MathTuple, MathNamespace, SubgroupFunction,
+    SubgroupNamespace,
+)  # fmt: skip
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is a function of a program's own, without a decorator of vkamp."""
+    if type(value) is not FunctionType or hasattr(value, MARK) or hasattr(value, "__vkamp_entry_point__"):
+        return False
+    return (value.__module__ or "").partition(".")[0] not in _LIBRARIES
+
+
+def plain_of(value: Any) -> FunctionType | None:
+    """The function of a value that is handed over with what it captures; ``None`` for anything else.
+
+    Of the ``@amp.func`` functions these are lambdas and those that stand in functions: others are made once.
+    """
+    if isinstance(value, DeviceFunction):
+        function: Any = value.function
+        made_anew = type(function) is FunctionType and not value.overloads and "<" in function.__qualname__
+        return function if made_anew else None
+    return value if is_plain(value) else None
+
+
+def is_of_library(value: Any) -> bool:
+    """Whether a value is a function of vkamp, numpy or Python, which kernels know by its name."""
+    return isinstance(value, _KNOWN) or (type(value) is FunctionType and not is_plain(value))
+
+
+def captured(function: FunctionType) -> Iterator[tuple[str, str, Any]]:
+    """What a function uses that is not part of its code, as ``(origin, name, value)``.
+
+    ``origin`` is ``closure``, ``global``, ``builtin``, or ``default`` for the default of a parameter.
+    """
+    for name in free_names(function):
+        found = read_name(function, name)
+        if found is not None:
+            yield found[0], name, found[1]
+    code = function.__code__
+    defaults = function.__defaults__
+    if defaults:
+        names = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
+        for name, value in zip(names, defaults, strict=True):
+            yield "default", name, value
+    for name, value in (function.__kwdefaults__ or {}).items():
+        yield "default", name, value
+
+
+def is_object(value: Any) -> bool:
+    """Whether a launch hands over an object wherever its name is from."""
+    return isinstance(value, (Container, ShortVector, index, extent, np.void)) or functors.is_functor(value)
+
+
+def is_value(value: Any) -> bool:
+    """Whether a captured object is a number that goes by value."""
+    return is_number(value) and not isinstance(value, bool)
+
+
+def is_handed_over(origin: str, value: Any) -> bool:
+    """Whether a launch hands over what a function captures; else it is part of the program."""
+    return is_object(value) or (is_value(value) and origin != "builtin")
+
+
+def operator_type(value: Any, members: tuple[tuple[str, ArgType], ...]) -> OperatorType:
+    """The type of a function, given those of what it captured."""
+    plain = plain_of(value)
+    assert plain is not None
+    key, module = CodeKey(plain.__code__), id(plain.__globals__)
+    return OperatorType(_bare(plain), key, module, members, by_value=plain is not value)
+
+
+def _bare(function: FunctionType) -> FunctionType:
+    """The function without what it captured, which a cache must not keep alive."""
+    made = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        None,
+        tuple(CellType() for _ in function.__code__.co_freevars),
+    )
+    made.__qualname__, made.__module__ = function.__qualname__, function.__module__
+    made.__annotations__ = function.__annotations__
+    return made
