@@ -1,4 +1,4 @@
-"""What a repeated launch has in common with the first, and what may differ: numbers, also those that functions capture."""
+"""The key of a repeated launch, and what it leaves open: numbers, also those that functions capture."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vkamp.run.accelerators import accelerator_view, identity_of
 _NUMBERS = frozenset([bool, int, float, np.bool_, np.float32, np.int32, np.uint32, np.float64, np.int64, np.uint64])
 
 #: Beyond these a captured number has another type.
-_LARGEST: dict[type, float] = dict.fromkeys(_NUMBERS, np.inf) | {
+_LARGEST: dict[Any, float] = dict.fromkeys(_NUMBERS, np.inf) | {
     int: (1 << 31) - 1, np.int64: (1 << 31) - 1, float: float(np.finfo(np.float32).max),
     np.float64: float(np.finfo(np.float32).max),
 }  # fmt: skip

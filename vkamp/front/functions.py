@@ -67,7 +67,7 @@ def _device_callee(ctx: Context, function: FunctionType, node: ast.Call, *, by_v
     name = function.__name__
     if name == LAMBDA:
         # The name that it has where it is called.
-        last = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
+        last = ctx.text(node.func).rpartition(".")[2]
         name = last if last.isidentifier() else "function"
     return _Callee(
         identity=function,

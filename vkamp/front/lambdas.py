@@ -72,7 +72,7 @@ def _columns(code: CodeType) -> tuple[tuple[int, int], tuple[int, int]] | None:
     known = [p for p in code.co_positions() if None not in p and p[2:] != (0, 0)]
     if not known:
         return None
-    return min((p[0], p[2]) for p in known), max((p[1], p[3]) for p in known)  # type: ignore[type-var]
+    return min((p[0], p[2]) for p in known), max((p[1], p[3]) for p in known)
 
 
 def _start(node: ast.expr) -> tuple[int, int]:

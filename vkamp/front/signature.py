@@ -158,7 +158,8 @@ ArgType = (
 class Request:
     """One kernel to compile: the function, the tiling, the types of its arguments and captures.
 
-    ``constants`` are the values of its keyword-only parameters, or the types of functions; ``owner`` is the object whose method it is, if any.
+    ``constants`` are the values of its keyword-only parameters, of functions their types; ``owner`` is the object whose
+    method it is, if any.
     """
 
     function: FunctionType

@@ -15,7 +15,6 @@ from types import CodeType, FunctionType
 from vkamp.errors import Span, diagnostic
 from vkamp.front.lambdas import lambda_of
 
-
 #: Python's name of a lambda.
 LAMBDA = "<lambda>"
 

@@ -1,0 +1,376 @@
+"""Functions of plain Python in kernels: lambdas and functions without a decorator, as arguments and captures."""
+
+# ruff: noqa: B023 -- functions that capture what a loop changes are what is tested
+
+from __future__ import annotations
+
+import gc
+import math
+import os
+import re
+import subprocess
+import sys
+import weakref
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from vkamp.dispatch import launch as launching
+from vkamp.dispatch import preparing
+
+SIZE = 37
+SCALE = 3
+OFFSET = 0.5
+
+
+@amp.kernel
+def transform(idx, f, a, out):
+    out[idx] = f(a[idx])
+
+
+@amp.kernel
+def constant_transform(idx, a, out, *, f: amp.constant):
+    out[idx] = f(a[idx])
+
+
+@amp.kernel
+def binary(idx, op, a, b, out):
+    out[idx] = op(a[idx], b[idx])
+
+
+@amp.func
+def twice(op, x):
+    return op(op(x))
+
+
+@amp.func
+def chained(first, second, x):
+    return twice(first, second(x))
+
+
+@amp.kernel
+def nested(idx, f, a, out, *, g: amp.constant, flag: amp.constant):
+    chosen = f if flag else g
+    local = g
+    out[idx] = chained(chosen, local, a[idx])
+
+
+def affine(x):
+    return x * SCALE + OFFSET
+
+
+def branching(x):
+    total = 0.0
+    for k in range(4):
+        if x > k:
+            total += affine(x)
+        else:
+            return total
+    return total
+
+
+@amp.kernel
+def calls_plain(idx, a, out):
+    out[idx] = branching(a[idx])
+
+
+def numbers(size=SIZE, dtype=np.float32):
+    return (np.arange(size) * 0.75 - 5).astype(dtype)
+
+
+def launched(view, kernel, arguments, raw, out_type=None, **constants):
+    """What a kernel stores for the elements of ``raw``."""
+    a, out = amp.array_view(raw), amp.array_view(np.zeros(raw.shape, out_type or raw.dtype))
+    before = [a, out]
+    amp.parallel_for_each(view, a.extent, kernel, *arguments, *before, **constants)
+    return np.asarray(out)
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """The names of the kernels that are compiled, of kernels that were never launched."""
+    preparing._cache.clear()
+    for kernel in (transform, constant_transform):
+        kernel.launches.clear()
+    seen = []
+    compile_kernel = preparing.pipeline.compile_kernel
+
+    def noted(request, *rest, **named):
+        seen.append(request.function.__name__)
+        return compile_kernel(request, *rest, **named)
+
+    monkeypatch.setattr(preparing.pipeline, "compile_kernel", noted)
+    return seen
+
+
+def test_lambdas_and_functions(accelerator_view):
+    raw = numbers()
+    for kernel in (transform, constant_transform):
+        for f in (lambda x: x * 2 + 1, affine, branching, amp.func(lambda x: -x)):
+            given = {"f": f} if kernel is constant_transform else {}
+            got = launched(accelerator_view, kernel, () if given else (f,), raw, **given)
+            np.testing.assert_allclose(got, np.array([f(float(x)) for x in raw], np.float32), rtol=1e-6)
+
+
+def test_two_lambdas_on_one_line(accelerator_view):
+    raw = numbers()
+    up, down, lines = lambda x: x + 1, lambda x: x - 1, (lambda x: (lambda y: y * x)(x + 1))
+    for f in (up, down, lines):
+        np.testing.assert_allclose(launched(accelerator_view, transform, (f,), raw), f(raw), rtol=1e-6)
+
+
+def test_lambda_over_several_lines(accelerator_view):
+    raw = numbers()
+    got = launched(
+        accelerator_view,
+        binary,
+        (
+            lambda a, b: (
+                a - b * 2  # a comment
+            ),
+            amp.array_view(raw),
+        ),
+        raw,
+    )
+    np.testing.assert_allclose(got, raw - raw * 2, rtol=1e-6)
+
+
+def test_passed_on_and_chosen(accelerator_view):
+    raw = numbers()
+    step = 2.5
+    f, g = lambda x: x * 2, lambda x: x - step
+    for flag in (True, False):
+        got = launched(accelerator_view, nested, (f,), raw, g=g, flag=flag)
+        first = f if flag else g
+        np.testing.assert_allclose(got, first(first(g(raw))), rtol=1e-6)
+
+
+def test_named_in_a_kernel(accelerator_view):
+    raw = numbers()
+    got = launched(accelerator_view, calls_plain, (), raw)
+    np.testing.assert_allclose(got, np.array([branching(float(x)) for x in raw], np.float32), rtol=1e-5)
+
+
+def test_captured_by_a_kernel(accelerator_view):
+    raw = numbers()
+
+    def made(k):
+        table = amp.array_view(np.arange(10, 20, dtype=np.float32))
+
+        def pick(x):
+            return table[amp.int32(x) % 10] + k
+
+        shift = lambda x: x + k  # noqa: E731 -- a lambda that a kernel captures
+
+        @amp.kernel
+        def kernel(idx, a, out):
+            out[idx] = pick(a[idx]) + twice(shift, a[idx])
+
+        return kernel
+
+    raw = np.arange(SIZE, dtype=np.float32)
+    for k in (1, 7):
+        got = launched(accelerator_view, made(k), (), raw)
+        np.testing.assert_allclose(got, raw % 10 + 10 + k + raw + 2 * k, rtol=1e-6)
+
+
+def test_captured_numbers_do_not_recompile(accelerator_view, compiled, monkeypatch):
+    raw = numbers()
+    for k in (1, 2, 3.5, 4.5, np.float32(2), np.float32(3)):
+        got = launched(accelerator_view, transform, (lambda x: x * k + SCALE,), raw)
+        np.testing.assert_allclose(got, raw * k + SCALE, rtol=1e-6)
+    for k in (5, 6):
+        monkeypatch.setitem(globals(), "SCALE", k)
+        got = launched(accelerator_view, transform, (affine,), raw)
+        np.testing.assert_allclose(got, raw * k + OFFSET, rtol=1e-6)
+    for k in (5, 6):
+        got = launched(accelerator_view, transform, (lambda x, k=k: x - k,), raw)
+        np.testing.assert_allclose(got, raw - k, rtol=1e-6)
+    # One for each type of number.
+    assert compiled == ["transform"] * 5
+
+
+def test_a_new_function_each_time(accelerator_view, compiled, monkeypatch):
+    monkeypatch.delenv("VKAMP_CHECK", raising=False)
+    prepared = []
+    prepare = launching.prepare
+    monkeypatch.setattr(launching, "prepare", lambda *given: prepared.append(1) or prepare(*given))
+    raw = numbers()
+    a, out = amp.array_view(raw), amp.array_view(np.zeros(SIZE, np.float32))
+    ways = (
+        lambda k: amp.parallel_for_each(accelerator_view, a.extent, transform, lambda x: x + k, a, out),
+        lambda k: amp.parallel_for_each(accelerator_view, a.extent, constant_transform, a, out, f=lambda x: x + k),
+        lambda k: amp.parallel_for_each(
+            accelerator_view, a.extent, transform, (lambda f: lambda x: f(f(x)))(lambda x: x + k), a, out
+        ),
+    )
+    for way, times in zip(ways, (1, 1, 2), strict=True):
+        for k in (1, 2, 3, 2):
+            way(k)
+            np.testing.assert_allclose(np.asarray(out), raw + k * times, rtol=1e-6)
+    assert len(compiled) == 3
+    if accelerator_view.accelerator.device_path != "reference":
+        # Only the first launch of each is prepared.
+        assert len(prepared) == 3
+
+
+def test_numbers_that_change_their_type(accelerator_view):
+    raw = np.arange(SIZE, dtype=np.float32)
+    a, out = amp.array_view(raw), amp.array_view(np.zeros(SIZE, np.float32))
+    large = 3_000_000_000.0
+    for k in (1, 1.5, True, 2, False, np.int64(3), np.float64(0.25), large, np.int32(-4), 1):
+        amp.parallel_for_each(accelerator_view, a.extent, transform, lambda x: amp.float32(x + k), a, out)
+        np.testing.assert_allclose(np.asarray(out), (raw + np.float64(k)), rtol=1e-6)
+
+
+def test_numbers_beyond_their_type(accelerator_view):
+    raw = np.arange(SIZE, dtype=np.uint32) * 100_000_000
+    a, out = amp.array_view(raw), amp.array_view(np.zeros(SIZE, np.uint32))
+    for k in (3_000_000_000, 7, 4_000_000_000, 3_000_000_000, -1 & 0xFFFF):
+        amp.parallel_for_each(accelerator_view, a.extent, transform, lambda x: x ^ k, a, out)
+        np.testing.assert_array_equal(np.asarray(out), raw ^ np.uint32(k))
+
+
+def test_constants_where_they_are_needed(accelerator_view):
+    raw = numbers()
+    for count in (2, 5, 2):
+
+        def summed(x):
+            parts = amp.private(count, amp.float32)
+            for k in amp.static_range(count):
+                parts[k] = x * k
+            total = 0.0
+            for k in amp.static_range(count):
+                total += parts[k]
+            return total
+
+        got = launched(accelerator_view, transform, (summed,), raw)
+        np.testing.assert_allclose(got, raw * sum(range(count)), rtol=1e-5)
+
+
+def test_captured_tuples_types_and_functions(accelerator_view):
+    raw = numbers()
+    weights, kind, inner, flag = (2.0, (0.5, 3)), amp.float32, affine, True
+
+    def f(x):
+        total = kind(0)
+        for w in weights[1]:
+            total += w * inner(x)
+        return total * weights[0] if flag else total
+
+    got = launched(accelerator_view, transform, (f,), raw)
+    np.testing.assert_allclose(got, (raw * SCALE + OFFSET) * 3.5 * 2, rtol=1e-5)
+
+
+def test_vectors_structs_and_functors(accelerator_view):
+    raw = numbers()
+    v = amp.float2(2.0, 0.25)
+
+    class Line:
+        def __init__(self, slope):
+            self.slope = slope
+
+        @amp.func
+        def __call__(self, x):
+            return self.slope * x
+
+    line = Line(4.0)
+    got = launched(accelerator_view, transform, (lambda x: line(x) * v.x + v.y,), raw)
+    np.testing.assert_allclose(got, raw * 8 + 0.25, rtol=1e-6)
+
+
+def test_in_loops_and_tiles(accelerator_view):
+    @amp.kernel
+    def tiled(t, op, a, out):
+        part = amp.tile_static(8, amp.float32)
+        part[t.local] = a[t] if t.global_[0] < len(a) else 0.0
+        t.barrier.wait()
+        total = part[0]
+        for k in range(1, 8):
+            total = op(total, part[k])
+        if t.global_[0] < len(out):
+            out[t] = total
+
+    raw = numbers(40)
+    for f, of_numpy in ((lambda x, y: x + y, np.sum), (lambda x, y: max(x, y), np.max)):
+        a, out = amp.array_view(raw), amp.array_view(np.zeros(40, np.float32))
+        amp.parallel_for_each(accelerator_view, a.extent.tile(8), tiled, f, a, out)
+        expected = np.repeat([of_numpy(part) for part in raw.reshape(-1, 8)], 8)
+        np.testing.assert_allclose(np.asarray(out), expected, rtol=1e-5)
+
+
+def test_caches_keep_no_containers(accelerator_view):
+    def of(table):
+        return weakref.ref(table), lambda x: x + table[0]
+
+    gone, f = of(amp.array(amp.extent(4), amp.float32, np.ones(4), accelerator_view=accelerator_view))
+    launched(accelerator_view, transform, (f,), numbers())
+    assert gone() is not None
+    del f
+    gc.collect()
+    assert gone() is None
+
+
+def test_check_mode(accelerator_view):
+    offset = 3
+    raw = numbers()
+    a, out = amp.array_view(raw), amp.array_view(np.zeros(SIZE, np.float32))
+    assert amp.check(accelerator_view, a.extent, transform, lambda x: x + offset, a, out).ok
+    report = amp.check(accelerator_view, a.extent, transform, lambda x: a[SIZE + offset], a, out)
+    assert [found.kind for found in report.findings] == ["bounds"]
+    assert "a[SIZE + offset]" in str(report)
+
+
+def test_capture_and_replay(accelerator_view):
+    raw = numbers()
+    a, out = amp.array_view(raw), amp.array_view(np.zeros(SIZE, np.float32))
+    offset = 2.0
+    with amp.capture(accelerator_view) as graph:
+        amp.parallel_for_each(accelerator_view, a.extent, transform, lambda x: x + offset, a, out)
+        amp.parallel_for_each(accelerator_view, a.extent, constant_transform, out, out, f=lambda x: x * 2)
+    graph.replay()
+    np.testing.assert_allclose(np.asarray(out), (raw + 2) * 2, rtol=1e-6)
+
+
+def test_inspection():
+    a = amp.array_view(numbers())
+    k = 2
+    text = transform.inspect(a.extent, lambda x: x * k, a, a).glsl
+    assert "float f(float x)" in text and "// text = transform.inspect(" in text
+    assert re.search("f +constant affine", constant_transform.inspect(a.extent, a, a, f=affine).glsl)
+
+
+def test_a_kernel_cannot_be_an_argument():
+    a = amp.array_view(numbers())
+    with pytest.raises(amp.CompileError, match="VKA219"):
+        transform.inspect(a.extent, transform, a, a)
+
+
+def test_source_that_cannot_be_read():
+    program = (
+        "import numpy as np, vkamp as amp; from tests.kernel_language.test_plain_functions import transform; "
+        "a = amp.array_view(np.zeros(4, np.float32)); transform.inspect(a.extent, eval('lambda x: x'), a, a)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"VKAMP_ACCELERATOR": "reference"},
+    )
+    assert "VKA102: the source of `<lambda>` cannot be read" in done.stderr
+
+
+def test_functions_of_python(accelerator_view):
+    raw = np.abs(numbers()) + 0.5
+    for f, expected in (
+        (abs, raw),
+        (math.sqrt, np.sqrt(raw)),
+        (np.exp, np.exp(raw)),
+        (amp.precise_math.sin, np.sin(raw)),
+    ):
+        np.testing.assert_allclose(launched(accelerator_view, transform, (f,), raw), expected, rtol=1e-4)
+        got = launched(accelerator_view, constant_transform, (), raw, f=f)
+        np.testing.assert_allclose(got, expected, rtol=1e-4)
+    got = launched(accelerator_view, binary, (max, amp.array_view(raw[::-1].copy())), raw)
+    np.testing.assert_allclose(got, np.maximum(raw, raw[::-1]))
