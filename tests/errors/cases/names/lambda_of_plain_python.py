@@ -20,7 +20,9 @@ def launch(op):
 
 
 launch(
+    # Over several lines.
     lambda x: (
-        x + undefined_offset
+        x  # the element
+        + undefined_offset
     )
 )
