@@ -11,9 +11,10 @@ _INSTALL = 'vkamp: the command needs {name}, which is not installed; its package
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command; the exit status: 0, 1 for a problem found or an error, 2 for a wrong command line."""
+    """Runs the command; returns the exit status: 0, 1 for an error or a problem that was found, 2 for a wrong command
+    line."""
     try:
-        # The packages of the extra: whoever only imports vkamp does without them.
+        # The packages of the extra are imported here, because importing vkamp does not need them.
         from vkamp.cli.app import run
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("click", "rich"):

@@ -1,4 +1,4 @@
-"""The commands, and how their errors leave."""
+"""The commands, and how their errors are reported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vkamp.errors import AmpError
 _SHELLS = ("bash", "zsh", "fish")
 
 
-#: The modules of the commands, each imported when its command is: some need the whole compiler.
+#: The modules of the commands, imported on first use: some need the whole compiler.
 _COMMANDS = {
     "cache": "caching",
     "check": "programs",
@@ -30,7 +30,7 @@ _COMMANDS = {
 
 
 class _Commands(click.Group):
-    """A group that imports a command when it is asked for."""
+    """A group that imports a command on first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*super().list_commands(ctx), *_COMMANDS])
@@ -67,7 +67,7 @@ def completion(shell: str) -> None:
 
 
 def run(argv: list[str]) -> int:
-    """Runs a command line: a user's mistake is one message and a status, never a traceback."""
+    """Runs a command line: a user's mistake results in one message and a status, never in a traceback."""
     try:
         done = command.main(argv, prog_name="vkamp", standalone_mode=False)
         return done if isinstance(done, int) else 0
@@ -81,7 +81,7 @@ def run(argv: list[str]) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever read the output has gone; nothing is left to say, at the interpreter's end neither.
+        # The reader of the output is gone: nothing is printed, not even at the interpreter's exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (AmpError, FileNotFoundError, NotADirectoryError, PermissionError) as error:

@@ -1,4 +1,4 @@
-"""``vkamp cache``: what compiled shaders take on disk."""
+"""``vkamp cache``: the compiled shaders on disk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vkamp.cache import default_cache
 from vkamp.cli.console import print_json, print_table, say
 from vkamp.errors import AmpError
 
-#: What is cached: kernels and SPIR-V by the compiler, pipelines by the direct engine.
+#: The compiler caches kernels and SPIR-V, the direct engine caches pipelines.
 KINDS = ("kernels", "spirv", "pipelines")
 
 
@@ -31,7 +31,7 @@ def cache() -> None:
 @cache.command("info")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def cache_info(as_json: bool) -> None:
-    """Show where the cache is and what it holds."""
+    """Show the location and contents of the cache."""
     rows = []
     for kind in KINDS:
         found = default_cache(kind)
@@ -51,7 +51,7 @@ def cache_info(as_json: bool) -> None:
 
 @cache.command("clear")
 def cache_clear() -> None:
-    """Remove every compiled shader; they are compiled again when they are needed."""
+    """Remove all compiled shaders; they are compiled again when they are needed."""
     removed = 0
     for kind in KINDS:
         for item in entries(default_cache(kind).folder):
@@ -59,7 +59,7 @@ def cache_clear() -> None:
                 os.unlink(item.path)
                 removed += 1
             except FileNotFoundError:
-                # Another process was faster.
+                # Another process has removed it.
                 continue
             except OSError as error:
                 raise AmpError(f"{item.path} cannot be removed: {error.strerror}") from error

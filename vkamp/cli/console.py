@@ -1,4 +1,4 @@
-"""What all commands print with."""
+"""How all commands print."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-#: Text is data here: brackets in it are no markup, numbers no decoration, and a narrow pipe wraps no line.
+#: Text is data: brackets are not markup, numbers are not highlighted, and lines are not wrapped in a narrow pipe.
 OUT = Console(markup=False, highlight=False, soft_wrap=True)
 ERRORS = Console(stderr=True, markup=False, highlight=False, soft_wrap=True)
 
@@ -18,17 +18,17 @@ MARKS = {True: ("ok", "green"), False: ("wrong", "red"), None: ("-", "dim")}
 
 
 def say(text: str, style: str = "") -> None:
-    """A line of output."""
+    """Prints a line."""
     OUT.print(Text(text, style=style))
 
 
 def print_json(data: Any) -> None:
-    """Data for other programs: nothing but JSON, also on a terminal."""
+    """Prints data for other programs: only JSON, even on a terminal."""
     print(json.dumps(data, indent=2, default=str))
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str = "") -> None:
-    """Rows under headings; the last column takes what room there is."""
+    """Prints rows under headings; the last column uses the remaining width."""
     table = Table(title=title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for number, name in enumerate(columns):
         table.add_column(name, overflow="fold", no_wrap=number == 0)

@@ -1,4 +1,4 @@
-"""``vkamp doctor``: what is wrong with the set-up, and the one command that mends it."""
+"""``vkamp doctor``: finds what is wrong with the set-up, and the one command that fixes it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from vkamp.errors import AmpError
 from vkamp.run import libraries
 
 _TIME_LIMIT = 120.0
-#: The first version that takes ``--target-env vulkan1.1`` and the subgroup extensions.
+#: The first version that supports ``--target-env vulkan1.1`` and the subgroup extensions.
 _OLDEST_GLSLANG = (8, 13)
 _DISTRIBUTIONS = ("apt", "dnf", "pacman", "apk", "zypper", "brew")
 
@@ -70,8 +70,8 @@ _VERBS = {
 
 @dataclass
 class Finding:
-    """One step: what was looked at, whether it is well (``None``: it was not looked at), what came of it, the command
-    that mends it.
+    """One step: what was checked, whether it is right (``None``: it was not checked), the result, the command that
+    fixes it.
     """
 
     what: str
@@ -83,7 +83,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Probe:
-    """What a process of its own answered, or how it ended without an answer."""
+    """The answer of a separate process, or how it ended without an answer."""
 
     answer: dict[str, Any]
     ending: str = ""
@@ -95,7 +95,7 @@ class Probe:
 
 
 def _probe(what: str, argument: str = "", **environment: str) -> Probe:
-    """Asks in a process of its own."""
+    """Asks in a separate process."""
     command = [sys.executable, "-m", "vkamp.cli.probe", what, argument]
     variables = {**os.environ, **environment}
     variables["PYTHONPATH"] = os.pathsep.join(
@@ -141,7 +141,7 @@ def _pip(packages: str) -> str:
 
 
 def diagnose(say_step: Callable[[Finding], None] = lambda _: None) -> list[Finding]:
-    """Looks at everything, in the order in which one thing needs another; each step is handed out as it is done."""
+    """Checks everything in the order of the dependencies; yields each step when it is done."""
     found: list[Finding] = []
 
     def add(step: Finding) -> Finding:
@@ -178,7 +178,7 @@ def _look_at_the_loader() -> Finding:
 
 
 def _look_at_drivers() -> list[Finding]:
-    """Each driver manifest: whether it can be read, and whether its driver gives a device by itself."""
+    """For each driver manifest: whether it can be read, and whether its driver alone provides a device."""
     manifests = libraries.installed_manifests()
     named = libraries.restricting_variable()
     out = []
@@ -205,14 +205,14 @@ def _look_at_a_driver(path: Path) -> Finding:
     if probe.ending:
         return Finding(what, False, f"{path}: the driver {probe.ending} while it lists its devices", _without(path))
     if probe.problem:
-        # A driver of hardware that is not in this machine is nothing wrong.
+        # A driver for hardware that this machine does not have is not a problem.
         return Finding(what, None, f"{path}: it finds no device here")
     names = ", ".join(each["name"] for each in probe.answer["devices"])
     return Finding(what, True, names)
 
 
 def _without(path: Path) -> str:
-    """How to do without a driver file: by the variable that names it, or else by its removal."""
+    """How to disable a driver file: by changing the variable that names it, or else by removing the file."""
     for name in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES"):
         value = os.environ.get(name, "")
         parts = [part for part in value.split(os.pathsep) if part]
@@ -226,7 +226,7 @@ def _without(path: Path) -> str:
 
 
 def _owner(path: Path) -> str:
-    """The command that installs the package of a file anew, where the system knows the package."""
+    """The command that reinstalls the package of a file, if the system knows the package."""
     if not shutil.which("dpkg"):
         return ""
     try:
@@ -265,7 +265,7 @@ def _look_at_the_compiler() -> Finding:
         oldest = ".".join(map(str, _OLDEST_GLSLANG))
         return Finding("compiler", False, f"{shown}: too old, the oldest supported version is {oldest}", mend)
     try:
-        # Uncached: the compiler itself is what is looked at.
+        # Without the cache, because this step checks the compiler itself.
         spirv.try_compiler(compiler)
     except AmpError as error:
         return Finding("compiler", False, f"{shown}: it does not compile a shader", mend, str(error).splitlines()[:6])
@@ -326,14 +326,14 @@ def _look_at_kompute() -> Finding:
     if "No module named 'kp'" in text and os.environ.get("VKAMP_ENGINE", "").strip().lower() != "kompute":
         return Finding("engine kompute", None, "kp is not installed; the direct engine does not need it")
     if "libvulkan" in text:
-        # kp is installed, and the loader that it needs is not there or broken.
+        # kp is installed, but the Vulkan loader that it needs is missing or broken.
         return Finding("engine kompute", False, text, _install("loader"))
     fix = _pip("kp") if sys.version_info < (3, 13) else "unset VKAMP_ENGINE"
     return Finding("engine kompute", False, text, fix)
 
 
 def _without_module(path: Path) -> str:
-    """How to get a module out of the way of another one."""
+    """How to remove a module that hides another one."""
     where = path.parent.parent if path.name == "__init__.py" else path.parent
     entries = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
     if any(Path(entry).resolve() == where.resolve() for entry in entries):
@@ -353,7 +353,7 @@ def _look_at_the_direct_engine() -> Finding:
         return Finding(what, False, f"looking for devices {probe.ending}", "vkamp doctor names the driver above")
     if "no Vulkan loader" in probe.problem:
         return Finding(what, False, _first(probe.problem), _install("loader"))
-    # What mends it is the fix of the step for drivers.
+    # The fix is that of the step for drivers.
     return Finding(what, False, _first(probe.problem))
 
 
@@ -381,10 +381,10 @@ def _first(text: str) -> str:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def doctor(as_json: bool) -> int:
-    """Find what keeps kernels from running here, and the command that mends it. Exits with 1 if something does.
+    """Find out why kernels do not run here, and the command that fixes it. Exits with 1 if there is a problem.
 
-    Looks at the Vulkan loader, the drivers, the compiler of shaders, the cache and the engines, each in a process of
-    its own, and runs a kernel on every device.
+    Checks the Vulkan loader, the drivers, the shader compiler, the cache and the engines, each in a separate process,
+    and runs a kernel on every device.
     """
     if as_json:
         found = diagnose()

@@ -1,8 +1,9 @@
-"""A wrong and a right kernel for each compiler's error, as ``vkamp explain`` shows them; the suite compiles all.
+"""A wrong and a right kernel for each compiler error, as ``vkamp explain`` shows them; the test suite compiles all.
 
-``examples.txt`` holds them: ``== CODE``, the wrong one, ``--``, the right one.  A text without decorators is a kernel.
-``messages.txt`` holds what the wrong ones are told: ``== CODE CLASS`` and the whole message.  Hand-edited shaders have
-a message and no kernels.  The suite compares the messages, and writes them with ``--vkamp-accept``.
+``examples.txt`` holds them: ``== CODE``, the wrong one, ``--``, the right one. A text without decorators is a kernel.
+``messages.txt`` holds the messages for the wrong kernels: ``== CODE CLASS`` and the whole message. Errors of
+hand-edited shaders have a message but no kernels. The test suite compares the messages, and ``--vkamp-accept`` rewrites
+them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ MESSAGES_FILE = Path(__file__).with_name("messages.txt")
 
 @dataclass(frozen=True)
 class Example:
-    """Two programs: one that has the error, one that has not."""
+    """Two programs: one with the error, one without it."""
 
     wrong: str
     right: str
@@ -26,14 +27,14 @@ class Example:
 
 @dataclass(frozen=True)
 class Told:
-    """A real message, with the name of its class: an error's or a warning's."""
+    """A real message, with the name of the class of its error or warning."""
 
     kind: str
     text: str
 
     @property
     def headline(self) -> str:
-        """What is wrong, in a sentence, without the code."""
+        """The message's first sentence, without the code."""
         return self.text.partition("\n")[0].partition(": ")[2]
 
 
@@ -51,7 +52,7 @@ def examples() -> dict[str, Example]:
 
 @functools.cache
 def messages() -> dict[str, Told]:
-    """What the wrong examples are told, by code; of hand-edited shaders, what a wrong one is told."""
+    """The messages for the wrong examples, and for a wrong hand-edited shader, by code."""
     out = {}
     for part in re.split(r"^== ", MESSAGES_FILE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
         head, _, text = part.partition("\n")
@@ -66,7 +67,7 @@ def messages_text(found: Mapping[str, Told]) -> str:
 
 
 def _program(text: str) -> str:
-    """With the decorator of a kernel that stands alone."""
+    """The text, with the decorator of a kernel if it has none."""
     text = text.strip("\n")
     if "@amp." not in text:
         text = re.sub(r"^def ", "@amp.kernel\ndef ", text, count=1, flags=re.MULTILINE)

@@ -1,4 +1,4 @@
-"""``vkamp explain``: an error, by a program that has it, what vkamp says to that, and a program that is right."""
+"""``vkamp explain``: explains an error by a program that has it, vkamp's message, and a correct program."""
 
 from __future__ import annotations
 
@@ -47,6 +47,6 @@ def explain(code: str | None) -> None:
 def _show(title: str, style: str, text: str, language: str) -> None:
     say("")
     say(title, style)
-    # As text, which no narrow pipe cuts off.
+    # As plain text, which a narrow pipe does not cut off.
     lines = textwrap.indent(text.strip("\n"), "  ")
     OUT.print(Syntax("", language, background_color="default").highlight(lines), end="")

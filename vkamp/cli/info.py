@@ -1,4 +1,4 @@
-"""``vkamp info``: what there is to run on."""
+"""``vkamp info``: the devices that kernels can run on."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _VARIABLES = ("VKAMP_", "VK_")
 
 
 def collect() -> dict[str, Any]:
-    """Everything that is shown, as data."""
+    """Everything that the command shows, as data."""
     found: list[DeviceInfo] = []
     problem = None
     try:
@@ -80,13 +80,13 @@ def _device(info: DeviceInfo) -> dict[str, Any]:
 
 
 def _engine(info: DeviceInfo) -> tuple[str, str]:
-    """The engine that is taken to a device, and why."""
+    """The engine that is used for a device, and why."""
     given = os.environ.get("VKAMP_ENGINE", "").strip().lower()
     return (given, "VKAMP_ENGINE says so") if given in _ENGINES else choose_engine(info)
 
 
 def _usable(engine: str, info: DeviceInfo) -> list[str]:
-    """What a kernel's shader may use there by an engine."""
+    """What a shader may use on a device through an engine."""
     try:
         made = amp.accelerator(f"vulkan:{info.index}", engine=engine)
     except AmpError:

@@ -1,4 +1,4 @@
-"""Finding kernels: ``MODULE:KERNEL`` to a function, and where a kernel went that is no longer where it was."""
+"""Finds kernels: the function for ``MODULE:KERNEL``, and the new place of a kernel that has moved."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 def forget_changed() -> None:
-    """Has modules whose file is another one by now loaded anew; for a command that stays."""
+    """Reloads modules whose file has changed; for a command that keeps running."""
     for name, (path, stamp) in list(_loaded.items()):
         if not path.is_file() or _stamp(path) != stamp:
             del _loaded[name]
@@ -51,7 +51,7 @@ def forget_changed() -> None:
 
 
 def project_root(start: Path) -> Path:
-    """The nearest folder upwards with a pyproject.toml, setup.py or .git; ``start`` if there is none."""
+    """The nearest enclosing folder with a pyproject.toml, setup.py or .git; ``start`` if there is none."""
     for folder in (start, *start.parents):
         if any((folder / mark).exists() for mark in ("pyproject.toml", "setup.py", "setup.cfg", ".git")):
             return folder
@@ -59,10 +59,10 @@ def project_root(start: Path) -> Path:
 
 
 def load_module(name: str, root: Path, file: str = "") -> ModuleType:
-    """Imports a module of a project by its file, or else by its name. AmpError if that fails, with the reason.
+    """Imports a module of a project by its file, or else by its name. AmpError with the reason if that fails.
 
-    A script that launches when it is imported runs as it is written, without edited shaders, and what it prints goes
-    to the error output: the command's own output is the command's.
+    A script that launches when it is imported runs without edited shaders. What it prints goes to standard error,
+    because standard output belongs to the command.
     """
     known = sys.modules.get(name)
     if known is not None:
@@ -82,12 +82,12 @@ def _load(name: str, root: Path, file: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except Exception as error:
-        # Whatever a user's module raises while it is imported.
+        # A user's module may raise anything while it is imported.
         raise AmpError(f"{name} cannot be imported: {type(error).__name__}: {error}") from error
 
 
 def _load_file(name: str, path: Path) -> ModuleType:
-    """A file as the module of a name: as an import does it where that leads to the file."""
+    """Loads a file as a module of this name: by an import if that finds the file."""
     with contextlib.suppress(Exception):
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.origin is not None and Path(spec.origin).samefile(path):
@@ -106,7 +106,8 @@ def _load_file(name: str, path: Path) -> ModuleType:
 
 
 def find_kernel(text: str, root: Path) -> KernelFunction:
-    """The kernel that ``MODULE:KERNEL`` or ``FILE.py:KERNEL`` names. AmpError that says what there is."""
+    """The kernel that ``MODULE:KERNEL`` or ``FILE.py:KERNEL`` names. AmpError that lists the kernels if there is
+    none."""
     module_name, colon, kernel = text.rpartition(":")
     if not colon or not module_name or not kernel:
         raise AmpError(f"{text!r} names no kernel: write MODULE:KERNEL, or FILE.py:KERNEL")
@@ -146,7 +147,7 @@ def kernels_in(module: ModuleType) -> dict[str, KernelFunction]:
 
 
 def kernel_of(record: Record, root: Path) -> KernelFunction | None:
-    """The kernel of a shader's record; ``None`` if it is no longer there."""
+    """The kernel of a shader's record; ``None`` if it no longer exists."""
     path = root / record.file
     if not record.file.startswith(OUTSIDE) and not path.is_file():
         return None
@@ -159,7 +160,7 @@ def kernel_of(record: Record, root: Path) -> KernelFunction | None:
 
 
 def places(root: Path) -> Iterator[Place]:
-    """Every function of a project's Python files that is decorated as a kernel."""
+    """All functions in a project's Python files that are decorated as kernels."""
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(
             name

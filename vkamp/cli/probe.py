@@ -1,6 +1,7 @@
-"""What ``vkamp doctor`` does in processes of their own, since a driver that is broken may end the one that asks it.
+"""What ``vkamp doctor`` does in separate processes, because a broken driver may crash its process.
 
-``python -m vkamp.cli.probe WHAT [ARGUMENT]`` prints its answer as a line of JSON behind a mark: drivers print, too.
+``python -m vkamp.cli.probe WHAT [ARGUMENT]`` prints its answer as a line of JSON after a marker, because drivers may
+print, too.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def _engine(name: str) -> dict[str, Any]:
 
 
 def _run(path: str) -> dict[str, Any]:
-    """A tile program with a barrier; whether its result is right."""
+    """Runs a tile program with a barrier; returns whether its result is right."""
     view = amp.accelerator(path).default_view
     numbers = amp.array_view(np.arange(256, dtype=np.int32))
     amp.parallel_for_each(view, numbers.extent.tile(64), reverse, numbers)
@@ -53,12 +54,12 @@ _PROBES = {"loader": _loader, "devices": _devices, "engine": _engine, "run": _ru
 
 
 def main(argv: list[str]) -> int:
-    """Answers one question; an error is an answer."""
+    """Answers one question; an error is also an answer."""
     what, argument = argv[0], "".join(argv[1:2])
     try:
         answer = _PROBES[what](argument)
     except Exception as error:
-        # Whatever it is, the doctor has to hear of it.
+        # The doctor reports every error.
         answer = {"error": str(error), "kind": type(error).__name__}
     print(f"\n{MARK}{json.dumps(answer)}", flush=True)
     return 0

@@ -64,11 +64,11 @@ def run(
         "VKAMP_SHADERS": None if export else folder,
     }
     os.environ.update({name: value for name, value in chosen.items() if value is not None})
-    # A wrong name is an error before the script has done anything.
+    # A wrong name is an error before the script starts.
     try:
         default = amp.accelerator()
     except amp.AmpError as error:
-        # The option, not the variable that it sets, is what was written.
+        # The message names the option, not the variable that it sets.
         raise amp.AmpError(str(error).replace(f"VKAMP_ACCELERATOR={device}", f"--device {device}")) from None
     _note_own_options(file, arguments)
     target = Path(folder or project_root(Path.cwd()) / "shaders").absolute()
@@ -86,7 +86,7 @@ def run(
 
 
 def _note_own_options(file: Path, arguments: tuple[str, ...]) -> None:
-    """Says of an option of this command behind the file that the script gets it."""
+    """Warns that an option of this command after the file is passed to the script."""
     own = {name for parameter in run.params if isinstance(parameter, click.Option) for name in parameter.opts}
     for argument in arguments:
         if argument.split("=")[0] in own:
@@ -98,7 +98,7 @@ def _note_own_options(file: Path, arguments: tuple[str, ...]) -> None:
 
 
 def _run(file: Path, arguments: tuple[str, ...]) -> int:
-    """Runs a script as Python does; the exit status."""
+    """Runs a script as Python does; returns the exit status."""
     before = sys.argv[:], sys.path[:]
     sys.argv = [str(file), *arguments]
     sys.path.insert(0, str(file.absolute().parent))
@@ -119,7 +119,7 @@ def _run(file: Path, arguments: tuple[str, ...]) -> int:
 
 
 def _print_from_the_script(error: Exception, file: Path) -> None:
-    """The traceback as the script's own run would print it: from its first frame on."""
+    """The traceback from the script's first frame on, as Python itself would print it."""
     frames = traceback.extract_tb(error.__traceback__)
     first = next((k for k, each in enumerate(frames) if Path(each.filename).name == file.name), 0)
     shown = traceback.TracebackException.from_exception(error)
@@ -128,7 +128,7 @@ def _print_from_the_script(error: Exception, file: Path) -> None:
 
 
 class _Times:
-    """The times of a program's launches on the default view of an accelerator."""
+    """Prints the times of a program's launches on the default view of an accelerator."""
 
     def __init__(self, default: amp.accelerator) -> None:
         self.default = default
@@ -200,14 +200,14 @@ def check(
     constants: tuple[str, ...],
     device: str | None,
 ) -> int:
-    """Compile a kernel for argument types, with every check, and run it checked if sizes are given.
+    """Compile a kernel for argument types, with every check, and run it in check mode if sizes are given.
 
     \b
     vkamp check examples.tile_average:tile_average --tile 16x16 --args "float32[:,:], float32[:,:]"
     vkamp check examples/tile_average.py:tile_average --tile 16x16 --extent 64x96 \\
         --args "float32[64,96], float32[4,6]"
 
-    Exits with 1 if something is wrong. Containers are filled with random numbers.
+    Exits with 1 if there is an error or a finding. Containers are filled with random numbers.
     """
     found = find_kernel(kernel, project_root(Path.cwd()))
     arguments = parse_arguments(types)

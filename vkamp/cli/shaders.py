@@ -41,14 +41,15 @@ _NAMES = click.argument("names", nargs=-1, metavar="[NAME]...")
 
 @click.group()
 def shaders() -> None:
-    """Shaders to edit by hand: a file of shaders/ runs in place of the one that it was edited from.
+    """Edit shaders by hand: a file in shaders/ runs instead of the shader that it was edited from.
 
-    A NAME is a file, a name as `status` shows it, a part of one, or MODULE:KERNEL; none stands for all.
+    A NAME is a file, a name as `status` shows it, a part of one, or MODULE:KERNEL. Without a NAME, the commands apply
+    to all shaders.
     """
 
 
 def _store(folder: Path | None, *, new: bool = False) -> Store:
-    """The folder of a command; AmpError if there is none."""
+    """The folder that a command works on; AmpError if there is none."""
     found = folder or find_folder(Path.cwd())
     if found is None and new:
         found = project_root(Path.cwd()) / "shaders"
@@ -81,7 +82,7 @@ def export(
     lanes: int | None,
     folder: Path | None,
 ) -> None:
-    """Write the shader that a kernel has for argument types to the folder, to be edited.
+    """Write the shader of a kernel for argument types to the folder, for editing.
 
     \b
     vkamp shaders export examples.tile_average:tile_average --tile 16x16 --args "float32[:,:], float32[:,:]"
@@ -104,7 +105,7 @@ def export(
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @_FOLDER
 def status(names: tuple[str, ...], as_json: bool, folder: Path | None) -> int:
-    """Show which shaders are edited, and which their kernels have left behind. Exits with 1 if one needs you.
+    """Show which shaders are edited, and which are out of date. Exits with 1 if one needs your attention.
 
     Imports the kernels' modules.
     """
@@ -180,9 +181,9 @@ def diff(names: tuple[str, ...], of_kernel: bool, folder: Path | None) -> int:
 @click.option("--undo", is_flag=True, help="Undo the last merge or revert of the shaders.")
 @_FOLDER
 def merge(names: tuple[str, ...], onto: str | None, undo: bool, folder: Path | None) -> int:
-    """Put the edits onto the shaders that are generated now: base, edited, generated, three ways.
+    """Apply the edits to the newly generated shaders: a three-way merge of base, edited and generated.
 
-    Conflicts are marked in the file, which runs again when they are decided; then this exits with 1.
+    Conflicts are marked in the file, and the command exits with 1. The file runs again when they are resolved.
     """
     store = _store(folder)
     if undo:
@@ -222,7 +223,7 @@ def merge(names: tuple[str, ...], onto: str | None, undo: bool, folder: Path | N
 @click.option("--remove", is_flag=True, help="Also remove the file, so that the folder has no shader of the kernel.")
 @_FOLDER
 def revert(names: tuple[str, ...], remove: bool, folder: Path | None) -> None:
-    """Take the generated shader back in place of the edited one; `merge --undo NAME` takes that back."""
+    """Replace the edited shader by the generated one; `merge --undo NAME` undoes that."""
     for kept in _store(folder).select(names):
         done = revert_one(kept, remove=remove)
         say(f"{done.word} {done.name}")
@@ -249,7 +250,7 @@ def check(names: tuple[str, ...], folder: Path | None) -> int:
 @click.option("--times", type=click.IntRange(1), help="Stop after this many changes.")
 @_FOLDER
 def watch(names: tuple[str, ...], period: float, times: int | None, folder: Path | None) -> int:
-    """Check each shader as it is saved, and show the compiler's errors at once; Ctrl-C ends it."""
+    """Check each shader when it is saved, and show the compiler's errors at once; Ctrl-C ends the command."""
     store = _store(folder)
     say(f"watching {store.folder}")
     before = store.snapshot()
@@ -261,7 +262,7 @@ def watch(names: tuple[str, ...], period: float, times: int | None, folder: Path
         before = now
         if not changed:
             continue
-        # A file may be half saved: the changes count when no more come.
+        # A file may be half saved: wait until it stops changing.
         while (later := _a_moment_later(store)) != before:
             changed |= {path for path in later if later[path] != before.get(path)}
             before = later

@@ -1,4 +1,4 @@
-"""Signatures as people write them on a command line: ``float32[:,:], int32``, ``16x16``, ``radius=3``."""
+"""Signatures as written on a command line: ``float32[:,:], int32``, ``16x16``, ``radius=3``."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _HELP = "write float32[:,:] for a container, float32[64,64] for one with its siz
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument's type: a row of ``front.describe_request``, and its sizes if they were given."""
+    """An argument's type: a row of ``front.describe_request``, and its sizes if given."""
 
     row: dict[str, Any]
     sizes: tuple[int, ...] | None = None
 
 
 def parse_arguments(text: str) -> list[Argument]:
-    """The types in ``float32[:,:], int32``; click's error for what is none."""
+    """The types in ``float32[:,:], int32``; click's error for invalid types."""
     out: list[Argument] = []
     for part in _split(text):
         out.append(_argument(part, sum("container" in each.row for each in out)))
@@ -38,7 +38,7 @@ def parse_arguments(text: str) -> list[Argument]:
 
 
 def name_missing_types(kernel: KernelFunction, arguments: list[Argument]) -> None:
-    """AmpError with the kernel's parameters, if there is not a type for each."""
+    """AmpError that lists the kernel's parameters unless there is one type for each."""
     names = parameters_of(kernel.function).positional
     if len(names) != len(arguments):
         example = ", ".join(["float32[:,:]"] * len(names))
@@ -106,7 +106,7 @@ def constants_of(texts: tuple[str, ...]) -> dict[str, Any]:
 def signature_of(
     arguments: list[Argument], tile: tuple[int, ...] | None, rank: int | None, precise: bool, constants: dict[str, Any]
 ) -> dict[str, Any]:
-    """What ``front.describe_request`` gives for a launch with these types."""
+    """The result of ``front.describe_request`` for a launch with these types."""
     if tile is not None:
         rank = len(tile)
     elif rank is None:

@@ -1,4 +1,4 @@
-"""What the commands of ``vkamp shaders`` do, without a word to the terminal."""
+"""What the commands of ``vkamp shaders`` do, without output to the terminal."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from vkamp.errors import AmpError, ShaderEditError
 from vkamp.lang.kernel import KernelFunction
 from vkamp.pipeline import compiler, request_of
 
-#: How much alike two shaders must be for the kernel of one to be the other's under another name.
+#: The similarity of two shaders from which the kernel of one counts as the renamed kernel of the other.
 _ALIKE = 0.6
 
 
 @dataclass(frozen=True)
 class State:
-    """How a kept shader stands: ``word`` is ``unedited``, ``edited``, ``stale``, ``conflict``, ``moved``, ``gone``,
+    """The state of a stored shader: ``word`` is ``unedited``, ``edited``, ``stale``, ``conflict``, ``moved``, ``gone``,
     ``removed``, ``no base`` or ``unknown``; ``is_edited``: the file differs from what was generated.
 
-    ``shader`` is what is generated now, ``record`` what it is generated from (of a kernel that moved: where to).
+    ``shader`` is the shader that is generated now, ``record`` what it is generated from (for a kernel that moved: its
+    new place).
     """
 
     kept: Kept
@@ -40,13 +41,13 @@ class State:
 
     @property
     def needs_attention(self) -> bool:
-        """Whether somebody has to do something before the edit runs, or runs under its kernel's name."""
+        """Whether the user must act before the edit runs, or runs under its kernel's name."""
         return self.word in ("conflict", "no base") or (self.is_edited and self.word in ("stale", "moved", "gone"))
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one shader: the name that it has now, a word, and how many conflicts it holds."""
+    """The result for one shader: its new name, a word, and the number of conflicts in it."""
 
     name: str
     word: str
@@ -57,7 +58,7 @@ class Outcome:
 
 
 def generate(function: FunctionType, record: Record) -> Shader:
-    """The shader that a kernel has now for a record's signature and form. AmpError if it has none."""
+    """The shader of a kernel now, for a record's signature and form. AmpError if it has none."""
     request, captured = request_of(function, record.signature)
     compiled = compiler.compile_kernel(request, captured)
     return compiler.executable(compiled.kernel, _target(record.form)).shader
@@ -69,7 +70,8 @@ def _target(form: Form) -> Target:
 
 
 def look(kept: Kept) -> State:
-    """How a kept shader stands, with what its kernel gives now; imports the kernel's module, and needs no device."""
+    """The state of a stored shader, with the shader that its kernel has now; imports the kernel's module, and needs no
+    device."""
     edited = kept.is_touched
     if kept.base_text is None:
         return State(kept, "no base", edited, "its generated shader is missing")
@@ -86,7 +88,7 @@ def look(kept: Kept) -> State:
 def _compared(kept: Kept, edited: bool) -> State:
     root, record = kept.store.folder.parent, kept.record
     noted = kept.store.noted(kept.name)
-    # What a kernel captures is known while its program runs.
+    # A kernel's captures are known only while its program runs.
     if "<locals>" in record.kernel or {"owner", "captures"} & record.signature.keys():
         if override_files.is_gone(kept):
             return State(kept, "gone", edited, f"{record.file} has no {record.kernel} any more")
@@ -110,7 +112,7 @@ def _noted_shader(kept: Kept, glsl: str) -> Shader:
 
 
 def _moved(kept: Kept, edited: bool, root: Path) -> State:
-    """Looks for the kernel under another name in its file, and under its name in other files."""
+    """Searches for the kernel under another name in its file, and under its name in other files."""
     record = kept.record
     base = code_of(kept.base_text or "")
     best: tuple[float, Place, Shader, Record] | None = None
@@ -132,7 +134,7 @@ def _moved(kept: Kept, edited: bool, root: Path) -> State:
 
 
 def _candidate(place: Place, root: Path, record: Record) -> tuple[Shader, Record] | None:
-    """The shader that another kernel has for a record's signature, and its record; ``None`` if it has none."""
+    """The shader of another kernel for a record's signature, and its record; ``None`` if it has none."""
     try:
         kernel = vars(load_module(place.module, root, place.file)).get(place.kernel)
         if not isinstance(kernel, KernelFunction):
@@ -156,9 +158,10 @@ def export_kernel(store: Store, kernel: KernelFunction, signature: dict[str, obj
 
 
 def merge_one(kept: Kept, onto: Kept | None = None) -> Outcome:
-    """Brings an edited shader up to date with its kernel, or puts its edit onto another shader of the folder.
+    """Brings an edited shader up to date with its kernel, or applies its edit to another shader of the folder.
 
-    Keeps what it replaces for ``Store.undo``. AmpError if what is generated now is not known, or a conflict is left.
+    Keeps the previous files for ``Store.undo``. AmpError if the newly generated shader is not known, or a conflict is
+    left.
     """
     state = look(kept)
     if onto is not None:
@@ -186,7 +189,7 @@ def merge_one(kept: Kept, onto: Kept | None = None) -> Outcome:
 
 
 def _merge_onto(kept: Kept, state: State, onto: Kept) -> Outcome:
-    """The edit of one shader on another one, which must be as it was generated."""
+    """Applies the edit of one shader to another one, which must be unedited."""
     if onto.is_touched:
         raise AmpError(f"{onto.shown} is edited, too: a shader can be merged onto an unedited one only")
     if kept.text is None or kept.base_text is None or onto.base_text is None or state.word == "conflict":
@@ -204,7 +207,7 @@ def _word(kept: Kept, done: Merged) -> str:
 
 
 def revert_one(kept: Kept, *, remove: bool = False) -> Outcome:
-    """Takes the generated shader back; with ``remove`` the file goes, too. What was edited is kept for ``undo``."""
+    """Restores the generated shader; with ``remove`` it deletes the file. The edited file is kept for ``undo``."""
     if kept.base_text is None and not remove:
         raise AmpError(f"{kept.shown} cannot be reverted: {kept.base_path} is missing")
     if kept.text is not None and kept.base_text is not None:
@@ -218,7 +221,7 @@ def revert_one(kept: Kept, *, remove: bool = False) -> Outcome:
 
 
 def check_one(kept: Kept) -> tuple[str, AmpError | None]:
-    """Whether a shader would run: a word, and the error that a launch would raise."""
+    """Whether a shader would run, as a word, and the error that a launch would raise."""
     state = look(kept)
     if state.word in ("unknown", "gone", "removed"):
         if not state.is_edited:

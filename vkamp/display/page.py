@@ -11,17 +11,17 @@ _PLAIN = f"{FIXED_WIDTH}; overflow-x: auto; line-height: 1.25; text-align: left"
 
 
 def block(parts: Iterable[str]) -> str:
-    """One thing, made of pieces of HTML."""
+    """An element made of pieces of HTML."""
     return '<div class="vkamp">\n' + "\n".join(parts) + "\n</div>"
 
 
 def code(text: str) -> str:
-    """A word of a program within a sentence."""
+    """A word of a program in a sentence."""
     return f"<code>{escape(text)}</code>"
 
 
 def heading(thing: str, *texts: str) -> str:
-    """A thing as programs call it, and what is to be said of it."""
+    """The name of a thing in programs, and its description."""
     return f"<p>{code(thing)}{''.join(f', {escape(text)}' for text in texts)}</p>"
 
 
@@ -31,7 +31,7 @@ def note(text: str) -> str:
 
 
 def facts(rows: Sequence[tuple[str, str]]) -> str:
-    """What is known of a thing, name by name."""
+    """The properties of a thing by name."""
     cells = (
         f'<tr><th style="text-align: left">{escape(name)}</th><td style="text-align: left">{escape(text)}</td></tr>'
         for name, text in rows
@@ -71,7 +71,7 @@ def program(source: str, language: str) -> str:
         from pygments.lexers import get_lexer_by_name
     except ImportError:
         return text(source)
-    # Without a background of its own the notebook's theme decides.
+    # Without a background colour, the notebook's theme applies.
     formatter = HtmlFormatter(noclasses=True, nobackground=True, prestyles=_PLAIN)
     shown: str = highlight(source, get_lexer_by_name(language), formatter)
     return shown

@@ -1,4 +1,4 @@
-"""A line in the terminal that says what goes on, while it does: by rich, where that is installed.
+"""A line in the terminal that shows progress, by rich if that is installed.
 
 ``VKAMP_PROGRESS=0`` turns it off.
 """
@@ -13,12 +13,12 @@ from collections.abc import Callable
 from typing import Any
 
 _VARIABLE = "VKAMP_PROGRESS"
-#: What a terminal that has gone away answers.
+#: The errors of a terminal that was closed.
 _GONE = (OSError, ValueError)
 
 
 class TerminalStatus:
-    """Shows ``text()`` on the standard error, if that is a terminal.  As ``vkamp.progress`` wants it."""
+    """Shows ``text()`` on standard error if that is a terminal; see ``vkamp.progress``."""
 
     def __init__(self, text: Callable[[], str]) -> None:
         self._text = text
@@ -34,7 +34,7 @@ class TerminalStatus:
             return False
 
     def prepare(self) -> None:
-        """Loads rich, which takes a while."""
+        """Imports rich, which takes long."""
         with contextlib.suppress(ImportError):
             from rich import console, live, spinner, text
 
@@ -53,7 +53,7 @@ class TerminalStatus:
             turning.update(text=text.Text(self._text(), style="dim", no_wrap=True, overflow="ellipsis"))
             return turning
 
-        # The program's own output goes where it always did.
+        # The program's output is not redirected.
         shown = live.Live(
             get_renderable=line,
             console=terminal,
@@ -65,7 +65,7 @@ class TerminalStatus:
         with contextlib.suppress(*_GONE):
             shown.start(refresh=True)
             self._live = shown
-            # A thread may be at it when the interpreter ends, and the terminal has to get its cursor back.
+            # A thread may be printing when the interpreter exits, and the terminal must get its cursor back.
             atexit.register(self.end)
 
     def end(self) -> None:

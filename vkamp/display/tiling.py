@@ -10,9 +10,9 @@ from html import escape
 from vkamp.display.page import block, heading, note
 from vkamp.errors import AmpError
 
-#: Threads per dimension that are drawn; of more, the first tiles are.
+#: The maximum number of threads drawn in each dimension; of a larger domain, the first tiles are drawn.
 MAX = 64
-#: In a notebook, and the most of a tile of which there each thread is drawn.
+#: The same for a notebook, and the largest tile whose threads are all drawn there.
 _MAX_INLINE = 24
 _LARGEST_INLINE = 32
 _COLOURS = ("#dbeafe", "#fef3c7", "#dcfce7", "#fce7f3")
@@ -20,7 +20,8 @@ _COLOURS = ("#dbeafe", "#fef3c7", "#dcfce7", "#fce7f3")
 
 @dataclass(frozen=True)
 class Tiling:
-    """What is drawn: rank 1 or 2, the last dimension to the right. ``extent`` is the data's, ``domain`` what runs."""
+    """The drawing: rank 1 or 2, the last dimension to the right. ``extent`` is that of the data, ``domain`` that of the
+    launch."""
 
     extent: tuple[int, int]
     domain: tuple[int, int]
@@ -43,12 +44,12 @@ class Tiling:
         return f"{col}" if self.rank == 1 else f"{row},{col}"
 
     def colour(self, row: int, col: int) -> int:
-        """Which of four colours its tile has: neighbours differ."""
+        """The number of its tile's colour, of four: adjacent tiles differ."""
         return (row // self.tile[0] % 2) * 2 + col // self.tile[1] % 2
 
 
 def tiling_of(extent: tuple[int, ...], tile: tuple[int, ...], fit: str) -> tuple[str, Tiling, int]:
-    """The domain in words, what of it is drawn, and how many such slices there are. AmpError as a launch gives it."""
+    """The domain in words, the slice that is drawn, and the number of such slices. Raises AmpError as a launch does."""
     domain = extent
     if fit == "pad":
         domain = tuple(-(-n // size) * size for n, size in zip(extent, tile, strict=True))
@@ -88,13 +89,13 @@ def shown(tiling: Tiling, most: int) -> tuple[int, int]:
 
 
 def as_svg(words: str, tiling: Tiling, most: int = MAX) -> str:
-    """The same as a picture: each thread's global index, and its local one below."""
+    """The tiling as a picture: each thread's global index, and its local index below."""
     return _svg(words, tiling, most, tiling.local_text, has_title=True)
 
 
 def tiling_html(thing: str, extent: tuple[int, ...], tile: tuple[int, ...]) -> str:
-    """A tiled extent for a notebook: in words, and drawn.  One that no launch takes yet is drawn padded; of large tiles
-    each is one rectangle.
+    """A tiled extent for a notebook, in words and as a drawing. An extent that is not a multiple of the tile is drawn
+    padded; a large tile is one rectangle.
     """
     if min(extent) < 1:
         return block([heading(thing, "which has no tiles")])
@@ -130,7 +131,7 @@ def _each(function: Callable[[int, int], int], one: tuple[int, int], other: tupl
 
 
 def _svg(words: str, tiling: Tiling, most: int, below: Callable[[int, int], str], *, has_title: bool = False) -> str:
-    """The threads with their indices, and what ``below`` says of each."""
+    """The threads with their indices, and the text of ``below`` for each."""
     rows, cols = shown(tiling, most)
     wide, high, gap, top = 58, 38, 6, 34 if has_title else 10
 

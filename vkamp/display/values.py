@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: Rows and columns that are shown; of more, the first and the last.
+#: The maximum number of rows and columns; of larger tables, the first and last ones are shown.
 MAX = 10
 _ENDS = MAX // 2
-#: Characters of a cell.
+#: The maximum number of characters in a cell.
 _WIDEST = 60
 _GAP = "\N{HORIZONTAL ELLIPSIS}"
 
 
 def values_table(values: NDArray[Any], vectors: frozenset[np.dtype[Any]] = frozenset()) -> str:
-    """The first and last values: rank 1 downwards, of structs a column for each field; rank 2 as it is; of a higher
-    rank the first slice.  ``vectors``: structured dtypes that are shown as their components alone.
+    """The first and last values: rank 1 as a column, structs with a column for each field; rank 2 as a table; for a
+    higher rank the first slice. ``vectors``: structured dtypes that are shown only as their components.
     """
     note = ""
     if values.ndim > 2:
@@ -46,7 +46,7 @@ def values_table(values: NDArray[Any], vectors: frozenset[np.dtype[Any]] = froze
 
 
 def _shown(count: int) -> list[int | None]:
-    """The positions to show; ``None`` for those left out."""
+    """The positions to show; ``None`` for omitted ones."""
     if count <= MAX:
         return list(range(count))
     return [*range(_ENDS), None, *range(count - _ENDS, count)]
@@ -69,7 +69,7 @@ def _text(value: Any, vectors: frozenset[np.dtype[Any]]) -> str:
 
 def _whole_text(value: Any, vectors: frozenset[np.dtype[Any]]) -> str:
     if isinstance(value, np.ndarray):
-        # A field that is an array: as much as a cell shows.
+        # A field that is an array, as far as it fits in a cell.
         items = [_text(item, vectors) for item in value[: _WIDEST // 2]]
         return f"[{', '.join(items)}]"
     if isinstance(value, np.void) and value.dtype.names:

@@ -1,5 +1,6 @@
-"""Hand-edited shaders: the folder that keeps them with the generated ones they began as, their checks, the merge.
+"""Hand-edited shaders: the folder that stores them with the generated shaders they are based on, their checks, the
+merge.
 
-``store`` is the folder, ``active`` which one is in force, ``loading`` what an edit is checked for, ``merging`` the
-three-way merge: of the ``units`` of shaders, which ``align`` pairs, with the ``renames`` of both sides.
+``store`` is the folder, ``active`` selects the folder in force, ``loading`` checks an edit, and ``merging`` is the
+three-way merge of the ``units`` of shaders, which ``align`` pairs, with the ``renames`` of both sides.
 """

@@ -1,7 +1,7 @@
-"""Which folder of shaders is in force in this process, and when it has changed.
+"""Which folder of shaders is in force in this process, and whether it has changed.
 
-The folder is that of ``use_folder``, else of the environment variable ``VKAMP_SHADERS``, else ``shaders/`` of the
-project in whose folder the process runs.
+The folder is that of ``use_folder``, else that of the environment variable ``VKAMP_SHADERS``, else ``shaders/`` of the
+project that contains the working directory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from vkamp.edit.store import Store
 
 
-#: Seconds between looks at the folder's files, and between looks for a folder.
+#: Seconds between checks of the folder's files, and between searches for a folder.
 _PERIOD = 0.1
 _OFF = frozenset({"0", "off", "none"})
 
@@ -45,7 +45,7 @@ _lock = threading.Lock()
 
 
 def use_folder(path: Path | None) -> None:
-    """From now on the shaders of ``path`` are in force, and of no other folder; with ``None`` no hand-edited ones."""
+    """Puts the shaders of ``path``, and of no other folder, in force; with ``None`` no hand-edited shaders."""
     with _lock:
         _state.chosen, _state.is_chosen = path, True
         _set(path)
@@ -53,7 +53,7 @@ def use_folder(path: Path | None) -> None:
 
 @contextlib.contextmanager
 def no_folder() -> Iterator[None]:
-    """No edited shaders are in force for a while."""
+    """A context in which no edited shaders are in force."""
     with _lock:
         before = _state.chosen, _state.is_chosen, None if _state.store is None else _state.store.folder
         _state.chosen, _state.is_chosen = None, True
@@ -67,17 +67,17 @@ def no_folder() -> Iterator[None]:
 
 
 def export_folder() -> Store | None:
-    """The folder that the shaders of launches are written to, if they are."""
+    """The folder that launches write their shaders to; ``None`` if they do not."""
     return _state.export
 
 
 def set_export_folder(store: Store | None) -> None:
-    """From now on the shaders of launches are written to a folder; with ``None`` to none."""
+    """Makes launches write their shaders to a folder; ``None`` ends that."""
     _state.export = store
 
 
 def active_folder() -> Store | None:
-    """The folder in force, as it is now; looks for one where none is yet."""
+    """The folder in force in its present state; searches for one if there is none yet."""
     now = time.monotonic()
     if now >= _state.next_search:
         with _lock:
@@ -90,14 +90,14 @@ def active_folder() -> Store | None:
 
 
 def generation() -> int:
-    """A number that grows with every change of what is in force; cheap, for every launch."""
+    """A number that increases with every change of the shaders in force; cheap enough for every launch."""
     if _state.store is not None and time.monotonic() >= _state.next_look:
         look_again()
     return _state.generation
 
 
 def look_again() -> None:
-    """Looks at the folder's files now."""
+    """Checks the folder's files now."""
     with _lock:
         _state.next_look = time.monotonic() + _PERIOD
         if _state.store is None:
@@ -110,7 +110,7 @@ def look_again() -> None:
 
 
 def _is_settled(snapshot: dict[str, tuple[int, int, int]]) -> bool:
-    """Whether the files that changed did so a moment ago: one that changes now may be half saved."""
+    """Whether files changed a moment ago: such a file may be half saved."""
     changed = [stamp for path, stamp in snapshot.items() if _state.snapshot.get(path) != stamp]
     return all(time.time_ns() - stamp[0] > _PERIOD * 1e9 for stamp in changed)
 
@@ -134,7 +134,7 @@ def _wanted() -> Path | None:
 
 
 def _store(folder: Path) -> Store:
-    # Imported here: most programs have no such folder.
+    # Imported here because most programs have no such folder.
     from vkamp.edit.store import Store
 
     return Store(folder)

@@ -1,4 +1,4 @@
-"""Which units of two shaders correspond: equal ones, and a statement and what became of it."""
+"""Which units of two shaders correspond: equal ones, and a statement and its changed version."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterator
 
 from vkamp.edit.units import Unit, code_tokens
 
-#: Larger tables are not filled: the longest equal stretches are taken instead.
+#: For larger tables, the longest equal runs are used instead.
 _LARGEST_TABLE = 400_000
 _LARGEST_GAP = 4_000
-#: How alike units are that one can have become the other.
+#: The similarity from which one unit can be the changed version of the other.
 _ALIKE = 0.5
 _WEIGHTS = {"close": 1.0, "comment": 2.0}
 _Pairs = list[tuple[int, int]]
 
 
 def correspond(base: list[Unit], other: list[Unit]) -> list[int | None]:
-    """For each unit of ``base`` the one of ``other`` that it is or has become; in order, both ends in pairs."""
+    """For each unit of ``base`` the corresponding unit of ``other``; in order, with both ends of blocks in pairs."""
     pairs = _equal(base, other)
     pairs = list(_in_one_block(base, other, sorted([*pairs, *_changed(base, other, pairs)])))
     found: list[int | None] = [None] * len(base)
@@ -47,12 +47,12 @@ def _equal(base: list[Unit], other: list[Unit]) -> _Pairs:
 
 
 def _signs(units: list[Unit]) -> list[tuple[object, ...]]:
-    """What units are compared by: a closing brace is one of blocks with equal headers."""
+    """The key that units are compared by; closing braces are equal if the headers of their blocks are."""
     return [(u.kind, u.key, () if u.opener is None else units[u.opener].key) for u in units]
 
 
 def _changed(base: list[Unit], other: list[Unit], pairs: _Pairs) -> _Pairs:
-    """Between equal units: pairs of units of a kind that are alike, and between those as many of the same kinds."""
+    """Pairs between equal units: similar units of the same kind, and between those equally many of the same kinds."""
     found = []
     for rows, cols in _gaps(pairs, len(base), len(other)):
         left = [i for i in rows if base[i].kind != "close"]
@@ -68,7 +68,7 @@ def _changed(base: list[Unit], other: list[Unit], pairs: _Pairs) -> _Pairs:
 
 
 def _gaps(pairs: _Pairs, rows: int, cols: int) -> Iterator[tuple[range, range]]:
-    """What is between pairs, on both sides."""
+    """The units between pairs, on both sides."""
     i = j = 0
     for row, col in [*pairs, (rows, cols)]:
         if i < row and j < col:
@@ -77,7 +77,7 @@ def _gaps(pairs: _Pairs, rows: int, cols: int) -> Iterator[tuple[range, range]]:
 
 
 def _likeness(one: Unit, two: Unit) -> float:
-    """0, or from ``_ALIKE`` to 1: the part of the words, numbers and operators that both have in their order."""
+    """0, or from ``_ALIKE`` to 1: the share of words, numbers and operators that both have in the same order."""
     if one.kind != two.kind:
         return 0.0
     words, others = ([t for t in code_tokens(u.core.removeprefix("//")) if t not in "()[]{};,."] for u in (one, two))
@@ -88,7 +88,7 @@ def _likeness(one: Unit, two: Unit) -> float:
 
 
 def _best(rows: range | list[int], cols: range | list[int], score: Callable[[int, int], float]) -> _Pairs:
-    """The pairs in order whose scores have the largest sum; pairs of score 0 are none."""
+    """The ordered pairs with the largest sum of scores, without pairs of score 0."""
     table = [[0.0] * (len(cols) + 1) for _ in range(len(rows) + 1)]
     scores = [[score(i, j) for j in cols] for i in rows]
     for i in range(len(rows) - 1, -1, -1):
@@ -111,7 +111,7 @@ def _best(rows: range | list[int], cols: range | list[int], score: Callable[[int
 
 
 def _in_one_block(base: list[Unit], other: list[Unit], pairs: _Pairs) -> Iterator[tuple[int, int]]:
-    """The pairs, without units that were changed and whose blocks don't correspond: of an unrolled loop's body, say."""
+    """The pairs, without changed units whose blocks do not correspond, such as those of an unrolled loop's body."""
     partner: dict[int | None, int | None] = {None: None}
     for i, j in pairs:
         one, two = base[i], other[j]
@@ -121,9 +121,9 @@ def _in_one_block(base: list[Unit], other: list[Unit], pairs: _Pairs) -> Iterato
 
 
 def _with_whole_blocks(base: list[Unit], other: list[Unit], pairs: _Pairs) -> _Pairs:
-    """A block corresponds with both its ends: the closing braces of blocks whose headers do, and no others.
+    """Makes both ends of blocks correspond: closing braces correspond exactly if the headers of their blocks do.
 
-    What is inside one block and outside the other corresponds no more.
+    Units that are inside one block and outside the other do not correspond.
     """
     ends = {unit.opener: j for j, unit in enumerate(other) if unit.kind == "close" and unit.opener is not None}
     forward = dict(pairs)

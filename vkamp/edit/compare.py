@@ -1,4 +1,4 @@
-"""Shaders as code: what is left of them without comments, and which lines of two of them correspond."""
+"""Compares shaders as code: without comments, and by corresponding lines."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _MARKERS = tuple(mark * 7 for mark in "<|>")
 def code_of(text: str) -> str:
     """A shader without comments, empty lines and space at the ends of lines.
 
-    Generated shaders carry the Python lines as comments: what changes there alone is no change of the kernel.
+    Generated shaders contain the Python lines as comments; a change of comments alone is not a change of the kernel.
     """
     plain = _COMMENTS.sub(lambda found: "\n" * found.group().count("\n"), text)
     return "\n".join(line.rstrip() for line in plain.splitlines() if line.strip())
 
 
 def conflict_line(text: str) -> int | None:
-    """The first line (from 1) that a merge left for a person to decide."""
+    """The first line (from 1) of a conflict that a merge left."""
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith(_MARKERS):
             return number
@@ -26,10 +26,10 @@ def conflict_line(text: str) -> int | None:
 
 
 def generated_line(edited: str, generated: str, line: int) -> tuple[int, bool] | None:
-    """The line (from 1) of the generated shader that a line of the edited one is or replaces, and ``True``; of an
-    inserted line the one before it, and ``False``.
+    """The line (from 1) of the generated shader that a line of the edited shader equals or replaces, and ``True``; for
+    an inserted line the line before it, and ``False``.
     """
-    # Imported here: only errors need it.
+    # Imported here because only errors need it.
     import difflib
 
     matcher = difflib.SequenceMatcher(None, edited.splitlines(), generated.splitlines(), autojunk=False)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from vkamp.errors import AmpError
 
-#: The folder of what was generated, inside of a folder of shaders.
+#: The subfolder for the generated shaders.
 BASE = ".base"
 _PROJECT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 
 
 def find_folder(start: Path) -> Path | None:
-    """``shaders/`` of the project that a folder lies in: the nearest one with a ``.base`` folder, up to the project's
+    """``shaders/`` of the project that contains a folder: the nearest one with a ``.base`` folder, up to the project's
     root (where pyproject.toml or .git is).
     """
     for folder in (start, *start.parents):
@@ -25,8 +25,8 @@ def find_folder(start: Path) -> Path | None:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Writes under a temporary name first: a file is whole or as it was.  AmpError if it cannot be written."""
-    import tempfile  # launches read edited shaders, and write none
+    """Writes a file atomically, under a temporary name first. AmpError if it cannot be written."""
+    import tempfile  # Launches read edited shaders but do not write them.
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Whether an edited shader still is what its kernel's launches hand their arguments to."""
+"""Checks that the interface of an edited shader matches its kernel's launches."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from vkamp.spirv.reflection import BoundBuffer, Interface
 
 @dataclass(frozen=True)
 class Difference:
-    """What differs, in a clause, and a regular expression of the line that declares it."""
+    """What differs, as a clause, and a regular expression for the line that declares it."""
 
     text: str
     where: str
 
 
 def differences(edited: Interface, generated: Interface, shared_limit: int | None = None) -> list[Difference]:
-    """What of an edited shader's interface is not its kernel's; ``[]`` if all of it is.
+    """The differences of an edited shader's interface from its kernel's; ``[]`` if there are none.
 
     The element types of buffers may differ (four floats may be read as one vec4), and tile_static memory may be larger,
     up to ``shared_limit`` bytes.
@@ -62,7 +62,8 @@ def _buffers(edited: Interface, generated: Interface) -> list[Difference]:
 
 
 def _difference(each: BoundBuffer, expected: BoundBuffer | None, home: BoundBuffer | None) -> str:
-    """What is wrong with one buffer: ``expected`` is the kernel's at its place, ``home`` the kernel's of its name."""
+    """What is wrong with one buffer: ``expected`` is the kernel's buffer at its binding, ``home`` the kernel's buffer
+    of its name."""
     if home is not None and home.binding != each.binding:
         return f"{each.name} is at {_place(each)}, and at {_place(home)} in the kernel"
     if expected is None:

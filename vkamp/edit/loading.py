@@ -1,7 +1,7 @@
-"""What a hand-edited shader is checked for before anything runs it.
+"""The checks of a hand-edited shader before it runs.
 
-In this order: it has its base, no conflict of a merge is left in it, it was edited for the kernel as it is, it
-compiles, spirv-val accepts it, and its interface is the kernel's.
+In this order: it has its base, it has no conflicts of a merge, it was edited for the present kernel, it compiles,
+spirv-val accepts it, and its interface is the kernel's.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from vkamp.spirv.validation import validate
 
 @dataclass(frozen=True)
 class Loaded:
-    """An edited shader that passed every check: its text, and what it declares."""
+    """An edited shader that passed every check: its text and its declarations."""
 
     text: str
     interface: Interface
 
 
 def is_stale(kept: Kept, generated: str) -> bool:
-    """Whether the kernel's shader now is another than the one that the file was edited from."""
+    """Whether the kernel's present shader differs from the one that the file was edited from."""
     return kept.base_text is not None and code_of(kept.base_text) != code_of(generated)
 
 
 def check_fresh(kept: Kept, generated: Shader | None) -> None:
     """Raises ShaderEditError for a file without its base, with a conflict, or edited for another shader than
-    ``generated`` (``None``: that is not known).
+    ``generated`` (``None``: not known).
     """
     linecache.checkcache(str(kept.path))
     text = kept.text or ""
@@ -52,9 +52,9 @@ def check_fresh(kept: Kept, generated: Shader | None) -> None:
 
 
 def load(kept: Kept, shader: Shader | None, shared_limit: int | None = None) -> Loaded:
-    """Checks an edited shader against its kernel's generated one, or, if that is not known, against its base.
+    """Checks an edited shader against its kernel's generated shader or, if that is not known, against its base.
 
-    Raises ShaderEditError, which points at the file's lines and at the Python lines that they come from.
+    Raises ShaderEditError, which points to the file's lines and the Python lines that they come from.
     """
     generated = shader.glsl if shader is not None else kept.base_text or ""
     check_fresh(kept, shader)
@@ -84,7 +84,7 @@ def _refused(code: str, kept: Kept, shader: Shader | None, messages: Sequence[Gl
 
 
 def _python_line(kept: Kept, shader: Shader | None, line: int | None) -> list[Note]:
-    """Where the Python program says what the line does."""
+    """The line of the Python program that a line of the shader comes from."""
     if shader is None or line is None:
         return []
     found = generated_line(kept.text or "", shader.glsl, line)
@@ -99,7 +99,7 @@ def _python_line(kept: Kept, shader: Shader | None, line: int | None) -> list[No
 
 
 def _changed(kept: Kept, shader: Shader) -> list[Note]:
-    """The Python line of the first line that is generated otherwise now."""
+    """The Python line of the first line that is generated differently now."""
     before = code_of(kept.base_text or "").splitlines()
     for span, line in zip(shader.lines, shader.glsl.splitlines(), strict=False):
         plain = code_of(line)
@@ -109,7 +109,7 @@ def _changed(kept: Kept, shader: Shader) -> list[Note]:
 
 
 def _declaration(kept: Kept, pattern: str) -> Span:
-    """The first line that a pattern finds, or else the file's first."""
+    """The first line that matches a pattern, or else the file's first line."""
     lines = enumerate((kept.text or "").splitlines(), 1)
     return _span(kept, next((number for number, line in lines if re.search(pattern, line)), 1))
 

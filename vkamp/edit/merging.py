@@ -1,9 +1,9 @@
 """The three-way merge of shaders, statement by statement.
 
-What two sides changed merges where it is not the same statement: the header of a block and its body are two, a
-statement and the comment above it, too. Changes of space and comments never conflict with changes of the code. Where
-both changed one statement, or one changed what the other removed, or both inserted at one place, the text has the
-usual conflict markers, with the base between them.
+Changes of the two sides merge unless they change the same statement. The header of a block and its body are separate,
+and so are a statement and the comment above it. Changes of whitespace and comments never conflict with changes of the
+code. Where both sides changed one statement, or one changed what the other removed, or both inserted at one place, the
+text has the usual conflict markers, with the base between them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _Block = tuple[str, int | None]
 
 @dataclass(frozen=True)
 class Merged:
-    """The merged text, and how many conflicts are marked in it."""
+    """The merged text, and the number of conflicts marked in it."""
 
     text: str
     conflicts: int
@@ -28,20 +28,20 @@ class Merged:
 
 @dataclass(frozen=True)
 class _Change:
-    """What one side made of a part of the base: ``units`` are in its place now.
+    """One side's change of a part of the base, which it replaced by ``units``.
 
-    The part is from cell ``first`` to cell ``last``. Unit i of the base is cell 2i + 1, and the place before it cell
-    2i: so changes beside each other don't overlap.
+    The part is from cell ``first`` to cell ``last``. Unit i of the base is cell 2i + 1, and the place before it is cell
+    2i, so adjacent changes do not overlap.
     """
 
     first: int
     last: int
     units: tuple[int, ...]
-    #: The unit is what it was, changed.
+    #: The unit is a changed version of the base's unit.
     is_pair: bool = False
     #: Only its comments changed.
     is_comment: bool = False
-    #: For an insertion, what it belongs to: what is before it (-1), after it (1, and more for comments), or neither.
+    #: What an insertion belongs to: the unit before it (-1), the unit after it (1, and more for comments), or neither.
     side: int = 0
 
     @property
@@ -55,7 +55,7 @@ class _Change:
 
 @dataclass(frozen=True)
 class _Region:
-    """Changes of both sides that overlap, or those of one side that overlap none."""
+    """Overlapping changes of both sides, or changes of one side that overlap no others."""
 
     first: int
     last: int
@@ -72,7 +72,7 @@ class _Piece:
     text: str
     tail: str
     begins_line: bool = True
-    #: For the ends of a block, which one it is: a side and a unit.
+    #: For the ends of a block: which block it is, as a side and a unit.
     opens: _Block | None = None
     closes: _Block | None = None
     region: int = 0
@@ -80,7 +80,7 @@ class _Piece:
 
 
 def merge(base: str, edited: str, generated: str, *, name: str = "shader") -> Merged:
-    """Puts the edits of ``edited`` over ``base`` onto ``generated``."""
+    """Applies the changes from ``base`` to ``edited`` to ``generated``."""
     if edited in (base, generated):
         return Merged(generated, 0)
     if generated == base:
@@ -90,7 +90,7 @@ def merge(base: str, edited: str, generated: str, *, name: str = "shader") -> Me
 
 
 class _Side:
-    """One side: its units, and what corresponds to the base's."""
+    """One side: its units, and their correspondence to the base's."""
 
     def __init__(self, name: str, base: list[Unit], text: str) -> None:
         self.name = name
@@ -120,7 +120,7 @@ class _Side:
         return replace(change, side=self._side(base, change)) if change.is_insertion else change
 
     def _side(self, base: list[Unit], change: _Change) -> int:
-        """What an insertion belongs to: so two at one place may have an order."""
+        """What an insertion belongs to, which may order two insertions at one place."""
         units = [self.units[j] for j in change.units]
         if all(unit.kind == "comment" for unit in units):
             return 3 if self.name == "edited" else 2
@@ -144,7 +144,7 @@ class _Side:
         return j is None or (base[i].kind != "close" and base[i].key != self.units[j].key)
 
     def moved(self, base: list[Unit], i: int) -> int:
-        """By how many columns a unit of the base is indented more."""
+        """The number of columns by which a unit of the base is indented more."""
         j = self.partner[i] if 0 <= i < len(base) else None
         if j is None or not (base[i].begins_line and self.units[j].begins_line):
             return 0
@@ -187,7 +187,8 @@ class _Merge:
             torn.append(wrong)
 
     def _wrong(self, pieces: list[_Piece], regions: list[_Region]) -> tuple[int, int] | None:
-        """The cells, first and last, whose changes cannot both be made although none overlap, if there are any."""
+        """The first and last cell of changes that cannot both be made although they do not overlap, if there are
+        any."""
         crossed = _crossed(pieces)
         if crossed is not None:
             return regions[crossed[0]].first, regions[crossed[1]].last
@@ -222,11 +223,11 @@ class _Merge:
         return out
 
     def _is_moot(self, change: _Change) -> bool:
-        """Whether a generated comment changed that the edited shader has no more."""
+        """Whether a change is that of a generated comment that the edit removed."""
         return change.is_pair and change.is_comment and self.ours.partner[change.first // 2] is None
 
     def _is_superseded(self, change: _Change) -> bool:
-        """Whether an edit only removed comments, of statements that were generated anew."""
+        """Whether an edit only removed comments of statements whose generated form changed."""
         if not change.is_removal or any(
             self.base[c // 2].kind != "comment" for c in range(change.first, change.last + 1, 2)
         ):
@@ -266,7 +267,7 @@ class _Merge:
         return [self.base[cell // 2] for cell in range(region.first, region.last + 1) if cell % 2]
 
     def _one(self, side: _Side, region: _Region, changes: Iterable[_Change]) -> Iterator[_Piece]:
-        """What one side made of a region that is unchanged on the other."""
+        """One side's version of a region that is unchanged on the other."""
         for change in changes:
             if change.is_pair:
                 yield self._pair(change.first // 2)
@@ -275,7 +276,7 @@ class _Merge:
                     yield self._inserted(side, j, change)
 
     def _both(self, region: _Region) -> list[_Piece] | None:
-        """Where both sides changed a region without contradiction; ``None`` for a conflict."""
+        """The merge of a region that both sides changed; ``None`` for a conflict."""
         ours, theirs = region.ours, region.theirs
         if all(change.is_removal for change in (*ours, *theirs)):
             return []
@@ -293,7 +294,7 @@ class _Merge:
         return None
 
     def _insertions(self, ours: _Change, theirs: _Change) -> list[_Piece] | None:
-        """Two insertions at one place, where their order is plain or means nothing; else ``None``."""
+        """Two insertions at one place, if their order is clear or irrelevant; else ``None``."""
         mine, other = [self.ours.units[j] for j in ours.units], [self.theirs.units[j] for j in theirs.units]
         if ours.side == theirs.side and not _are_independent(mine, other):
             return None
@@ -305,7 +306,7 @@ class _Merge:
     # -- units of the result -----------------------------------------------------------------------------------
 
     def _pair(self, i: int) -> _Piece:
-        """A unit that both sides have, where at most one of them changed the code."""
+        """A unit that both sides have and whose code at most one of them changed."""
         mine, other = self.ours.partner[i], self.theirs.partner[i]
         assert mine is not None and other is not None
         base, ours, theirs = self.base[i], self.ours.units[mine], self.theirs.units[other]
@@ -329,7 +330,7 @@ class _Merge:
         return _Piece(lead, core, tail, begins, ("base", i) if base.kind == "open" else None, opener)
 
     def _inserted(self, side: _Side, j: int, change: _Change) -> _Piece:
-        """A unit of one side; indented as the other side indents what is beside it now."""
+        """A unit of one side, indented as the other side indents its neighbours now."""
         other = self.theirs if side is self.ours else self.ours
         unit = side.units[j]
         shift = self._shift(other, change) if unit.begins_line else 0
@@ -343,7 +344,7 @@ class _Merge:
         return _Piece(lead, _shifted(core, shift), unit.tail, unit.begins_line, opens, opener)
 
     def _shift(self, other: _Side, change: _Change) -> int:
-        """By how much the other side moved what a change belongs to, or else both its neighbours."""
+        """The number of columns by which the other side moved what a change belongs to, or else both its neighbours."""
         before, after = change.first // 2 - 1, (change.last + 1) // 2
         moves = [other.moved(self.base, i) for i in (before, after)]
         if change.side:
@@ -352,13 +353,13 @@ class _Merge:
 
 
 def _are_independent(mine: list[Unit], other: list[Unit]) -> bool:
-    """Whether two insertions at one place mean the same in either order: declarations of the file."""
+    """Whether two insertions at one place mean the same in either order: declarations at file scope."""
     in_file = all(units[0].depth == 0 and units[0].kind != "close" for units in (mine, other))
     return in_file and not _declared(mine) & _declared(other)
 
 
 def _declared(units: list[Unit]) -> set[str]:
-    """The names that units declare in the file."""
+    """The names that units declare at file scope."""
     found = set()
     for unit in units:
         if unit.depth == 0 and unit.kind in ("code", "open"):
@@ -375,7 +376,7 @@ def _declared(units: list[Unit]) -> set[str]:
 
 
 def _lead(base: Unit, ours: Unit, theirs: Unit) -> str:
-    """The space before a unit: empty lines, then the indentation, which both sides may have changed."""
+    """The whitespace before a unit: empty lines, then the indentation, both of which both sides may have changed."""
     blanks = [unit.lead[: unit.lead.rfind("\n") + 1] for unit in (base, ours, theirs)]
     blank = blanks[2] if blanks[1] == blanks[0] else blanks[1]
     indents = [unit.lead[unit.lead.rfind("\n") + 1 :] for unit in (base, ours, theirs)]
@@ -390,7 +391,7 @@ def _width(lead: str) -> int:
 
 
 def _shifted(core: str, by: int) -> str:
-    """Text whose lines after the first are indented by so many columns more."""
+    """The text with all lines but the first indented by this number of columns more."""
     if by == 0 or "\n" not in core:
         return core
     first, *lines = core.split("\n")
@@ -399,7 +400,7 @@ def _shifted(core: str, by: int) -> str:
 
 
 def _numbered(ours: str, base: str, theirs: str) -> str:
-    """A comment of the edited shader, with the numbers of Python lines that the generated one has now."""
+    """A comment of the edited shader, with the present numbers of Python lines of the generated shader."""
     if ours == base:
         return theirs
     for old, new in zip(PYTHON_LINE.findall(base), PYTHON_LINE.findall(theirs), strict=False):
@@ -408,11 +409,11 @@ def _numbered(ours: str, base: str, theirs: str) -> str:
 
 
 def _patched(ours: str, base: str, theirs: str) -> str:
-    """A statement that one side only formatted, with the tokens that the other side has now.
+    """A statement that one side only reformatted, with the present tokens of the other side.
 
-    Space and comments are those of ``ours`` between tokens that are still beside each other, and where new ones begin.
+    Whitespace and comments are those of ``ours`` between tokens that are still adjacent, and where new ones begin.
     """
-    # Imported here: only a merge of formatted text needs it.
+    # Imported here because only a merge of formatted text needs it.
     import difflib
 
     spaces, tokens = _spaced(ours)
@@ -428,7 +429,7 @@ def _patched(ours: str, base: str, theirs: str) -> str:
             out.append(space or (new_spaces[at] if kind == "insert" else ""))
             out.append(new_tokens[at])
         if kind != "insert":
-            # Comments stay where their tokens don't.
+            # Comments stay even if their tokens do not.
             out += [space for space in unused.values() if space.strip()]
         is_after_new = kind in ("insert", "replace")
     return "".join(out)
@@ -448,7 +449,7 @@ def _spaced(text: str) -> tuple[list[str], list[str]]:
 
 
 def _together(pieces: Iterable[_Piece]) -> list[_Piece]:
-    """The pieces, with conflicts that follow each other as one."""
+    """The pieces, with consecutive conflicts joined to one."""
     out: list[_Piece] = []
     for piece in pieces:
         before = out[-1].conflict if out else None
@@ -461,7 +462,7 @@ def _together(pieces: Iterable[_Piece]) -> list[_Piece]:
 
 
 def _crossed(pieces: list[_Piece]) -> tuple[int, int] | None:
-    """The regions between which two blocks cross each other, each of another side; ``None`` if none do."""
+    """The regions between which two blocks of different sides partly overlap; ``None`` if no blocks do."""
     opened: list[_Piece] = []
     for piece in pieces:
         if piece.closes is not None:

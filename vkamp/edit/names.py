@@ -15,7 +15,7 @@ _MAX_LENGTH = 120
 def file_stem(kernel: str, signature: Mapping[str, Any], form: str) -> str:
     """The name of a kernel's shader file without its suffix: ``tile_average.16x16.float32_2d-float32_2d``.
 
-    ``form`` is ``""`` for a tile of threads, or what else the shader is, ``loops4``.
+    ``form`` is ``""`` for a tile of threads, else the name of the form, such as ``loops4``.
     """
     name = ".".join([_plain(kernel.replace("<locals>.", "")), *_parts(signature), *filter(None, [form])])
     if len(name) > _MAX_LENGTH:
@@ -76,5 +76,5 @@ def _element(data: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    """Only what every file system takes in a name."""
+    """The text with only those characters that every file system allows in a name."""
     return re.sub(r"[^A-Za-z0-9_.=+-]", "_", text) or "_"

@@ -1,4 +1,4 @@
-"""Names that one side of a merge changed everywhere, for what the other side adds."""
+"""Names that one side of a merge changed everywhere, to rename them in the additions of the other side."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vkamp.edit.units import Unit, declared_names, tokens_of
 
 @dataclass(frozen=True)
 class Renames:
-    """The new names: of the file, and of each function, which is named by its header in the base."""
+    """The new names at file scope and in each function, which is identified by its header in the base."""
 
     of_file: Mapping[str, str]
     of_scopes: Mapping[int, Mapping[str, str]]
@@ -32,7 +32,7 @@ class Renames:
 
 
 def find_renames(base: list[Unit], other: list[Unit], partner: list[int | None]) -> Renames:
-    """What is renamed from ``base`` to ``other``: a declared name that is another one in every statement."""
+    """The renames from ``base`` to ``other``: declared names that every statement has changed in the same way."""
     scopes: dict[int | None, dict[str, set[str]]] = {}
     for i, j in enumerate(partner):
         if j is None or base[i].kind not in ("code", "open") or len(base[i].key) != len(other[j].key):
@@ -47,7 +47,7 @@ def find_renames(base: list[Unit], other: list[Unit], partner: list[int | None])
 
 
 def _scope(units: list[Unit], i: int) -> int | None:
-    """The function that a unit is in, its header too; ``None`` for one of the file."""
+    """The function that contains a unit or has it as its header; ``None`` at file scope."""
     unit = units[i]
     if unit.scope is not None:
         return unit.scope
@@ -57,7 +57,7 @@ def _scope(units: list[Unit], i: int) -> int | None:
 def _consistent(
     base: list[Unit], other: list[Unit], partner: list[int | None], scope: int | None, names: Mapping[str, set[str]]
 ) -> dict[str, str]:
-    """Those of the names that are declared here, are gone from the other side, and whose new names are new there."""
+    """Those names that are declared here and missing on the other side, and whose new names are new there."""
     if scope is None:
         before, after, declarations = base, other, [unit for unit in base if _is_of_file(base, unit)]
     else:
@@ -75,7 +75,7 @@ def _consistent(
 
 
 def _is_of_file(units: list[Unit], unit: Unit) -> bool:
-    """Whether a unit declares names of the file: outside of functions, or inside of a buffer."""
+    """Whether a unit declares names at file scope: outside of functions, or inside a buffer."""
     if unit.scope is None:
         return unit.kind == "code"
     return ")" not in units[unit.scope].key[-2:]

@@ -1,4 +1,4 @@
-"""A shader's texts in files of a user's choice, apart from the folders of hand-edited shaders."""
+"""Saves a shader in files of the user's choice, outside the folders of hand-edited shaders."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from vkamp.edit.active import active_folder
 from vkamp.edit.folder import BASE, replace_file
 from vkamp.errors import AmpError
 
-#: What is saved under a suffix.
+#: The content for each suffix.
 _KINDS = {".comp": "glsl", ".glsl": "glsl", ".spv": "spirv", ".ir": "ir"}
 #: The files of a folder with everything.
 _WHOLE = (".comp", ".spv", ".ir")
 
 
 def save(path: Path, name: str, makers: Mapping[str, Callable[[], bytes]]) -> tuple[Path, ...]:
-    """Writes what ``makers`` gives to ``path``, by its suffix, or all of it into the folder ``path`` as ``name``.
+    """Writes the content that ``makers`` returns for the suffix of ``path``, or all contents into the folder ``path``
+    as ``name``.
 
-    A file that is there is replaced.  AmpError for another suffix, in a folder of hand-edited shaders, and where
-    nothing can be written; then nothing is.
+    Replaces existing files. AmpError for other suffixes, in a folder of hand-edited shaders, and if writing is
+    impossible; then nothing is written.
     """
     if path.is_dir() or not path.suffix:
         files = [path / f"{name}{suffix}" for suffix in _WHOLE]
@@ -33,7 +34,7 @@ def save(path: Path, name: str, makers: Mapping[str, Callable[[], bytes]]) -> tu
             "and a folder gets all three"
         )
     _refuse_edits(files[0])
-    # Everything is made before anything is written: a shader that does not compile leaves the folder as it was.
+    # Everything is made before anything is written: a shader that does not compile leaves the folder unchanged.
     contents = [makers[_KINDS[file.suffix]]() for file in files]
     for file, content in zip(files, contents, strict=True):
         replace_file(file, content)
@@ -41,7 +42,8 @@ def save(path: Path, name: str, makers: Mapping[str, Callable[[], bytes]]) -> tu
 
 
 def _refuse_edits(file: Path) -> None:
-    """A folder of shaders has a record beside each: a file that is only put there could be an edit, or end one."""
+    """Raises AmpError in a folder of hand-edited shaders: a file without a record there could be mistaken for an edit,
+    or replace one."""
     active = active_folder()
     for folder in file.resolve().parents:
         if (folder / BASE).is_dir() or (active is not None and folder == active.folder.resolve()):

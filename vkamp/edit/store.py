@@ -1,4 +1,4 @@
-"""The folder of hand-editable shaders: ``NAME.comp`` to edit, and in ``.base`` what was generated, and from what.
+"""The folder of hand-editable shaders: ``NAME.comp`` to edit, and in ``.base`` the generated shader and its record.
 
 shaders/examples/tile_average/tile_average.16x16.float32_2d-float32_2d.comp
 shaders/.base/examples/tile_average/tile_average.16x16.float32_2d-float32_2d.comp
@@ -20,21 +20,21 @@ from vkamp.edit.folder import BASE, replace_file
 from vkamp.edit.names import file_stem, signature_text
 from vkamp.errors import AmpError
 
-#: Before the name of a kernel's file that is not in the project.
+#: The prefix of the name of a kernel's file outside the project.
 OUTSIDE = "?/"
 _SUFFIX = ".comp"
-#: What a merge or revert replaced, kept until the next one.
+#: The files that a merge or revert replaced, kept until the next one.
 _BEFORE = ".before"
-#: What a program's run generated for a shader that is edited.
+#: The shader that a program's run generated for an edited shader.
 _NOW = ".now"
 _FORMAT = 1
 
 
 @dataclass(frozen=True)
 class Form:
-    """Which of a kernel's shaders it is: how a tile's threads run (``threads``, or ``loops`` of ``lanes`` lanes),
-    whether the tiles are folded into a grid that is smaller, the threads of a group of an untiled kernel, and the
-    32-bit words of push constants that it may use.
+    """The form of a kernel's shader: how a tile's threads run (``threads``, or ``loops`` of ``lanes`` lanes), whether
+    the tiles are folded into a smaller grid, the threads of a group of an untiled kernel, and the number of 32-bit
+    words of push constants that it may use.
     """
 
     lowering: str = "threads"
@@ -69,7 +69,7 @@ class Record:
 
     @property
     def path(self) -> PurePosixPath:
-        """Where its shader lies in the folder, without suffix."""
+        """The path of its shader in the folder, without suffix."""
         return PurePosixPath(*self.module.split("."), file_stem(self.kernel, self.signature, self.form.text))
 
     @property
@@ -83,12 +83,13 @@ class Record:
         return " ".join(filter(None, [signature_text(self.signature), self.form.text]))
 
     def is_of(self, module: str, kernel: str, file: str) -> bool:
-        """Whether it is of a kernel; the module of a script that runs is known by another name, so its file counts."""
+        """Whether the record is that of a kernel. A running script's module has another name, so its file is
+        compared."""
         if kernel != self.kernel:
             return False
         if module == self.module or (file == self.file and not file.startswith(OUTSIDE)):
             return True
-        # A script that runs elsewhere: only its name is known.
+        # For a script that runs elsewhere, only its name is known.
         is_outside = OUTSIDE in (file[: len(OUTSIDE)], self.file[: len(OUTSIDE)])
         return is_outside and "." not in module and module == self.module.rpartition(".")[2]
 
@@ -113,22 +114,22 @@ class Kept:
 
     @cached_property
     def text(self) -> str | None:
-        """The file as it was when the folder was read; ``None`` if it was removed."""
+        """The file's content when the folder was read; ``None`` if it was removed."""
         return _read(self.path)
 
     @cached_property
     def base_text(self) -> str | None:
-        """The generated shader that it began as."""
+        """The generated shader that it was edited from."""
         return _read(self.base_path)
 
     @property
     def is_edited(self) -> bool:
-        """Whether its code is another than the generated one's: only then is it an edit that runs."""
+        """Whether its code differs from the generated shader's: only then is it an edit that runs."""
         return self.text is not None and (self.base_text is None or code_of(self.text) != code_of(self.base_text))
 
     @property
     def is_touched(self) -> bool:
-        """Whether anything in it was changed by hand, comments too: that is never lost."""
+        """Whether anything in it was changed by hand, including comments; such changes are never lost."""
         return self.text is not None and self.text != self.base_text
 
     @property
@@ -138,7 +139,7 @@ class Kept:
 
 
 class Store:
-    """A folder of shaders, as it was when it was read."""
+    """A snapshot of a folder of shaders."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
@@ -155,7 +156,7 @@ class Store:
 
     @cached_property
     def strays(self) -> tuple[str, ...]:
-        """The names of shaders without a record: nothing says what kernel they are for."""
+        """The names of shaders without a record, whose kernel is unknown."""
         names = {each.name for each in self.kept}
         paths = (p for p in self.folder.rglob(f"*{_SUFFIX}") if BASE not in p.relative_to(self.folder).parts)
         found = (p.relative_to(self.folder).as_posix()[: -len(_SUFFIX)] for p in paths)
@@ -170,9 +171,9 @@ class Store:
         return {kernel: tuple(found) for kernel, found in out.items()}
 
     def select(self, names: tuple[str, ...] | list[str]) -> list[Kept]:
-        """The shaders that names stand for: a file, a name, or a part of one; all of them if none is given.
+        """The shaders that names select: a file, a name, or a part of one; all shaders if no name is given.
 
-        AmpError for a name that stands for none.
+        AmpError for a name that selects none.
         """
         if not names:
             return list(self.kept)
@@ -188,7 +189,7 @@ class Store:
         return list(out.values())
 
     def snapshot(self) -> dict[str, tuple[int, int, int]]:
-        """What changes when a file of the folder does: times, sizes and numbers of all."""
+        """A value that changes with every file of the folder: times, sizes and inode numbers of all."""
         out: dict[str, tuple[int, int, int]] = {}
         folders = [str(self.folder)]
         while folders:
@@ -208,7 +209,7 @@ class Store:
     # -- writing -------------------------------------------------------------------------------------------------
 
     def export(self, record: Record, generated: str) -> Kept:
-        """Writes a generated shader and its base; a file that is there and edited stays, and AmpError says so."""
+        """Writes a generated shader and its base; AmpError, without a change, if the existing file is edited."""
         name = record.path.as_posix()
         known = next((each for each in self.kept if each.name == name), None)
         there = _read(self.folder / f"{name}{_SUFFIX}")
@@ -220,8 +221,8 @@ class Store:
         return self.write(record, generated, generated)
 
     def write(self, record: Record, edited: str, generated: str) -> Kept:
-        """Writes a shader with its base, the edited file first: whoever stops in between finds the old base, and can
-        merge again.
+        """Writes a shader with its base, the edited file first: if this is interrupted, the old base remains for
+        another merge.
         """
         name = record.path.as_posix()
         _write(self.folder / f"{name}{_SUFFIX}", edited)
@@ -234,20 +235,20 @@ class Store:
         return Kept(Store(self.folder), name, record)
 
     def keep_before(self, kept: Kept, name: str) -> None:
-        """Keeps an edited file and its base as they are, for :meth:`undo` of what gets ``name`` now."""
+        """Keeps a copy of an edited file and its base, for :meth:`undo` of what replaces ``name``."""
         before = {"text": kept.text, "base": kept.base_text, "record": json.loads(_json(kept.record))}
         _write(self.base / f"{name}{_BEFORE}", json.dumps(before))
 
     def note(self, name: str, generated: str) -> None:
-        """Notes what is generated now for a shader that is edited, for a merge."""
+        """Records the newly generated shader for an edited shader, for a merge."""
         _write(self.base / f"{name}{_NOW}", generated)
 
     def noted(self, name: str) -> str | None:
-        """What :meth:`note` noted, if anything."""
+        """What :meth:`note` recorded, if anything."""
         return _read(self.base / f"{name}{_NOW}")
 
     def undo(self, name: str) -> Kept:
-        """Puts back what the last merge or revert replaced under a name. AmpError if there was none."""
+        """Restores what the last merge or revert of a name replaced. AmpError if there was none."""
         kept = _read(self.base / f"{name}{_BEFORE}")
         if kept is None:
             raise AmpError(f"nothing was merged or reverted under the name {name}")

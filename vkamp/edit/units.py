@@ -1,7 +1,7 @@
 """A shader as a sequence of units: statements, headers of blocks, closing braces, comments, directives.
 
-The units' texts, one after the other, are the shader's text. A shader that a person is editing need not be right: what
-is no statement yet becomes a unit, too.
+The concatenated texts of the units are the shader's text. A shader that is being edited may be incorrect; incomplete
+statements are units, too.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-#: ``open`` is a header with its brace, as ``if (x) {``; ``close`` the brace that ends the block; ``end`` what follows
-#: the last unit.
+#: ``open`` is a header with its brace, such as ``if (x) {``; ``close`` the brace that ends the block; ``end`` what
+#: follows the last unit.
 Kind = Literal["code", "open", "close", "comment", "directive", "end"]
 
 _TOKEN = re.compile(
@@ -27,30 +27,30 @@ _TOKEN = re.compile(
 )
 _SPACE = re.compile(r"\s+")
 _DIRECTIVE = re.compile(r"#(?:\\\n|[^\n])*")
-#: The rest of a line that belongs to the unit before it.
+#: The rest of a line, which belongs to the unit before it.
 _TAIL = re.compile(r"[ \t]*(?://[^\n]*|/\*(?:(?!\*/)[^\n])*\*/[ \t]*)?(?:\n|\Z)")
-#: A line of the Python source in a comment: a number that changes says nothing of the statement.
+#: A line of the Python source in a comment: a change of its number does not change the statement.
 PYTHON_LINE = re.compile(r"(\w+\.py:)(\d+)")
-#: Words before a name that are no types.
+#: Words before a name that are not types.
 _NO_TYPES = frozenset({"return", "else", "case", "do", "layout"})
 _CONTROL = frozenset({"if", "else", "for", "while", "do", "switch"})
 
 
 @dataclass(frozen=True)
 class Unit:
-    """One unit.  Its text is ``lead + core + tail``: the space before it, itself, the rest of its line."""
+    """One unit. Its text is ``lead + core + tail``: the whitespace before it, the unit itself, the rest of its line."""
 
     kind: Kind
     lead: str
     core: str
     tail: str
-    #: What it is, without space and comments; equal for equal units.
+    #: Its code without whitespace and comments; equal for equal units.
     key: tuple[str, ...]
     #: The unit that opens the block that a ``close`` ends.
     opener: int | None = None
     #: The unit that opens the block that it is in.
     parent: int | None = None
-    #: How many blocks it is in.
+    #: The number of blocks that contain it.
     depth: int = 0
     #: The first unit of the function, or other block of the file, that it is in.
     scope: int | None = None
@@ -63,18 +63,18 @@ class Unit:
 
     @property
     def comments(self) -> list[str]:
-        """The comments inside it and on the rest of its line."""
+        """The comments in it and on the rest of its line."""
         return [text for kind, text in tokens_of(self.core + self.tail) if kind == "comment"]
 
 
 def tokens_of(text: str) -> Iterator[tuple[str, str]]:
-    """The tokens of GLSL, space and comments too, as (kind, text); together they are the text."""
+    """The tokens of GLSL, including whitespace and comments, as (kind, text); together they are the text."""
     for found in _TOKEN.finditer(text):
         yield str(found.lastgroup), found.group()
 
 
 def code_tokens(text: str) -> tuple[str, ...]:
-    """The tokens without space and comments."""
+    """The tokens without whitespace and comments."""
     return tuple(token for kind, token in tokens_of(text) if kind not in ("space", "comment"))
 
 
@@ -113,7 +113,7 @@ def split(text: str) -> list[Unit]:
 
 
 def _next(text: str, start: int, units: list[Unit], opened: list[int]) -> tuple[Unit, int]:
-    """The unit that begins at ``start``, without its place, and where the one after it begins."""
+    """The unit that begins at ``start``, without its place, and where the next one begins."""
     space = _SPACE.match(text, start)
     core = start if space is None else space.end()
     if core == len(text):
@@ -132,7 +132,7 @@ def _next(text: str, start: int, units: list[Unit], opened: list[int]) -> tuple[
 
 
 def _extent(text: str, start: int, in_declaration: bool) -> tuple[Kind, int]:
-    """What begins at ``start``, which is no space, and where it ends."""
+    """The kind of the unit that begins at ``start`` (not at whitespace), and where it ends."""
     directive = _DIRECTIVE.match(text, start)
     if directive is not None:
         return "directive", directive.end()
@@ -161,7 +161,7 @@ def _extent(text: str, start: int, in_declaration: bool) -> tuple[Kind, int]:
 
 
 def _close_end(text: str, end: int, in_declaration: bool) -> int:
-    """Where a closing brace ends: of a struct or buffer with its semicolon, and the name before it."""
+    """The end of a closing brace; for a struct or buffer it includes the semicolon and the name before it."""
     if in_declaration:
         for found in _TOKEN.finditer(text, end):
             if found.group() == ";":
@@ -172,5 +172,5 @@ def _close_end(text: str, end: int, in_declaration: bool) -> int:
 
 
 def _is_declaration(opener: Unit) -> bool:
-    """Whether a block is that of a struct or buffer: no function's, and none of statements."""
+    """Whether a block is that of a struct or buffer, not of a function or of statements."""
     return len(opener.key) > 1 and opener.key[0] not in _CONTROL and opener.key[-2] != ")"

@@ -1,4 +1,4 @@
-"""The events of the queues, and how they become a profile."""
+"""Collects the events of the queues and turns them into a profile."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class _View:
         return min([each.enqueued for each in self.timings] + [each.started for each in self.transfers])
 
     def clock(self) -> tuple[float, float]:
-        """What to add to the device's clock to have the host's, and by how much that may be too little.
+        """The offset from the device's clock to the host's, and by how much it may be too small.
 
-        No launch began before it was submitted, and none ended after that was seen.
+        No launch began before it was submitted, and none ended after its end was detected.
         """
         least = max((each.submitted - each.started for each in self.timings), default=0.0)
         most = min((each.seen - each.started - each.seconds for each in self.timings), default=0.0)
@@ -44,7 +44,7 @@ class _View:
 
 
 class _Collector:
-    """Takes the events of all queues while a profile is taken."""
+    """Collects the events of all queues while a profile is recorded."""
 
     def __init__(self) -> None:
         self.began = time.perf_counter()
@@ -53,13 +53,13 @@ class _Collector:
         self._missed: list[str] = []
 
     def sink(self, queue: Queue) -> Sink:
-        """What takes the events of a queue."""
+        """The collector of the events of a queue."""
         with self._lock:
             self._views.append(_View(queue))
             return self._views[-1].take
 
     def missed(self, queue: Queue, reason: AmpError) -> None:
-        """A queue whose events, or some of them, are not to be had."""
+        """Records that some or all events of a queue are not available."""
         text = str(reason) if queue.info.name in str(reason) else f"{queue.info.name}: {reason}"
         with self._lock:
             if text not in self._missed:
@@ -110,15 +110,14 @@ class _Collector:
 
 @contextmanager
 def profile() -> Iterator[Profile]:
-    """Looks on while launches run: times on the device, bytes moved, gaps; gives a :class:`Profile`.
+    """Profiles the launches of all accelerator_views and threads: times on the device, bytes copied, gaps.
 
-    Used as ``with amp.profile() as p:``; of all accelerator_views and threads. The end of the block waits for
-    everything that was launched in it; then ``print(p)`` shows a table, and ``p.save("trace.json")`` writes a trace for
-    Perfetto.
+    ``with amp.profile() as p:`` creates a :class:`Profile`. The end of the block waits for everything that was launched
+    in it; then ``print(p)`` shows a table, and ``p.save("trace.json")`` writes a trace for Perfetto.
 
-    While a profile is taken, launches do not overlap on the device, recorded ones are recorded anew, and through
-    Kompute each is waited for on its own: what a launch takes is right, what happens between two is slower than
-    without. Raises ``AmpError`` inside another profile.
+    During a profile, launches do not overlap on the device, captured launches are recorded again, and the Kompute
+    engine waits for each launch separately. The durations of launches are right, but the gaps between them are longer
+    than without a profile. Raises ``AmpError`` inside another profile.
     """
     collector, made = _Collector(), Profile()
     observe(collector)

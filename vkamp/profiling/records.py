@@ -1,4 +1,4 @@
-"""A profile and what it consists of."""
+"""A profile and its records."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class ProfiledLaunch:
     """A launch in a profile.
 
     ``kernel``: its name. ``domain``: threads per dimension. ``tile``: threads of a tile per dimension, or None.
-    ``accelerator``: the device's description, and the engine behind an @ unless it is Kompute. ``view``: the number of
-    the accelerator_view in the profile, from 1.
+    ``accelerator``: the device's description, followed by @ and the engine unless it is Kompute. ``view``: the number
+    of the accelerator_view in the profile, from 1.
 
-    Times are in seconds since the profile began. ``seconds`` is how long the device worked on it, by the device's own
-    clock (the host's, on the reference accelerator). ``queued``: when it was launched; ``submitted``: when it was
-    handed to the driver. ``started`` and ``finished`` are the device's times on the host's clock, as well as the two
-    can be told apart: see :attr:`Profile.uncertainty`.
+    Times are in seconds since the profile began. ``seconds`` is the duration on the device, by the device's clock (the
+    host's, on the reference accelerator). ``queued``: when it was launched; ``submitted``: when it was passed to the
+    driver. ``started`` and ``finished`` are the device's times converted to the host's clock, with an error of up to
+    :attr:`Profile.uncertainty`.
     """
 
     kernel: str
@@ -48,10 +48,10 @@ class ProfiledLaunch:
 
 @dataclass(frozen=True)
 class ProfiledTransfer:
-    """Bytes that the host moved to a device (``"up"``) or from it (``"down"``).
+    """Bytes that the host copied to a device (``"up"``) or from it (``"down"``).
 
     ``started`` and ``finished``: when the call began and returned, in seconds since the profile began. An upload may
-    return before the device has the bytes; a download waits for the launches that it needs, too.
+    return before the device has the bytes; a download includes the wait for the launches that it depends on.
     """
 
     direction: Literal["up", "down"]
@@ -69,10 +69,10 @@ class ProfiledTransfer:
 
 @dataclass(frozen=True)
 class Gap:
-    """A time in which an accelerator_view had nothing to run between two launches.
+    """An interval between two launches in which an accelerator_view was idle.
 
-    ``before`` and ``after`` are the launches around it. ``host_was_late``: the later one was not launched yet when the
-    gap began; otherwise it waited in a list of launches, for memory, or for the driver.
+    ``before`` and ``after`` are the launches around it. ``host_was_late``: the later launch had not been launched when
+    the gap began; otherwise it waited in a queue, for memory, or for the driver.
     """
 
     before: ProfiledLaunch
@@ -95,17 +95,17 @@ class Gap:
 
     @property
     def host_was_late(self) -> bool:
-        """Whether the later launch came after the gap had begun."""
+        """Whether the later launch was launched after the gap began."""
         return self.after.queued > self.before.finished
 
 
 @entry_point
 class Profile:
-    """What ran and what moved while ``amp.profile()`` looked on; ``print(p)`` shows it as a table.
+    """The launches and copies during ``amp.profile()``; ``print(p)`` shows them as a table.
 
-    ``launches`` (:class:`ProfiledLaunch`, in the order in which they began), ``transfers``
-    (:class:`ProfiledTransfer`), ``gaps`` (:class:`Gap`), ``seconds`` (how long the profile took). ``not_covered``: in
-    words, what could not be looked at. All of it is there when the ``with`` block has ended; before, ``AmpError``.
+    ``launches`` (:class:`ProfiledLaunch`, in the order in which they began), ``transfers`` (:class:`ProfiledTransfer`),
+    ``gaps`` (:class:`Gap`), ``seconds`` (how long the profile took). ``not_covered``: in words, what could not be
+    recorded. All of these are available when the ``with`` block has ended; before that they raise ``AmpError``.
     """
 
     def __init__(self) -> None:
@@ -140,13 +140,13 @@ class Profile:
 
     @property
     def transfers(self) -> tuple[ProfiledTransfer, ...]:
-        """What the host moved, in the order of the calls."""
+        """The copies by the host, in the order of the calls."""
         self._check()
         return self._transfers
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
-        """The times between launches in which a view had nothing to run, in their order."""
+        """The intervals between launches in which a view was idle, in order."""
         self._check()
         return tuple(sorted(self._find_gaps(), key=lambda gap: gap.started))
 
@@ -158,16 +158,16 @@ class Profile:
 
     @property
     def uncertainty(self) -> float:
-        """By how many seconds ``started`` and ``finished`` of launches may be early on the host's clock: a launch
-        begins some time between its submission and its end's being noticed, and the earliest possible is taken. How
-        long a launch took, and what lies between two of a view, is not touched by it.
+        """The seconds by which ``started`` and ``finished`` of launches may be too early on the host's clock. A launch
+        begins at some time between its submission and the detection of its end; the earliest possible time is used. The
+        durations of launches, and the gaps between launches of one view, are not affected.
         """
         self._check()
         return self._uncertainty
 
     @property
     def not_covered(self) -> tuple[str, ...]:
-        """In words, what could not be looked at."""
+        """In words, what could not be recorded."""
         self._check()
         return self._not_covered
 

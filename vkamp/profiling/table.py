@@ -15,7 +15,7 @@ _HEADER = ("", "launches", "total", "mean", "least", "greatest", "share")
 
 
 def table(profile: Profile) -> str:
-    """For each accelerator_view its kernels, the longest first, what moved, and its gaps."""
+    """For each accelerator_view its kernels, the longest first, its copies and its gaps."""
     lines = [_summary(profile)]
     for number, name in _views(profile):
         rows = _rows(name, [each for each in profile.launches if each.view == number], indent="  ")
@@ -52,7 +52,7 @@ def _views(profile: Profile) -> list[tuple[int, str]]:
 
 
 def _notes(profile: Profile, number: int) -> list[str]:
-    """What moved for a view, and its gaps."""
+    """The copies of a view, and its gaps."""
     return _moved([each for each in profile.transfers if each.view == number]) + _idle(profile, number)
 
 
@@ -100,7 +100,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _time(seconds: float) -> str:
-    """In the unit that leaves one to three digits before the point."""
+    """A time in the unit that leaves one to three digits before the decimal point."""
     if seconds >= 1:
         return f"{seconds:.2f} s"
     return f"{seconds * 1e3:.1f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.1f} us"

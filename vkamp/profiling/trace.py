@@ -23,8 +23,8 @@ def write(profile: Profile, path: str | PathLike[str]) -> None:
 
 
 def events(profile: Profile) -> Iterator[dict[str, Any]]:
-    """Every view is a process with two rows: launches on the device, and the host's transfers; an arrow goes from where
-    a launch was launched to where it began. Times are in microseconds.
+    """Every view is a process with two rows: launches on the device, and the host's transfers. An arrow connects the
+    call that launched a kernel with its start on the device. Times are in microseconds.
     """
     for number, accelerator in profile.accelerators.items():
         yield _named("process_name", number, 0, f"{accelerator}, view {number}")
