@@ -273,3 +273,78 @@ def test_the_last_view_copies_back_without_a_garbage_collection(accelerator, mon
         assert (raw == launches).all()
     finally:
         gc.enable()
+
+
+@amp.func
+def doubled(x):
+    return 2 * x
+
+
+@amp.func
+def negated(x):
+    return -x
+
+
+class Source:
+    def __init__(self, values, offset, function=doubled):
+        self.values, self.offset, self.function = values, offset, function
+
+    @amp.func
+    def value(self, i):
+        return self.function(self.values[i]) + self.offset
+
+
+class Shifted:
+    def __init__(self, source, by):
+        self.source, self.by, self.shape = source, by, amp.extent(4)
+
+    @amp.func
+    def value(self, i):
+        stage = amp.private(self.by, amp.int32)
+        stage[0] = self.source.value((i + self.by) % self.shape[0])
+        return stage[0]
+
+
+@amp.kernel
+def store_values(idx, source, out, *, op: amp.constant):
+    out[idx] = op(source.value(idx[0]))
+
+
+def test_objects(accelerator_view, long_ways):
+    """Objects with the same containers, classes and functions take the short way, whatever their numbers are."""
+    a, b, out = (
+        amp.array(amp.extent(4), amp.int32, [k, k + 1, k + 2, k + 3], accelerator_view=accelerator_view)
+        for k in (1, 10, 0)
+    )
+
+    def launched(source, op=negated):
+        amp.parallel_for_each(accelerator_view, out.extent, store_values, source, out, op=op)
+        return np.asarray(out).tolist()
+
+    for offset in (0, 3, 3, -5):
+        assert launched(Source(a, offset)) == [-(2 * k + offset) for k in range(1, 5)]
+    check_prepared(long_ways, ["store_values"], accelerator_view)
+    assert launched(Source(b, 0)) == [-2 * k for k in range(10, 14)]
+    assert launched(Source(a, np.int32(0))) == [-2, -4, -6, -8]
+    assert launched(Source(a, 1, negated)) == [0, 1, 2, 3]
+    assert launched(Source(a, 1), doubled) == [6, 10, 14, 18]
+    check_prepared(long_ways, ["store_values"] * 5, accelerator_view)
+    for by in (1, 1, 2, 1):
+        # The number is a constant of the kernel: it is a shape.
+        assert launched(Shifted(Source(a, 0), by)) == [-2 * (1 + (k + by) % 4) for k in range(4)]
+    check_prepared(long_ways, ["store_values"] * 8, accelerator_view)
+    other = Shifted(Source(a, 0), 1)
+    other.shape = amp.extent(2)
+    assert launched(other) == [-4, -2, -4, -2]
+
+
+@amp.kernel
+def store_called(idx, call, out):
+    out[idx] = call(idx[0])
+
+
+def test_methods_of_objects_are_not_mixed_up(accelerator_view):
+    a, b, out = (amp.array(amp.extent(2), amp.int32, [k, k + 1], accelerator_view=accelerator_view) for k in (1, 10, 0))
+    for values, expected in ((a, [2, 4]), (b, [20, 22]), (a, [2, 4])):
+        amp.parallel_for_each(accelerator_view, out.extent, store_called, Source(values, 0).value, out)
+        assert np.asarray(out).tolist() == expected

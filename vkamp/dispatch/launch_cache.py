@@ -69,7 +69,11 @@ def repeat(launched: LaunchKey, kernel: KernelFunction) -> bool:
         return False
     if push == bound.dispatch.push:
         return bound.submit()
-    return bound.submit(push, {name: args[position] for position, name, _ in found.scalars})
+    numbers = {name: args[position] for position, name, _ in found.scalars}
+    launch = bound.dispatch.launch
+    if launch is not None and len(numbers) < len(launch.scalars):
+        numbers = {**launch.scalars, **numbers}
+    return bound.submit(push, numbers)
 
 
 def _still_holds(found: _Repeat, kernel: KernelFunction, args: Sequence[Any]) -> bool:
@@ -144,7 +148,11 @@ def remember(
         follows_default=key[0] is None and not any(isinstance(value, array) for _, value in containers),
         containers=tuple((k, weakref.ref(value, forget)) for k, value in containers),
         constants=tuple((positions[n], pipeline.exactly(v)) for n, v in needed.items() if n in positions),
-        scalars=tuple((positions[pipeline.argument_of(n)], n, places.get(n, -1)) for n in arguments.scalars),
+        scalars=tuple(
+            (positions[name], n, places.get(n, -1))
+            for n in arguments.scalars
+            if (name := pipeline.argument_of(n)) in positions
+        ),
     )
     with _lock:
         kernel.launches.pop(key, None)

@@ -1,17 +1,17 @@
-"""The key of a repeated launch, and what it leaves open: numbers, also those that functions capture."""
+"""The key of a repeated launch, and what it leaves open: numbers, also those of functions and objects."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
 from vkamp import pipeline
 from vkamp.lang.container import Container
-from vkamp.lang.index_space import components_of, extent, tiled_components_of, tiled_extent
+from vkamp.lang.index_space import components_of, extent, index, tiled_components_of, tiled_extent
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
 from vkamp.run.accelerators import accelerator_view, identity_of
 
@@ -23,12 +23,12 @@ _LARGEST: dict[Any, float] = dict.fromkeys(_NUMBERS, np.inf) | {
     np.float64: float(np.finfo(np.float32).max),
 }  # fmt: skip
 
-#: Functions in functions.
+#: Functions in functions, and objects in objects.
 _MAX_DEPTH = 8
 
 
 #: What a repeated launch has in common with the first; its values, the arguments first; and the paths of those that
-#: functions among the arguments capture: the position of the argument, or the name of the constant, and the rest.
+#: functions capture and objects have as members: the position of the argument, or the name of the constant, and the rest.
 LaunchKey = tuple[tuple[Any, ...], Sequence[Any], Sequence[tuple[int | str, str]]]
 
 
@@ -72,7 +72,7 @@ def key_of(
 
 @dataclass(slots=True)
 class _Functions:
-    """Functions among the arguments of a launch: what is added to its key, and their values and paths."""
+    """Functions and objects among the arguments of a launch: what is added to its key, and their values and paths."""
 
     parts: list[Any]
     values: list[Any]
@@ -80,7 +80,24 @@ class _Functions:
 
     def add_argument(self, head: int | str, value: Any) -> bool:
         """Adds an argument that is part of the program; False if a launch with it is never remembered."""
+        if type(value) is not MethodType and pipeline.is_functor(value):
+            return self._add_object(head, "", value, 0)
         return (callable(value) or isinstance(value, np.dtype)) and self._add_program(head, "", value, 0)
+
+    def _add_object(self, head: int | str, tail: str, value: Any, depth: int) -> bool:
+        self.parts.append(type(value))
+        path = f"{tail}." if tail else ""
+        for name, member in pipeline.members_of(value):
+            self.parts.append(name)
+            kind = type(member)
+            if kind is extent or kind is index:
+                self.parts += (kind, tuple(member))
+            elif kind is not MethodType and pipeline.is_functor(member):
+                if depth >= _MAX_DEPTH or not self._add_object(head, path + name, member, depth + 1):
+                    return False
+            elif not self._add_captured(head, path + name, member, depth + 1):
+                return False
+        return True
 
     def _add_program(self, head: int | str, tail: str, value: Any, depth: int) -> bool:
         plain = pipeline.plain_of(value)

@@ -17,6 +17,7 @@ from vkamp.edit.active import active_folder
 from vkamp.errors import CompileTimeWarning
 from vkamp.front import Arguments, Request, collect, make_request, varying
 from vkamp.front.description import describe_request, request_of
+from vkamp.front.functors import is_functor, members_of
 from vkamp.front.guards import Guard
 from vkamp.front.operators import captured, is_handed_over, is_of_library, plain_of
 from vkamp.front.signature import argument_of, exactly
@@ -46,9 +47,11 @@ __all__ = [
     "executable",
     "give_up",
     "ir_text",
+    "is_functor",
     "is_handed_over",
     "is_of_library",
     "make_request",
+    "members_of",
     "plain_of",
     "rebind",
     "request_of",
