@@ -27,8 +27,8 @@ _LARGEST: dict[Any, float] = dict.fromkeys(_NUMBERS, np.inf) | {
 _MAX_DEPTH = 8
 
 
-#: What a repeated launch has in common with the first; its values, the arguments first; and the paths of those that
-#: functions capture and objects have as members: the position of the argument, or the name of the constant, and the rest.
+#: What a repeated launch has in common with the first; its values, the arguments first; and the paths of those that are
+#: members of objects or captured by functions: the position of the argument, or the name of the constant, and the rest.
 LaunchKey = tuple[tuple[Any, ...], Sequence[Any], Sequence[tuple[int | str, str]]]
 
 
