@@ -103,7 +103,7 @@ from vkamp.lang.device import (
 from vkamp.lang.index_space import extent, index, tiled_extent, tiled_index
 from vkamp.lang.kernel import func, kernel, set_inspector
 from vkamp.lang.structs import struct
-from vkamp.lang.subgroups import subgroup
+from vkamp.lang.subgroup_functions import subgroup
 from vkamp.lang.target import target
 from vkamp.lang.transfer import copy, copy_async
 from vkamp.lang.vectors import (

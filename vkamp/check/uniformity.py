@@ -25,7 +25,7 @@ from vkamp.check.values import Values, part_key, parts_of, place_parts
 from vkamp.errors import CompileError, Span, UnsupportedFeatureError, diagnostic
 from vkamp.ir import nodes as ir
 from vkamp.ir.requirements import uses_subgroups
-from vkamp.ir.subgroups import SUBGROUPS
+from vkamp.ir.subgroups import COMMON, SUBGROUPS
 from vkamp.ir.types import Array
 
 
@@ -476,8 +476,9 @@ class _Analysis:
         if diversion is not None and self.group == "subgroup":
             fields = {"name": row.name, "what": "it is"}
             raise self._refusal("VKA650", statement.span, diversion, frame, fields)
-        if self.group == "subgroup" and "distance" in row.params:
-            operand = statement.args[row.params.index("distance")]
+        common = next((k for k, param in enumerate(row.params) if param in COMMON), None)
+        if self.group == "subgroup" and common is not None:
+            operand = statement.args[common]
             reason = self.values.of(operand, state, frame)
             if reason is not None:
                 raise self._uneven(row.name, operand, reason, frame)

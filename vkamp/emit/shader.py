@@ -21,8 +21,16 @@ from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS
 from vkamp.ir.dataflow import changed_parameters
-from vkamp.ir.requirements import access, memory_unit, subgroup_uses, typed_access, types_in_use, wide_operations
-from vkamp.ir.subgroups import OPERATIONS, SUBGROUPS, Operation
+from vkamp.ir.requirements import (
+    access,
+    memory_unit,
+    subgroup_form,
+    subgroup_uses,
+    typed_access,
+    types_in_use,
+    wide_operations,
+)
+from vkamp.ir.subgroups import OPERATIONS, Operation
 from vkamp.ir.types import FLOAT64, INT64, UINT32, UINT64, Scalar, Struct, Type, Vector, scalars_in
 
 
@@ -367,7 +375,7 @@ def _extensions(kernel: ir.Kernel, target: Target) -> list[str]:
     hints = any(isinstance(s, ir.For) and s.unroll for s in statements)
     used: set[Operation] = {"basic"} if any(text.startswith("subgroup") for text in texts) else set()
     for node in subgroup_uses(kernel):
-        used |= set(SUBGROUPS[node.name].needs) if isinstance(node, ir.Subgroup) else {"basic"}
+        used |= set(subgroup_form(node)[1])
     names = ["GL_EXT_control_flow_attributes"] if hints else []
     names += [f"GL_KHR_shader_subgroup_{name}" for name in OPERATIONS if name in used]
     names += _type_extensions(types_in_use(kernel), Forms(target.types))

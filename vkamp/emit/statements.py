@@ -23,7 +23,7 @@ from vkamp.ir.dataflow import assigned, mentioned, own_nodes
 from vkamp.ir.fences import Fence
 from vkamp.ir.lowered import MemoryElement, PureCall
 from vkamp.ir.ranges import Ranges
-from vkamp.ir.requirements import memory_type
+from vkamp.ir.requirements import memory_type, subgroup_form
 from vkamp.ir.rows import AtomicRow
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.types import (
@@ -525,11 +525,11 @@ class _FunctionPrinter:
         if row.helper:
             kind = GLSL_TYPES[str(statement.result.type)]
             self.shared.helpers.add(f"{row.name} {kind}", f"// {row.doc}\n{row.helper.format(kind=kind)}")
-        args = [self.expressions.plain(a) for a in statement.args]
+        args, glsl = [self.expressions.plain(a) for a in statement.args], subgroup_form(statement)[0]
         if row.name == "broadcast_first" and "broadcast_floats" in self.shared.quirks:
             # All threads of the subgroup are here: the first one is that of lane 0.
-            row, args = SUBGROUPS["broadcast"], [*args, "0"]
-        text = _filled(row.glsl, *args)
+            glsl, args = "subgroupBroadcast({0}, {1})", [*args, "0"]
+        text = _filled(glsl, *args)
         self.add(f"{self._target(statement.result, position)} = {text};", statement.span)
 
     def _float_atomic(self, statement: ir.Atomic, position: Position) -> None:

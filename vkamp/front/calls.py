@@ -25,7 +25,7 @@ from vkamp.front.operators import is_plain
 from vkamp.front.python_math import MATH
 from vkamp.front.reductions import REDUCTIONS, extreme
 from vkamp.front.sequences import spread
-from vkamp.front.subgroups import call_subgroup
+from vkamp.front.subgroups import call_clustered, call_subgroup
 from vkamp.front.table import apply_row
 from vkamp.front.target import call_has
 from vkamp.front.values import (
@@ -144,6 +144,8 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     of_math = MATH.get(id(target))
     if of_math is not None and not (target is math.hypot and len(node.args) == 2):
         return of_math(ctx, node)
+    if isinstance(target, SubgroupFunction) and node.keywords:
+        return call_clustered(ctx, target, node)
     no_keywords(ctx, node)
     return _call_by_position(ctx, callee, node)
 

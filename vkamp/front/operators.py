@@ -21,6 +21,7 @@ from vkamp.lang.device import MARK, MathFunction, MathNamespace, MathTuple
 from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction
 from vkamp.lang.subgroups import SubgroupFunction, SubgroupNamespace
+from vkamp.lang.target import TargetFeature, TargetTraits
 from vkamp.lang.vectors import ShortVector
 
 #: Whose functions are no programs: they are known by name, or not at all.
@@ -28,7 +29,7 @@ _LIBRARIES = frozenset((*sys.stdlib_module_names, "numpy"))
 
 _KNOWN = (
     BuiltinFunctionType, np.ufunc, type(np.clip), MathFunction, MathTuple, MathNamespace, SubgroupFunction,
-    SubgroupNamespace,
+    SubgroupNamespace, TargetFeature, TargetTraits,
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from vkamp.artifacts import ContainerAccess
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.dataflow import own_nodes
+from vkamp.ir.subgroups import INDICES, SUBGROUPS, Operation
 from vkamp.ir.types import INT64, UINT64, Scalar, Type, scalars_in
 
 # -- containers ----------------------------------------------------------------------------------------------------
@@ -131,6 +132,13 @@ def subgroup_uses(kernel: ir.Kernel) -> Iterator[ir.Subgroup | ir.SubgroupIndex]
     """Every function of subgroups that a kernel calls; those of its device functions first."""
     for statement in kernel.statements():
         yield from (n for n in own_nodes(statement) if isinstance(n, (ir.Subgroup, ir.SubgroupIndex)))
+
+
+def subgroup_form(node: ir.Subgroup | ir.SubgroupIndex) -> tuple[str, tuple[Operation, ...]]:
+    """The GLSL of a function of subgroups, and the operations that a device needs for it."""
+    if isinstance(node, ir.SubgroupIndex):
+        return INDICES[node.kind].glsl, ("basic",)
+    return SUBGROUPS[node.name].form(is_constant=bool(node.args) and isinstance(node.args[-1], ir.Const))
 
 
 def uses_subgroups(kernel: ir.Kernel) -> bool:

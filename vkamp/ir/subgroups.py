@@ -20,9 +20,11 @@ OPERATIONS: tuple[Operation, ...] = ("basic", "vote", "arithmetic", "ballot", "s
 #: Who gets the same: all threads of a tile, of a subgroup, those who give the same arguments; or each thread its own.
 Uniform = Literal["tile", "subgroup", "arguments", "thread"]
 
-#: A parameter: the value (of one of the row's types), a predicate, a lane, a lane that is known at compile time, a
-#: number (of lanes, or a mask of their bits) that is the same for the whole subgroup, a ballot (uint4).
-Param = Literal["value", "predicate", "lane", "constant lane", "distance", "ballot"]
+#: A parameter: the value (of one of the row's types), a predicate, a lane, a lane that is the same for the whole
+#: subgroup, a number (of lanes, or a mask of their bits) that is, too, a ballot (uint4).
+Param = Literal["value", "predicate", "lane", "common lane", "distance", "ballot"]
+#: Those that are the same for all threads of a subgroup.
+COMMON: tuple[Param, ...] = ("common lane", "distance")
 
 _NUMBERS = ("int32", "uint32", "float32", "int64", "uint64", "float64")
 _ANY = (*_NUMBERS, "bool")
@@ -61,6 +63,7 @@ class SubgroupRow:
     what they give (the arguments of each, in the order of the lanes; the value's type; the size of a subgroup); of a
     shuffle instead ``source``: the lane whose value a thread gets, of its own lane, its operand and the size.
     ``samples``: the second operands of the test that compares each row on a device with its reference.
+    ``for_constant``: the GLSL and the operations that are enough where the last argument is a constant.
     """
 
     name: str
@@ -75,6 +78,18 @@ class SubgroupRow:
     source: Callable[[int, int, int], int] | None = None
     samples: tuple[int, ...] = ()
     helper: str = ""
+    for_constant: tuple[str, tuple[Operation, ...]] | None = None
+
+    @property
+    def moves(self) -> bool:
+        """Whether it computes nothing: threads get a value that another one gives."""
+        return self.result == "value" and self.types == _ANY
+
+    def form(self, *, is_constant: bool) -> tuple[str, tuple[Operation, ...]]:
+        """The GLSL and the operations of a call; ``is_constant``: its last argument is one."""
+        if is_constant and self.for_constant is not None:
+            return self.for_constant
+        return self.glsl, self.needs
 
 
 # -- reductions and scans ------------------------------------------------------------------------------------------
@@ -169,12 +184,14 @@ def _shuffle(
     doc: str,
     samples: tuple[int, ...],
     helper: str = "",
+    for_constant: tuple[str, tuple[Operation, ...]] | None = None,
 ) -> SubgroupRow:
-    uniform: Uniform = "subgroup" if param == "constant lane" else "thread"
+    uniform: Uniform = "subgroup" if param == "common lane" else "thread"
     params: tuple[Param, ...] = ("value", param)
     return SubgroupRow(
-        name, params, _ANY, "value", glsl, needs, uniform, doc, source=source, samples=samples, helper=helper
-    )
+        name, params, _ANY, "value", glsl, needs, uniform, doc, source=source, samples=samples, helper=helper,
+        for_constant=for_constant,
+    )  # fmt: skip
 
 
 # -- votes and ballots ---------------------------------------------------------------------------------------------
@@ -211,6 +228,33 @@ def _bit_count(up_to: Callable[[int, int], int]) -> Callable[[Sequence[tuple[Any
     return reference
 
 
+def _position(of: Callable[[int], int]) -> Callable[[Sequence[tuple[Any, ...]], str, int], Sequence[Any]]:
+    """The lane that ``of`` picks in a ballot, as an integer of its bits."""
+
+    def reference(given: Sequence[tuple[Any, ...]], kind: str, size: int) -> Sequence[Any]:
+        return [of(sum(int(word) << 32 * k for k, word in enumerate(ballot))) for (ballot,) in given]
+
+    return reference
+
+
+_FIND_LSB = """\
+{kind} ballot_find_lsb(uvec4 bits) {{
+    return bits == uvec4(0u) ? -1 : int(subgroupBallotFindLSB(bits));
+}}
+"""
+_FIND_MSB = """\
+{kind} ballot_find_msb(uvec4 bits) {{
+    return bits == uvec4(0u) ? -1 : int(subgroupBallotFindMSB(bits));
+}}
+"""
+
+
+def _finds(name: str, doc: str, of: Callable[[int], int], helper: str) -> SubgroupRow:
+    return SubgroupRow(
+        name, ("ballot",), (), "int32", f"{name}({{0}})", ("ballot",), "arguments", doc, _position(of), helper=helper
+    )
+
+
 def _counts(name: str, title: str, uniform: Uniform, doc: str, up_to: Callable[[int, int], int]) -> SubgroupRow:
     text = f"int(subgroupBallot{title}({{0}}))"
     return SubgroupRow(name, ("ballot",), (), "int32", text, ("ballot",), uniform, doc, _bit_count(up_to))
@@ -241,10 +285,15 @@ _ROWS = (
             "The number of bits set in a ballot up to this lane's own.", lambda lane, size: lane + 1),
     _counts("ballot_exclusive_bit_count", "ExclusiveBitCount", "thread",
             "The number of bits set in a ballot before this lane's.", lambda lane, size: lane),
+    _finds("ballot_find_lsb", "The lowest lane whose bit is set in a ballot; -1 if none is.",
+           lambda bits: (bits & -bits).bit_length() - 1, _FIND_LSB),
+    _finds("ballot_find_msb", "The highest lane whose bit is set in a ballot; -1 if none is.",
+           lambda bits: bits.bit_length() - 1, _FIND_MSB),
     SubgroupRow("broadcast_first", ("value",), _ANY, "value", "subgroupBroadcastFirst({0})", ("ballot",), "subgroup",
                 "The value of lane 0.", _first),
-    _shuffle("broadcast", "constant lane", "subgroupBroadcast({0}, {1})", ("ballot",),
-             lambda lane, of, size: of, "The value of a lane that is known at compile time.", (0, 1)),
+    _shuffle("broadcast", "common lane", "subgroupShuffle({0}, {1})", ("shuffle",), lambda lane, of, size: of,
+             "The value of a lane that is the same for the whole subgroup.", (0, 1),
+             for_constant=("subgroupBroadcast({0}, {1})", ("ballot",))),
     _shuffle("shuffle", "lane", "subgroupShuffle({0}, {1})", ("shuffle",),
              lambda lane, of, size: of, "The value of a lane that each thread chooses.", (0, 2)),
     _shuffle("shuffle_xor", "distance", "subgroupShuffleXor({0}, {1})", ("shuffle",),

@@ -378,8 +378,6 @@ class _FunctionVerifier:
             else:
                 kinds: dict[str, Type] = {"predicate": BOOL, "ballot": VECTORS["uint4"]}
                 self.same(argument, argument.type, kinds.get(param, UINT32))
-            is_constant = isinstance(argument, ir.Const)
-            self.expect(param != "constant lane" or is_constant, argument, "a lane that is no constant")
         self.variable(statement.result, statement)
         self.expect(statement.result.storage == "local", statement, "no local variable")
         found = str(value) if row.result == "value" else row.result

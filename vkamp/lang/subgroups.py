@@ -32,7 +32,7 @@ _NAMES = {
     "value": "x",
     "predicate": "p",
     "lane": "lane",
-    "constant lane": "lane",
+    "common lane": "lane",
     "distance": "delta",
     "ballot": "b",
 }

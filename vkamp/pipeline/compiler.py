@@ -38,8 +38,7 @@ from vkamp.ir.passes import (
     warn,
     without_optional,
 )
-from vkamp.ir.requirements import access, contiguous, subgroup_uses, types_in_use, wide_operations
-from vkamp.ir.subgroups import SUBGROUPS
+from vkamp.ir.requirements import access, contiguous, subgroup_form, subgroup_uses, types_in_use, wide_operations
 from vkamp.ir.text import text
 from vkamp.ir.types import Array
 from vkamp.ir.unroll import limited, unrolled
@@ -194,7 +193,7 @@ def subgroup_needs(kernel: ir.Kernel) -> tuple[tuple[str, str, Span], ...]:
     found: dict[str, tuple[str, str, Span]] = {}
     for node in subgroup_uses(kernel):
         name = node.kind if isinstance(node, ir.SubgroupIndex) else node.name
-        for operation in ("basic",) if isinstance(node, ir.SubgroupIndex) else SUBGROUPS[node.name].needs:
+        for operation in subgroup_form(node)[1]:
             found.setdefault(operation, (name, operation, node.span))
     return tuple(found.values())
 
