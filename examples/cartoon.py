@@ -100,13 +100,13 @@ class Cartoon:
         amp.parallel_for_each(self.view, self.tiles, edges, self.grey, self.edge)
         return self.edge
 
-    def draw(self, shades: int, turns: int = 3) -> list[amp.array]:
-        """The cartoon's channels; the photo is smoothed ``turns`` times before."""
+    def draw(self, shades: int, passes: int = 3) -> list[amp.array]:
+        """The cartoon's channels; the photo is smoothed ``passes`` times before."""
         self.find_edges()
         out = []
         for plane in self.planes:
             now, then = plane, self._like()
-            for _ in range(turns):
+            for _ in range(passes):
                 amp.parallel_for_each(self.view, self.tiles, smooth, now, self.grey, then)
                 now, then = then, (self._like() if now is plane else now)
             result = self._like()

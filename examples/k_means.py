@@ -1,6 +1,6 @@
 """A photo in few colours, found by k-means.
 
-    python examples/k_means.py [--colours 8] [--turns 20] [--size 512] [--photo PICTURE] [--accelerator swiftshader]
+    python examples/k_means.py [--colours 8] [--iterations 20] [--size 512] [--photo FILE] [--accelerator swiftshader]
 
 In each iteration every pixel finds its nearest colour, and each colour becomes the mean of its pixels. A tile adds up
 its pixels in tile_static memory, with integer atomics, before it adds to the global sums.
@@ -88,7 +88,7 @@ class Palette:
         sums = np.zeros((self.count, 4), np.int32)
         self.sums = amp.array(amp.extent(self.count, 4), amp.int32, sums, accelerator_view=view)
 
-    def turn(self) -> None:
+    def iterate(self) -> None:
         tiles = -(-self.pixels.extent[0] // (TILE * ROW))
         domain = amp.extent(tiles * TILE).tile(TILE)
         amp.parallel_for_each(self.view, domain, add_up, self.pixels, self.colours, self.sums, self.count)
@@ -98,7 +98,7 @@ class Palette:
         amp.parallel_for_each(self.view, self.pixels.extent, paint, self.pixels, self.colours, self.count)
 
 
-def turn_with_numpy(pixels: NDArray[np.int32], colours: NDArray[np.int32]) -> NDArray[np.int32]:
+def iterate_with_numpy(pixels: NDArray[np.int32], colours: NDArray[np.int32]) -> NDArray[np.int32]:
     """The expected colours after an iteration."""
     best = ((pixels[:, None] - colours) ** 2).sum(2).argmin(1)
     out = colours.copy()
@@ -116,13 +116,15 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
     pixels = np.asarray(picture).reshape(-1, 3).astype(np.int32)
     colours = np.random.default_rng(2).choice(pixels, options.colours)
     palette = Palette(view, pixels, colours)
-    for _ in range(options.turns):
-        palette.turn()
-        colours = turn_with_numpy(pixels, colours)
+    for _ in range(options.iterations):
+        palette.iterate()
+        colours = iterate_with_numpy(pixels, colours)
     found = np.asarray(palette.colours)
-    checks = [(f"{options.colours} colours after {options.turns} turns", gallery.difference(found, colours), 0)]
+    checks = [
+        (f"{options.colours} colours after {options.iterations} iterations", gallery.difference(found, colours), 0)
+    ]
     size = f"{picture.width} x {picture.height}"
-    gallery.timed(view, f"a turn of {size} pixels", palette.turn, len(pixels), "G pixels/s")
+    gallery.timed(view, f"an iteration over {size} pixels", palette.iterate, len(pixels), "G pixels/s")
     palette.paint()
     painted = np.asarray(palette.pixels).reshape(*np.asarray(picture).shape) / 255
     pictures = [picture, gallery.picture_of(np.moveaxis(painted, 2, 0))]
@@ -131,7 +133,7 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the example; returns 0 if the device's results match numpy's."""
-    return gallery.main("k_means", __doc__ or "", run, argv, colours=8, turns=20, size=512)
+    return gallery.main("k_means", __doc__ or "", run, argv, colours=8, iterations=20, size=512)
 
 
 if __name__ == "__main__":

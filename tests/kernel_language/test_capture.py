@@ -547,6 +547,37 @@ def test_a_launch_that_is_refused_is_not_recorded(accelerator_view):
     assert (len(graph), listed(a)) == (1, [2, 4])
 
 
+@amp.kernel
+def count(idx, values):
+    amp.atomic_fetch_add(values[0], 1)
+
+
+@pytest.mark.parametrize("make", [lambda view: view, lambda view: view.section(1, 3), lambda view: view[1:]])
+def test_writing_a_read_only_view_is_refused_when_it_is_recorded(accelerator_view, make):
+    raw = np.arange(4, dtype=np.int32)
+    constant = make(amp.array_view(raw, readonly=True))
+    source = on(accelerator_view, range(constant.extent[0]))
+
+    def store():
+        @amp.parallel_for_each(constant.extent)
+        def kernel(idx):
+            constant[idx] = 1
+
+    for write in (
+        lambda: amp.parallel_for_each(constant.extent, scale, constant, 2),
+        lambda: amp.parallel_for_each(constant.extent, add, source, constant),
+        lambda: amp.parallel_for_each(constant.extent, count, constant),
+        lambda: amp.copy(source, constant),
+        lambda: source.copy_to(constant),
+        store,
+    ):
+        with amp.capture() as graph, pytest.raises((amp.CompileError, TypeError), match="read-only"):
+            write()
+        assert len(graph) == 0
+        graph.replay()
+    assert raw.tolist() == [0, 1, 2, 3]
+
+
 def test_a_graph_has_one_accelerator_view(accelerator_view):
     a, raw = on(accelerator_view, [1, 2]), amp.array_view(np.zeros(2, np.int32))
     other = accelerator_view.accelerator.create_view()

@@ -140,13 +140,16 @@ def _view_item(ctx: Context, owner: ViewRef, key: Value, node: ast.Subscript) ->
     if len(indices) != owner.rank and len(indices) != 1:
         _rank_mismatch(ctx, node, owner, len(indices))
     sizes = views.size_of(owner, ctx.span(node))
+    help_text = "subscripts run from 0, and negative ones do not wrap"
     for dim, (index, size) in enumerate(zip(indices, sizes, strict=False)):
         end = size.value if isinstance(size, ir.Const) else None
         if isinstance(index, ir.Const) and (index.value < 0 or (end is not None and index.value >= end)):
             place = f"dimension {dim} of `{ctx.text(node.value)}`"
-            help_text = "subscripts run from 0, and negative ones do not wrap"
             ctx.fail("VKA324", node, index=index.value, place=place, advice=help_text)
-    return memory_item(owner, indices, ctx.span(node))
+    item = memory_item(owner, indices, ctx.span(node))
+    if isinstance(item, Element) and isinstance(item.place, ir.ViewElement) and views.is_out_of_range(item.place.base):
+        ctx.fail("VKA324", node, index=ctx.text(node.slice), place=f"`{ctx.text(node.value)}`", advice=help_text)
+    return item
 
 
 def memory_item(owner: Memory, indices: tuple[ir.Expr, ...], span: Span) -> Value:

@@ -9,6 +9,7 @@ C++ AMP's model: docs/conformance.md, sections 6 and 10.
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -37,10 +38,10 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.algebra import difference, operation, product, sum_of
 from vkamp.ir.types import INT32, Array, Scalar, Struct, Type
 
-#: What can be viewed.
-
 #: The methods that make views.
 METHODS = ("section", "reinterpret_as", "view_as")
+#: The maximum number of elements of a dimension, and of a view of rank 1.
+_MAX_SIZE = 2**31 - 1
 
 
 # -- properties ----------------------------------------------------------------------------------------------------
@@ -102,6 +103,17 @@ def view_element(view: ViewRef, indices: tuple[ir.Expr, ...], span: Span) -> ir.
     """An element, with what the reference accelerator checks."""
     whole = tuple(convert.cast(i, INT32, i.span) for i in indices)
     return ir.ViewElement(span, element_type(view), _place(view, whole, span), whole, size_of(view, span))
+
+
+def is_out_of_range(place: ir.Place) -> bool:
+    """Whether constants make a subscript of the container exceed int32: their sum has wrapped to a negative number."""
+    if isinstance(place, ir.Reinterpreted):
+        return _is_negative(place.index) or is_out_of_range(place.base)
+    return isinstance(place, ir.BufferElement) and any(map(_is_negative, place.indices))
+
+
+def _is_negative(index: ir.Expr) -> bool:
+    return isinstance(index, ir.Const) and index.value < 0
 
 
 def projection(view: ViewRef, index: ir.Expr) -> ViewRef:
@@ -217,16 +229,20 @@ def _checked_section(
     """A section, refused where its numbers are known and wrong; a device checks no others."""
     for dim, (first, length, whole) in enumerate(zip(origin, size, size_of(view, ctx.span(node)), strict=True)):
         start, count, end = (e.value if isinstance(e, ir.Const) else None for e in (first, length, whole))
-        if start is not None and (start < 0 or (end is not None and start >= end)):
+        limit = _MAX_SIZE if end is None else end
+        if start is not None and not 0 <= start < limit:
             _outside(ctx, node, dim, f"begins at {start}", end)
         if count is not None and count <= 0:
             _outside(ctx, node, dim, f"has length {count}", None)
-        if start is not None and count is not None and end is not None and start + count > end:
+        if start is not None and count is not None and start + count > limit:
             _outside(ctx, node, dim, f"ends at {start + count}", end)
-    if isinstance(view, SectionView):
-        # A section of a section is one of what both lie in: a name in a loop keeps its structure.
-        return SectionView(view.of, tuple(sum_of(a, b) for a, b in zip(view.origin, origin, strict=True)), size)
-    return SectionView(view, origin, size)
+    if not isinstance(view, SectionView):
+        return SectionView(view, origin, size)
+    # A section of a section becomes a section of the container: a name in a loop keeps its structure.
+    for dim, (one, other) in enumerate(zip(view.origin, origin, strict=True)):
+        if isinstance(one, ir.Const) and isinstance(other, ir.Const) and one.value + other.value >= _MAX_SIZE:
+            _outside(ctx, node, dim, f"begins at {one.value + other.value}", None)
+    return SectionView(view.of, tuple(sum_of(a, b) for a, b in zip(view.origin, origin, strict=True)), size)
 
 
 def _outside(ctx: Context, node: ast.Call, dim: int, what: str, size: Any) -> NoReturn:
@@ -239,11 +255,13 @@ def _view_as(ctx: Context, view: Memory, value: Value, node: ast.Call) -> Shaped
     span = ctx.span(node)
     size = _components(ctx, value, node.args[-1])
     shaped = ShapedView(view, size)
-    wanted, have = _count(shaped, span), _count(view, span)
+    have = _count(view, span)
     known = have.value if isinstance(have, ir.Const) else None
-    too_many = isinstance(wanted, ir.Const) and known is not None and wanted.value > known
-    if too_many or any(isinstance(n, ir.Const) and n.value <= 0 for n in size):
-        count = wanted.value if isinstance(wanted, ir.Const) else f"`{ctx.text(node.args[-1])}`"
+    numbers = [n.value for n in size if isinstance(n, ir.Const)]
+    wanted = math.prod(numbers) if len(numbers) == len(size) else None
+    too_many = wanted is not None and wanted > (_MAX_SIZE if known is None else known)
+    if too_many or any(n <= 0 for n in numbers):
+        count = f"`{ctx.text(node.args[-1])}`" if wanted is None else wanted
         ctx.fail("VKA342", node, wanted=count, have=known if known is not None else f"`{ctx.text(_source(node))}`")
     return shaped
 
