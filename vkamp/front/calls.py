@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import math
+import operator
 from collections.abc import Callable
 from dataclasses import replace
 from types import BuiltinFunctionType, FunctionType, ModuleType
@@ -23,6 +24,7 @@ from vkamp.front.index_objects import thread_index
 from vkamp.front.objects import call_object, construct
 from vkamp.front.operators import is_plain
 from vkamp.front.python_math import MATH
+from vkamp.front.python_operators import OPERATORS
 from vkamp.front.reductions import REDUCTIONS, extreme
 from vkamp.front.sequences import spread
 from vkamp.front.subgroups import call_clustered, call_subgroup
@@ -82,6 +84,7 @@ def _python_functions() -> dict[int, BuiltinRow]:
             for name in (row.name, _NUMPY_NAMES.get(row.name, row.name)):
                 if hasattr(np, name):
                     table[id(getattr(np, name))] = row
+    table[id(operator.abs)] = table[id(abs)]
     return table
 
 
@@ -146,6 +149,9 @@ def _call(ctx: Context, node: ast.Call) -> Value:
         return of_math(ctx, node)
     if isinstance(target, SubgroupFunction) and node.keywords:
         return call_clustered(ctx, target, node)
+    of_operator = OPERATORS.get(id(target))
+    if of_operator is not None:
+        return of_operator(ctx, node)
     no_keywords(ctx, node)
     return _call_by_position(ctx, callee, node)
 

@@ -1,4 +1,4 @@
-"""Functions of Python's ``math`` as kernels compute them, written in the kernel language."""
+"""Functions of Python's ``math`` and of numpy as kernels compute them, written in the kernel language."""
 
 from __future__ import annotations
 
@@ -32,3 +32,21 @@ def isclose(a: Any, b: Any, *, rel_tol: Any = 1e-9, abs_tol: Any = 0.0) -> Any:
     distance = abs(a - b)
     near = distance <= rel_tol * max(abs(a), abs(b)) or distance <= abs_tol
     return a == b or (near and distance < math.inf)
+
+
+@func
+def minimum(x: Any, y: Any) -> Any:
+    """The smaller of two numbers, NaN if one of them is NaN, as numpy's ``minimum``."""
+    return x if x <= y or x != x else y
+
+
+@func
+def maximum(x: Any, y: Any) -> Any:
+    """The larger of two numbers, NaN if one of them is NaN, as numpy's ``maximum``."""
+    return x if x >= y or x != x else y
+
+
+@func
+def square(x: Any) -> Any:
+    """``x * x``."""
+    return x * x
