@@ -255,6 +255,56 @@ def test_numbers_of_closures(project: Project, accelerator_view: amp.accelerator
     assert project.compiled == 1
 
 
+FUNCTIONS = """\
+import numpy as np
+import vkamp as amp
+
+STEP = 2
+
+
+def plain(x):
+    return x + helper(x) * STEP
+
+
+def helper(x):
+    return FACTOR
+
+
+FACTOR = 10
+
+
+@amp.func
+def func(x):
+    return plain(x) + 1
+
+
+@amp.kernel
+def work(idx, a, f, *, g: amp.constant):
+    a[idx] = f(g(a[idx]))
+
+
+def launch(view, k=3, which=0):
+    fs = plain, func, lambda x: x + k, lambda x: (lambda y: y * k)(x) - helper(x)
+    f = fs[which]
+    g = lambda x: plain(x) if k else x  # noqa: E731
+    array = amp.array_view(np.arange(5, dtype=np.int32))
+    amp.parallel_for_each(view, array.extent, work, array, f, g=g)
+    return np.asarray(array), np.array([f(g(x)) for x in range(5)])
+"""
+
+
+def test_functions_that_are_handed_over(project: Project, accelerator_view: amp.accelerator_view) -> None:
+    project.write("kept_program.py", FUNCTIONS)
+    assert [project.run(accelerator_view, which=k) for k in (0, 1, 2, 3)] == [1] * 4
+    # Captured numbers and those of the module are handed over; what a helper names is part of the program.
+    project.write("kept_program.py", FUNCTIONS)
+    assert [project.run(accelerator_view, which=k, k=7) for k in (0, 1, 2, 3)] == [0] * 4
+    project.write("kept_program.py", FUNCTIONS.replace("FACTOR = 10", "FACTOR = 11"))
+    assert [project.run(accelerator_view, which=k) for k in (0, 1, 2, 3)] == [1] * 4
+    project.write("kept_program.py", FUNCTIONS.replace("y * k", "y - k"))
+    assert [project.run(accelerator_view, which=k) for k in (3, 3)] == [1, 0]
+
+
 def test_the_ir_of_a_kernel_that_is_kept(project: Project, accelerator_view: amp.accelerator_view) -> None:
     """What the compiler knows beside is made when it is asked for, also by a closure that came later."""
     project.write("kept_program.py", CLOSURES)
@@ -308,11 +358,6 @@ OTHERS = {
         "@amp.func\ndef three(x):\n    return 4\n\n\n@three.register(amp.int32)\ndef _(x):\n    return 3\n\n\n"
         "@amp.kernel\ndef work(idx, a):\n    a[idx] = three(idx[0])\n",
         lambda view, module, a: amp.parallel_for_each(view, a.extent, module.work, a),
-    ),
-    "a function for a constant": (
-        "@amp.func\ndef three():\n    return 3\n\n\n"
-        "@amp.kernel\ndef work(idx, a, *, f: amp.constant):\n    a[idx] = f()\n",
-        lambda view, module, a: amp.parallel_for_each(view, a.extent, module.work, a, f=module.three),
     ),
     "a struct": (
         "@amp.struct\nclass Pair:\n    x: amp.int32\n    y: amp.int32\n\n\n"

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from vkamp.front.source import digest_of_code
+from vkamp.front.operators import is_plain
+from vkamp.front.source import LAMBDA, digest_of_code, source_of_code
 from vkamp.lang.device import MathFunction, MathNamespace, MathTuple
 from vkamp.lang.kernel import DeviceFunction
 from vkamp.lang.subgroups import SubgroupFunction, SubgroupNamespace
@@ -40,6 +41,8 @@ def describe(value: Any) -> str | None:
         return f"{kind.__name__} {value!r}"
     if isinstance(value, DeviceFunction):
         return _function(value)
+    if is_plain(value):
+        return _function(value)
     if isinstance(value, (type, FunctionType, BuiltinFunctionType, np.ufunc)):
         return _of_a_library(value)
     return None
@@ -54,17 +57,21 @@ def describe_code(function: FunctionType) -> str | None:
     """The source of a function: where it stands, and the file around it."""
     code = function.__code__
     digest = digest_of_code(code)
-    return None if digest is None else f"{code.co_filename}:{code.co_firstlineno} {function.__qualname__} {digest}"
+    if digest is None:
+        return None
+    # Several lambdas may begin in one line.
+    column = source_of_code(code).definition.column if code.co_name == LAMBDA else ""
+    return f"{code.co_filename}:{code.co_firstlineno} {column} {function.__qualname__} {digest}"
 
 
-def _function(value: DeviceFunction[..., Any]) -> str | None:
-    """A device function; the names that it uses are its own, and stand for themselves."""
-    function = value.function
-    if value.overloads or not isinstance(function, FunctionType):
+def _function(value: DeviceFunction[..., Any] | FunctionType) -> str | None:
+    """A device function or a plain one; the names that it uses are its own, and stand for themselves."""
+    function = namespace_of(value)
+    if getattr(value, "overloads", 0) or not isinstance(function, FunctionType):
         return None
     named = function.__kwdefaults__ or {}
     parts = [describe_code(function), describe(function.__defaults__), describe((*named, *named.values()))]
-    return None if None in parts else f"func {' '.join(map(str, parts))}"
+    return None if None in parts else f"{type(value).__name__} {' '.join(map(str, parts))}"
 
 
 #: Whose objects are known by their names: those of the versions that are part of every key.

@@ -31,9 +31,10 @@ from vkamp.errors import AmpError, Span
 from vkamp.front import ArgType, BufferType, IndexType, ObjectType, Request, ScalarType, VectorType
 from vkamp.front.guards import Guard, Place, guard_of
 from vkamp.front.identity import describe, describe_code, namespace_of
-from vkamp.front.signature import is_trait, read_name
+from vkamp.front.signature import ConstantType, OperatorType, TupleType, is_trait, read_name
 from vkamp.front.source import is_unchanged
 from vkamp.ir.types import Scalar, Vector
+from vkamp.lang.kernel import DeviceFunction
 from vkamp.pipeline.compiled import Compiled, FullKernel, generated_spirv
 from vkamp.pipeline.loading import compiler_module
 
@@ -75,25 +76,47 @@ def place_of(request: Request) -> str | None:
     """What a request's kernel is kept under; ``None`` if it is compiled in every process."""
     if request.owner is not None or os.environ.get("VKAMP_VERIFY") or _cache().folder is None:
         return None
-    objects = [value for _, value in request.constants]
-    objects += [kind.value for _, kind in (*request.args, *request.captures) if isinstance(kind, ObjectType)]
-    if any(namespace_of(each) is not each for each in objects):
-        # A function that is handed over has names of its own.
-        return None
     compiler, code = _compiler(), describe_code(request.function)
     args = [(name, _kind(kind)) for name, kind in request.args]
     captures = [(name, _kind(kind)) for name, kind in request.captures]
-    constants = [(name, describe(value)) for name, value in request.constants]
+    constants = [
+        (name, _kind(value) if isinstance(value, OperatorType) else describe(value))
+        for name, value in request.constants
+    ]
     if None in (compiler, code, *(words for _, words in (*args, *captures, *constants))):
         return None
     off = os.environ.get("VKAMP_PASSES_OFF")
     return _hash(compiler, code, off, request.precise, request.rank, request.tile, args, captures, constants)
 
 
+def _functions(request: Request) -> list[Any]:
+    """The functions that a launch hands over, and those that they capture: they have names of their own."""
+    level: list[Any] = [kind for _, kind in (*request.args, *request.captures, *request.constants)]
+    found = []
+    while level:
+        kind = level.pop(0)
+        kind = kind.value if isinstance(kind, ObjectType) else kind
+        if isinstance(kind, OperatorType):
+            found.append(kind.function)
+            level += [member for _, member in kind.members]
+        elif isinstance(kind, TupleType):
+            level += kind.items
+        elif isinstance(kind, DeviceFunction):
+            found.append(kind)
+    return found
+
+
 def _kind(kind: ArgType) -> str | None:
     """A type in words; ``None`` for objects of the program's own."""
-    if isinstance(kind, ObjectType):
+    if isinstance(kind, (ObjectType, ConstantType)):
         return describe(kind.value)
+    if isinstance(kind, OperatorType):
+        code = describe_code(kind.function)
+        members = [(name, _kind(member)) for name, member in kind.members]
+        return None if None in (code, *(words for _, words in members)) else f"{code} {kind.by_value} {members}"
+    if isinstance(kind, TupleType):
+        items = [_kind(item) for item in kind.items]
+        return None if None in items else f"{items}"
     plain = isinstance(kind, (ScalarType, IndexType, VectorType))
     plain = plain or (isinstance(kind, BufferType) and isinstance(kind.element, (Scalar, Vector)))
     # All that these types hold is plain data.
@@ -103,10 +126,13 @@ def _kind(kind: ArgType) -> str | None:
 # -- the names -----------------------------------------------------------------------------------------------------
 
 
-def _names(guards: Iterable[Guard]) -> tuple[list[_Name], list[Any]] | None:
+def _names(request: Request, guards: Iterable[Guard]) -> tuple[list[_Name], list[Any]] | None:
     """The names in the order in which they were looked up, and their values; ``None`` if one cannot be found again."""
     names: dict[_Name, Any] = {}
     owners: dict[int, int] = {}
+    for k, function in enumerate(_functions(request)):
+        # The kernel is -1, and the functions that the launch hands over come after it.
+        owners |= {id(function): -2 - k, id(namespace_of(function)): -2 - k}
     for guard in guards:
         if guard.place is None:
             return None
@@ -125,17 +151,19 @@ def _names(guards: Iterable[Guard]) -> tuple[list[_Name], list[Any]] | None:
 def _look_up(request: Request, names: Iterable[_Name]) -> list[Guard] | None:
     """The guards of the names as they stand now."""
     guards: list[Guard] = []
+    handed_over = (request.function, *_functions(request))
     for kind, base, name in names:
         place: Place
+        owner = guards[base].value if base >= 0 else handed_over[-1 - base]
         if kind == "attribute":
-            place = "attribute", guards[base].value
-            found = getattr(guards[base].value, name, None)
+            place = "attribute", owner
+            found = getattr(owner, name, None)
         else:
-            function = request.function if base < 0 else namespace_of(guards[base].value)
+            function = namespace_of(owner)
             meaning = read_name(function, name) if isinstance(function, FunctionType) else None
             if meaning is None:
                 return None
-            place = ("kernel", None) if base < 0 else ("function", function)
+            place = ("kernel", None) if base == -1 else ("function", function)
             found = meaning[1]
         guards.append(guard_of(name, place, found))
     return guards
@@ -224,7 +252,7 @@ def kernel(place: str, request: Request, captured: Mapping[str, Any]) -> Compile
 
 def keep_kernel(place: str, request: Request, captured: Mapping[str, Any], compiled: Compiled) -> Compiled:
     """Keeps what the compiler found, where another process can; the kernel, with what its programs are kept under."""
-    found = None if compiled.warned else _names(compiled.guards)
+    found = None if compiled.warned else _names(request, compiled.guards)
     if found is None:
         return compiled
     names, values = found
@@ -232,7 +260,7 @@ def keep_kernel(place: str, request: Request, captured: Mapping[str, Any], compi
     index = {"names": names, "constants": sorted(compiled.constants), "by_target": False}
     own = _of_target(place, captured) if by_target else place
     key = _meaning(own, names, values, compiled.constants)
-    if key is None or not all(map(is_unchanged, _codes(request.function, values))):
+    if key is None or not all(map(is_unchanged, _codes(request, values))):
         return compiled
     spans = _Spans()
     facts = {
@@ -254,9 +282,10 @@ def keep_kernel(place: str, request: Request, captured: Mapping[str, Any], compi
     return dataclasses.replace(compiled, key=key)
 
 
-def _codes(function: FunctionType, values: Iterable[Any]) -> list[CodeType]:
-    """The code of the kernel and of its device functions."""
-    return [each.__code__ for each in (function, *map(namespace_of, values)) if isinstance(each, FunctionType)]
+def _codes(request: Request, values: Iterable[Any]) -> list[CodeType]:
+    """The code of the kernel and of the functions that it calls."""
+    functions = (request.function, *_functions(request), *map(namespace_of, values))
+    return [each.__code__ for each in functions if isinstance(each, FunctionType)]
 
 
 # -- programs ------------------------------------------------------------------------------------------------------
