@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import math
 import os
@@ -261,6 +262,29 @@ def test_captured_tuples_types_and_functions(accelerator_view):
 
     got = launched(accelerator_view, transform, (f,), raw)
     np.testing.assert_allclose(got, (raw * SCALE + OFFSET) * 3.5 * 2, rtol=1e-5)
+
+
+def test_partial_functions(accelerator_view, compiled):
+    raw = numbers()
+
+    def f(a, b, x, c=1, *, d=2):
+        return a * x + b * c - d
+
+    for a in (2, 3):
+        for given in (
+            functools.partial(f, a, 0.5),
+            functools.partial(f, a, 0.5, c=4, d=1.5),
+            functools.partial(functools.partial(f, a), 0.5, d=a),
+            functools.partial(amp.func(lambda k, x: k * x), a),
+        ):
+            for kernel in (transform, constant_transform):
+                named = {"f": given} if kernel is constant_transform else {}
+                got = launched(accelerator_view, kernel, () if named else (given,), raw, **named)
+                np.testing.assert_allclose(got, given(x=raw), rtol=1e-6)
+    # The first and the third are one program.
+    assert len(compiled) == 6
+    with pytest.raises(amp.CompileError, match="VKA205.*a partial"):
+        transform.inspect(amp.extent(3), functools.partial(max, 3), amp.array_view(raw), amp.array_view(raw))
 
 
 def test_vectors_structs_and_functors(accelerator_view):

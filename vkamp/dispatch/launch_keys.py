@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import FunctionType, MethodType
@@ -109,9 +110,11 @@ class _Functions:
         return False
 
     def _add_function(self, head: int | str, tail: str, plain: FunctionType, value: Any, depth: int) -> bool:
-        self.parts += (pipeline.CodeKey(plain.__code__), id(plain.__globals__), plain is value)
+        self.parts += (pipeline.CodeKey(plain.__code__), id(plain.__globals__), type(value))
+        if isinstance(value, functools.partial):
+            self.parts += (type(value.func), len(value.args), *value.keywords)
         path = f"{tail}." if tail else ""
-        for origin, name, item in pipeline.captured(plain):
+        for origin, name, item in pipeline.captured(value):
             if origin in ("global", "builtin") and not pipeline.is_handed_over(origin, item):
                 # The guards of the kernel look at it.
                 self.parts.append(None)

@@ -6,6 +6,7 @@ C++ AMP's model: docs/conformance.md, section 9 (what may be captured).
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -191,7 +192,7 @@ def _captures(function: FunctionType) -> Iterator[tuple[str, Any]]:
             continue
         origin, value = found
         in_closure = origin == "closure" and (operators.is_value(value) or operators.is_plain(value))
-        if in_closure or operators.is_object(value):
+        if in_closure or operators.is_object(value) or isinstance(value, functools.partial):
             yield name, value
         elif origin == "global" and varying.is_varying(function, name, value):
             yield name, float(value)
@@ -287,7 +288,7 @@ def _operator(out: Arguments, function: FunctionType, name: str, value: Any) -> 
         chain = " -> ".join(each.__name__ for each in out.functions)
         raise diagnostic("VKA204", _span(plain, name), name=plain.__name__, chain=chain)
     members = []
-    for origin, member, item in operators.captured(plain):
+    for origin, member, item in operators.captured(value):
         kind = _captured_by(out, plain, origin, f"{name}.{member}", item)
         if kind is not None:
             members.append((member, kind))

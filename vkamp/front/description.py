@@ -74,6 +74,8 @@ def _operator(kind: OperatorType) -> dict[str, Any]:
     if source.is_lambda:
         (body,) = source.node.body
         row["lambda"] = f"{ast.unparse(source.node.args)}: {ast.unparse(body).removeprefix('return ')}"
+    if kind.bound:
+        row["bound"] = kind.bound
     if kind.members:
         row["members"] = {name: _row(member) for name, member in kind.members}
     return row

@@ -141,16 +141,20 @@ def _bind_operator(module: Module, name: str, kind: OperatorType) -> Closure:
         return outside(each, where)
 
     plain_name = name.rpartition(".")[2] if source.is_lambda else source.name
-    signature = _with_defaults(function, captured)
+    signature = _parameters(function, captured, kind.bound)
     code = LocalFunction(plain_name, source.node, source, signature, function, lookup, kind.by_value)
     return Closure(code, tuple((n, v) for n, v in captured.items() if n not in signature.parameters))
 
 
-def _with_defaults(function: FunctionType, values: dict[str, Value]) -> inspect.Signature:
-    """A function's parameters, with the defaults that the launch hands over."""
+def _parameters(function: FunctionType, values: dict[str, Value], bound: int) -> inspect.Signature:
+    """A function's parameters but for those that are bound, with the defaults that the launch hands over."""
     signature = inspect.signature(function)
-    parameters = signature.parameters.values()
-    return signature.replace(parameters=[p.replace(default=values.get(p.name, p.default)) for p in parameters])
+    left = list(signature.parameters.values())[bound:]
+    return signature.replace(parameters=[_with_default(p, values) for p in left])
+
+
+def _with_default(parameter: inspect.Parameter, values: dict[str, Value]) -> inspect.Parameter:
+    return parameter.replace(default=values.get(parameter.name, parameter.default))
 
 
 def _bind_struct(module: Module, name: str, kind: Struct, span: Span) -> Value:

@@ -6,6 +6,7 @@ made anew with other numbers is the same program.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterator
 from types import BuiltinFunctionType, CellType, FunctionType
@@ -45,6 +46,11 @@ def plain_of(value: Any) -> FunctionType | None:
 
     Of the ``@amp.func`` functions these are lambdas and those that stand in functions: others are made once.
     """
+    if isinstance(value, functools.partial):
+        inner: Any = value.func.function if isinstance(value.func, DeviceFunction) else value.func
+        fits = isinstance(inner, FunctionType) and len(value.args) <= inner.__code__.co_argcount
+        plain = is_plain(inner) and not getattr(value.func, "overloads", 0)
+        return inner if fits and plain else None
     if isinstance(value, DeviceFunction):
         function: Any = value.function
         made_anew = type(function) is FunctionType and not value.overloads and "<" in function.__qualname__
@@ -52,28 +58,40 @@ def plain_of(value: Any) -> FunctionType | None:
     return value if is_plain(value) else None
 
 
+def bound_arguments(value: Any) -> int:
+    """How many of a function's first parameters have values already."""
+    return len(value.args) if isinstance(value, functools.partial) else 0
+
+
 def is_of_library(value: Any) -> bool:
     """Whether a value is a function of vkamp, numpy or Python, which kernels know by its name."""
     return isinstance(value, _KNOWN) or (type(value) is FunctionType and not is_plain(value))
 
 
-def captured(function: FunctionType) -> Iterator[tuple[str, str, Any]]:
+def captured(value: Any) -> Iterator[tuple[str, str, Any]]:
     """What a function uses that is not part of its code, as ``(origin, name, value)``.
 
-    ``origin`` is ``closure``, ``global``, ``builtin``, or ``default`` for the default of a parameter.
+    ``origin`` is ``closure``, ``global``, ``builtin``, or ``default`` for the value of a parameter.
     """
+    function = plain_of(value)
+    assert function is not None
     for name in free_names(function):
         found = read_name(function, name)
         if found is not None:
             yield found[0], name, found[1]
-    code = function.__code__
-    defaults = function.__defaults__
+    for name, item in _values_of_parameters(value, function).items():
+        yield "default", name, item
+
+
+def _values_of_parameters(value: Any, function: FunctionType) -> dict[str, Any]:
+    code, defaults = function.__code__, function.__defaults__
+    found = dict(function.__kwdefaults__ or {})
     if defaults:
         names = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
-        for name, value in zip(names, defaults, strict=True):
-            yield "default", name, value
-    for name, value in (function.__kwdefaults__ or {}).items():
-        yield "default", name, value
+        found |= zip(names, defaults, strict=True)
+    if isinstance(value, functools.partial):
+        found |= {**dict(zip(code.co_varnames, value.args, strict=False)), **value.keywords}
+    return found
 
 
 def is_object(value: Any) -> bool:
@@ -96,7 +114,8 @@ def operator_type(value: Any, members: tuple[tuple[str, ArgType], ...]) -> Opera
     plain = plain_of(value)
     assert plain is not None
     key, module = CodeKey(plain.__code__), id(plain.__globals__)
-    return OperatorType(_bare(plain), key, module, members, by_value=plain is not value)
+    inner = value.func if isinstance(value, functools.partial) else value
+    return OperatorType(_bare(plain), key, module, members, plain is not inner, bound_arguments(value))
 
 
 def _bare(function: FunctionType) -> FunctionType:

@@ -112,6 +112,8 @@ class OperatorType:
     members: tuple[tuple[str, ArgType], ...]
     #: Whether vectors and index objects go by value in Python, too, as those of an ``@amp.func`` do.
     by_value: bool
+    #: How many of its first parameters have values, among the members (``functools.partial``).
+    bound: int = 0
 
 
 @dataclass(frozen=True)

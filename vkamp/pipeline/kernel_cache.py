@@ -113,7 +113,11 @@ def _kind(kind: ArgType) -> str | None:
     if isinstance(kind, OperatorType):
         code = describe_code(kind.function)
         members = [(name, _kind(member)) for name, member in kind.members]
-        return None if None in (code, *(words for _, words in members)) else f"{code} {kind.by_value} {members}"
+        return (
+            None
+            if None in (code, *(words for _, words in members))
+            else f"{code} {kind.by_value} {kind.bound} {members}"
+        )
     if isinstance(kind, TupleType):
         items = [_kind(item) for item in kind.items]
         return None if None in items else f"{items}"
