@@ -34,7 +34,6 @@ from vkamp.front.identity import describe, describe_code, namespace_of
 from vkamp.front.signature import ConstantType, OperatorType, TupleType, is_trait, read_name
 from vkamp.front.source import is_unchanged
 from vkamp.ir.types import Scalar, Vector
-from vkamp.lang.kernel import DeviceFunction
 from vkamp.pipeline.compiled import Compiled, FullKernel, generated_spirv
 from vkamp.pipeline.loading import compiler_module
 
@@ -92,7 +91,7 @@ def place_of(request: Request) -> str | None:
 def _functions(request: Request) -> list[Any]:
     """The functions that a launch hands over, and those that they capture: they have names of their own."""
     level: list[Any] = [kind for _, kind in (*request.args, *request.captures, *request.constants)]
-    found = []
+    found: list[Any] = []
     while level:
         kind = level.pop(0)
         kind = kind.value if isinstance(kind, ObjectType) else kind
@@ -101,7 +100,7 @@ def _functions(request: Request) -> list[Any]:
             level += [member for _, member in kind.members]
         elif isinstance(kind, TupleType):
             level += kind.items
-        elif isinstance(kind, DeviceFunction):
+        elif namespace_of(kind) is not kind:
             found.append(kind)
     return found
 
