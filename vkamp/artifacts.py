@@ -283,7 +283,8 @@ class Shader:
     """A generated compute shader.
 
     ``push`` is the layout of the launch words: push constants, or, where they would not fit, the storage buffer at
-    ``push_binding``.  ``pieces``: its threads have several elements each.  ``lines[i]`` is the Python span that GLSL
+    ``push_binding``.  ``pieces``: its threads have several elements each.  ``subgroup_size``: it runs
+    in full subgroups of so many lanes; ``None``: in any.  ``lines[i]`` is the Python span that GLSL
     line ``i + 1`` comes from.
     """
 
@@ -297,6 +298,7 @@ class Shader:
     shared_bytes: int
     lines: tuple[Span | None, ...] = ()
     pieces: Pieces | None = None
+    subgroup_size: int | None = None
 
 
 @dataclass(frozen=True)
@@ -331,7 +333,8 @@ class Executable:
     @cached_property
     def key(self) -> str:
         """Identity of the program: a hash of its text."""
-        return hashlib.sha256(self.shader.glsl.encode()).hexdigest()
+        full = "" if self.shader.subgroup_size is None else f"\nsubgroups of {self.shader.subgroup_size}"
+        return hashlib.sha256(f"{self.shader.glsl}{full}".encode()).hexdigest()
 
     @property
     def buffers(self) -> int:

@@ -222,6 +222,8 @@ def check(
             f"{extent} is not a multiple of the tile {tile}: --pad extends it to whole tiles, as .pad() does"
         )
     signature = signature_of(arguments, sizes, rank, found.precise, values)
+    if found.subgroup is not None:
+        signature["subgroup"] = found.subgroup
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         request, captured = request_of(found.function, signature)

@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from vkamp import pipeline
 from vkamp.artifacts import Domain, Executable, Target
 from vkamp.dispatch import shader_overrides
-from vkamp.dispatch.requirements import check_kernel, check_program, check_tile, small_types
+from vkamp.dispatch.requirements import (
+    check_kernel,
+    check_program,
+    check_required_subgroup,
+    check_tile,
+    small_types,
+)
 from vkamp.dispatch.targets import device_traits, is_reference, target_for, target_view, with_lowering, with_pieces
 from vkamp.errors import AmpError, CompileError, UnsupportedFeatureError
 from vkamp.lang.container import Container
@@ -109,32 +115,35 @@ def prepare(
     view: accelerator_view | None, domain: Domain, kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]
 ) -> PreparedLaunch:
     """Everything that comes before the device: target, limits, compilation."""
-    function, _, owner = _function_of(kernel)
-    arguments = pipeline.collect(function, args, constants, owner)
+    found = _function_of(kernel)
+    arguments = pipeline.collect(found.function, args, constants, found.owner)
     try:
         return prepare_on(target_view(view, arguments.containers), domain, kernel, arguments)
     except (CompileError, UnsupportedFeatureError):
         # What a constant left out may not compile.
-        if not pipeline.give_up(function):
+        if not pipeline.give_up(found.function):
             raise
         return prepare(view, domain, kernel, args, constants)
 
 
 def prepare_on(view: accelerator_view, domain: Domain, kernel: Any, arguments: pipeline.Arguments) -> PreparedLaunch:
     """What :func:`prepare` does once it is known where the launch runs, and with what."""
-    function, precise, _ = _function_of(kernel)
+    found = _function_of(kernel)
     queue_of(view)  # its error says why a view only stores
     check_tile(domain, view)
-    request = pipeline.make_request(function, precise, domain.rank, domain.tile, arguments, view)
+    if found.subgroup is not None:
+        check_required_subgroup(found.subgroup, found.function.__name__, domain, view)
+    shape = domain.rank, domain.tile
+    request = pipeline.make_request(found.function, found.precise, *shape, arguments, view, found.subgroup)
     return _with_program(view, domain, kernel, request, arguments)
 
 
 def compiled(kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]) -> pipeline.Compiled:
     """An untiled kernel of rank 1 for these arguments, checked, not yet made for a device."""
-    function, precise, owner = _function_of(kernel)
-    arguments = pipeline.collect(function, args, constants, owner)
+    found = _function_of(kernel)
+    arguments = pipeline.collect(found.function, args, constants, found.owner)
     view = target_view(None, arguments.containers)
-    request = pipeline.make_request(function, precise, 1, None, arguments, view)
+    request = pipeline.make_request(found.function, found.precise, 1, None, arguments, view)
     return _compile(request, {**arguments.captured, **device_traits(view)}, keep=False).compiled
 
 
@@ -144,7 +153,8 @@ def prepare_again(prepared: PreparedLaunch) -> PreparedLaunch:
     ``AmpError`` if another program is needed for that, and the globals that the kernel was captured with have changed.
     """
     known, arguments = prepared.request, prepared.arguments
-    request = pipeline.make_request(known.function, known.precise, known.rank, known.tile, arguments, prepared.view)
+    fixed = known.function, known.precise, known.rank, known.tile
+    request = pipeline.make_request(*fixed, arguments, prepared.view, known.subgroup)
     if (request.args, request.captures, request.owner) == (known.args, known.captures, known.owner):
         return prepared
     if not all(guard.holds(known.function) for guard in prepared.compiled.guards):
@@ -158,7 +168,7 @@ def prepare_again(prepared: PreparedLaunch) -> PreparedLaunch:
 def _with_program(
     view: accelerator_view, domain: Domain, kernel: Any, request: pipeline.Request, arguments: pipeline.Arguments
 ) -> PreparedLaunch:
-    captured = {**arguments.captured, **device_traits(view)}
+    captured = {**arguments.captured, **device_traits(view, request.subgroup)}
     programs = _compile(request, captured, keep=not is_reference(view))
     compiled = programs.compiled
     check_kernel(compiled, view)
@@ -183,8 +193,19 @@ def _executable(programs: KernelPrograms, target: Target) -> Executable:
     return made
 
 
-def _function_of(kernel: Any) -> tuple[FunctionType, bool, Any]:
-    """The function to compile, whether precisely, and the object whose method it is, if any."""
+@dataclass(frozen=True)
+class _Launched:
+    """The function to compile, whether precisely, the object whose method it is, if any, and the lanes of the
+    subgroups that it requires, if it does.
+    """
+
+    function: FunctionType
+    precise: bool
+    owner: Any
+    subgroup: int | None = None
+
+
+def _function_of(kernel: Any) -> _Launched:
     owner = None
     if isinstance(kernel, BoundKernel):
         kernel, owner = kernel.kernel, kernel.owner
@@ -197,11 +218,11 @@ def _function_of(kernel: Any) -> tuple[FunctionType, bool, Any]:
     if isinstance(owner, type):
         raise TypeError(f"parallel_for_each does not run class methods: make {kernel.__name__} a static method")
     if isinstance(kernel, KernelFunction):
-        return kernel.function, kernel.precise, owner
+        return _Launched(kernel.function, kernel.precise, owner, kernel.subgroup)
     if isinstance(kernel, DeviceFunction) and isinstance(kernel.function, FunctionType):
-        return kernel.function, False, owner
+        return _Launched(kernel.function, False, owner)
     if isinstance(kernel, FunctionType):
-        return kernel, False, owner
+        return _Launched(kernel, False, owner)
     raise TypeError(
         f"parallel_for_each runs a function decorated with @amp.kernel, not {type(kernel).__name__}: "
         "write a kernel that computes one element, and launch that"
@@ -225,6 +246,7 @@ def _key(request: pipeline.Request) -> Any:
         request.captures,
         constants,
         request.owner,
+        request.subgroup,
     )
 
 

@@ -24,6 +24,7 @@ from vkamp.dispatch.reference_controls import (
     simulator,
 )
 from vkamp.errors import AmpError, OutOfMemoryError
+from vkamp.lang.kernel import SUBGROUP_SIZES
 from vkamp.lang.region import ByteSet, scatter
 from vkamp.lang.storage import Descriptor
 from vkamp.run.engine import (
@@ -53,11 +54,13 @@ _LIMITS = Limits(
     buffers=64,
     subgroup_size=32,
     subgroup_operations=frozenset(SUBGROUP_OPERATIONS),
+    subgroup_sizes=SUBGROUP_SIZES,
+    tile_subgroups=1024,
 )
 
 #: Of the optional types it has all.
 _TYPES = frozenset({"float16", "float64", "int16", "int64", "int8", "storage16", "storage8"})
-_FEATURES = _TYPES | {"int64_atomics", "shared_int64_atomics", "subgroup_extended_types"}
+_FEATURES = _TYPES | {"int64_atomics", "shared_int64_atomics", "subgroup_extended_types", "subgroup_size_control"}
 
 _INFO = DeviceInfo(
     engine="reference",

@@ -113,6 +113,33 @@ def check_tile(domain: Domain, view: accelerator_view) -> None:
             )
 
 
+def check_required_subgroup(lanes: int, kernel: str, domain: Domain, view: accelerator_view) -> None:
+    """Refuses a launch of a kernel that requires full subgroups of so many lanes, where there are none."""
+    info = queue_of(view).info
+    limits, device = info.limits, view.accelerator.description
+    requires = f"{kernel} requires full subgroups of {lanes} lanes (@amp.kernel(subgroup={lanes}))"
+    if domain.tile is None:
+        raise InvalidComputeDomainError(f"{requires}: launch it over a tiled domain, extent.tile(...)")
+    threads = math.prod(domain.tile)
+    if threads % lanes:
+        raise InvalidComputeDomainError(
+            f"{domain}: {requires}, and a tile has {threads} threads: make that a multiple of {lanes}"
+        )
+    if "subgroup_size_control" not in info.usable_features:
+        advice = "use another accelerator, or leave the argument out"
+        if "subgroup_size_control" in info.features:
+            advice = f"the engine {info.engine!r} cannot require them; the direct engine can, VKAMP_ENGINE=vulkan"
+        raise UnsupportedFeatureError(f"{requires}, which {device} cannot promise: {advice}")
+    if lanes not in limits.subgroup_sizes:
+        sizes = " or ".join(map(str, limits.subgroup_sizes)) or "none"
+        raise UnsupportedFeatureError(f"{requires}; {device} has subgroups of {sizes}")
+    if threads // lanes > limits.tile_subgroups:
+        raise InvalidComputeDomainError(
+            f"{domain}: {requires}, and {device} runs at most {limits.tile_subgroups} of them in a tile: "
+            "use smaller tiles"
+        )
+
+
 def check_program(compiled: Compiled, executable: Executable, view: accelerator_view, *, checked: bool = False) -> None:
     """Raises ``UnsupportedFeatureError`` or ``CompileError`` for a program that a view's device cannot run.
 

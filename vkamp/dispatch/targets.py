@@ -96,10 +96,12 @@ def is_reference(view: accelerator_view) -> bool:
     return view.accelerator.device_path == "reference"
 
 
-def device_traits(view: accelerator_view) -> Mapping[str, bool | int]:
-    """What a kernel can ask of a view's device while it is compiled (``amp.target``)."""
+def device_traits(view: accelerator_view, required: int | None = None) -> Mapping[str, bool | int]:
+    """What a kernel can ask of a view's device while it is compiled (``amp.target``); ``required``: the lanes of the
+    subgroups that it requires.
+    """
     info = queue_of(view).info
-    lanes = current_subgroup_size() if is_reference(view) else info.limits.subgroup_size
+    lanes = required or (current_subgroup_size() if is_reference(view) else info.limits.subgroup_size)
     return traits_of(is_cpu=info.kind == "cpu", subgroup_size=lanes, features=info.kernel_features)
 
 

@@ -43,6 +43,8 @@ def _parts(signature: Mapping[str, Any]) -> list[str]:
     parts += [_plain(f"{name}={_shown(value)}") for name, value in signature.get("constants", {}).items()]
     if signature["precise"]:
         parts.append("precise")
+    if "subgroup" in signature:
+        parts.append(f"subgroup{signature['subgroup']}")
     return parts
 
 

@@ -147,6 +147,7 @@ class _Shader:
             shared_bytes=sum(self.forms.size(v.type) for v in self.kernel.tile_statics),
             lines=tuple(line.span for line in lines),
             pieces=self.pieces,
+            subgroup_size=self.kernel.subgroup_size if self.kernel.full_subgroups else None,
         )
 
     def _functions(self) -> list[Line]:
@@ -334,7 +335,8 @@ def _description(kernel: ir.Kernel) -> list[str]:
     if kernel.lanes is not None:
         count = math.prod(kernel.lanes)
         tile += f" as loops of {count} lanes" if count > 1 else " as loops"
-    lines = [f"// {kernel.name}: {tile}{', precise' if kernel.precise else ''}"]
+    full = f", full subgroups of {kernel.subgroup_size}" if kernel.full_subgroups else ""
+    lines = [f"// {kernel.name}: {tile}{', precise' if kernel.precise else ''}{full}"]
     rows = [(b.name, f"{b.element}, rank {b.rank}{_use(table[b.name])}") for b in kernel.buffers]
     names = {s.name for s in kernel.scalars}
     for scalar in kernel.scalars:

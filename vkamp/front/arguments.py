@@ -393,6 +393,7 @@ def make_request(
     tile: tuple[int, ...] | None,
     arguments: Arguments,
     location: Location,
+    subgroup: int | None = None,
 ) -> Request:
     """What the compiler needs of a launch at a location: types, never values."""
     types = _buffer_types(function, arguments, location)
@@ -419,6 +420,7 @@ def make_request(
         captures=resolve(arguments.captures),
         constants=tuple((n, one(n, v) if isinstance(v, OperatorType) else v) for n, v in arguments.constants),
         owner=one(parameters_of(function, is_method=True).owner or "", arguments.owner) if arguments.owner else None,
+        subgroup=subgroup,
     )
 
 

@@ -111,6 +111,8 @@ class Module:
     rank: int
     tile: tuple[int, ...] | None
     index_name: str
+    #: The lanes of the full subgroups that the kernel requires, if it does.
+    subgroup: int | None = None
     buffers: dict[str, ir.BufferParam] = field(default_factory=dict)
     scalars: dict[str, ir.ScalarParam] = field(default_factory=dict)
     tile_statics: list[ir.Variable] = field(default_factory=list)

@@ -45,6 +45,8 @@ def describe_request(request: Request, captured: Mapping[str, Any]) -> dict[str,
         "precise": request.precise,
         "args": [_row(kind) for _, kind in request.args],
     }
+    if request.subgroup is not None:
+        out["subgroup"] = request.subgroup
     if request.captures:
         out["captures"] = {name: _row(kind) for name, kind in sorted(request.captures)}
     if request.owner is not None:
@@ -151,6 +153,7 @@ def request_of(function: FunctionType, signature: Mapping[str, Any]) -> tuple[Re
         args=tuple((name, _type(row)) for name, row in zip(names, rows, strict=True)),
         captures=tuple((name, _type(row)) for name, row in signature.get("captures", {}).items()),
         constants=tuple((name, constants[name]) for name in parameters.constants),
+        subgroup=signature.get("subgroup"),
     )
     return request, {name: value for name, value in constants.items() if name not in parameters.constants}
 

@@ -47,7 +47,7 @@ def lower(request: Request, captured: Mapping[str, Any]) -> Lowered:
     needed: set[str] = set()
     copied: frozenset[Span] = frozenset()
     while True:
-        module = Module(request.rank, request.tile, "", copied_loops=copied)
+        module = Module(request.rank, request.tile, "", request.subgroup, copied_loops=copied)
         module.constants_needed = needed
         module.constant_values = {**ASSUMED, **captured}
         try:
@@ -105,11 +105,14 @@ def _lower(request: Request, module: Module) -> ir.Kernel:
         ),
         span=definition,
         subgroup_size=_subgroup_size(module),
+        full_subgroups=request.subgroup is not None,
     )
 
 
 def _subgroup_size(module: Module) -> int | None:
     """The lanes of a subgroup, if the kernel depends on them."""
+    if module.subgroup is not None:
+        return module.subgroup
     return int(module.constant_values[SUBGROUP_SIZE]) if SUBGROUP_SIZE in module.constants_needed else None
 
 

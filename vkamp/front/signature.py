@@ -161,7 +161,7 @@ class Request:
     """One kernel to compile: the function, the tiling, the types of its arguments and captures.
 
     ``constants`` are the values of its keyword-only parameters, of functions their types; ``owner`` is the object whose
-    method it is, if any.
+    method it is, if any; ``subgroup``: the lanes of the full subgroups that it requires, if it does.
     """
 
     function: FunctionType
@@ -173,6 +173,7 @@ class Request:
     constants: tuple[tuple[str, Any], ...]
     #: The object whose method the kernel is.
     owner: ArgType | None = None
+    subgroup: int | None = None
 
 
 # Caches are keyed by code alone: a function would keep the containers of its closure alive.

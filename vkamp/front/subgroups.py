@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from typing import NoReturn
 
 from vkamp.errors import Span
@@ -42,6 +43,9 @@ def call_subgroup(ctx: Context, function: SubgroupFunction, node: ast.Call) -> V
     if ctx.module.tile is None:
         ctx.fail("VKA608", node, name=function.__name__)
     if isinstance(row, IndexRow):
+        if ctx.module.subgroup is not None and row.name in ("size", "count"):
+            size = ctx.module.subgroup
+            return Constant(size if row.name == "size" else math.prod(ctx.module.tile) // size)
         return Number(ir.SubgroupIndex(span, INT32, row.name))
     values = ctx.operands(*node.args)
     if row.result != "value":

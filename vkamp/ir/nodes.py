@@ -471,7 +471,8 @@ class Kernel:
     ``lanes`` the invocations per dimension that run a tile whose threads are loops, ``None``: one for each thread.
     ``views``: where each invocation has a piece of several neighbouring elements of an untiled domain, the types that
     it accesses containers as for that, beside their own: no element is accessed both ways in a launch.
-    ``subgroup_size``: the lanes of a subgroup, if the kernel is compiled for one size.
+    ``subgroup_size``: the lanes of a subgroup, if the kernel is compiled for one size; ``full_subgroups``: it requires
+    subgroups of this size in which each lane has a thread.
     """
 
     name: str
@@ -490,6 +491,7 @@ class Kernel:
     lanes: tuple[int, ...] | None = None
     views: frozenset[tuple[str, Type]] = frozenset()
     subgroup_size: int | None = None
+    full_subgroups: bool = False
     #: What :func:`once_per_kernel` keeps.
     facts: dict[Callable[[Kernel], Any], Any] = dataclasses.field(
         default_factory=dict, init=False, repr=False, compare=False

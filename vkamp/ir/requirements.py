@@ -142,5 +142,5 @@ def subgroup_form(node: ir.Subgroup | ir.SubgroupIndex) -> tuple[str, tuple[Oper
 
 
 def uses_subgroups(kernel: ir.Kernel) -> bool:
-    """Whether there is any."""
-    return next(subgroup_uses(kernel), None) is not None
+    """Whether there is any, or the kernel requires subgroups all the same."""
+    return kernel.full_subgroups or next(subgroup_uses(kernel), None) is not None

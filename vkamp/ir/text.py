@@ -219,7 +219,8 @@ class _Printer:
         tile = f", tile {kernel.tile}" if kernel.tile is not None else ""
         lanes = f", lanes {kernel.lanes}" if kernel.lanes is not None else ""
         precise = ", precise" if kernel.precise else ""
-        yield f"kernel {kernel.name}({self.index_name}): rank {kernel.rank}{tile}{lanes}{precise}"
+        full = f", full subgroups of {kernel.subgroup_size}" if kernel.full_subgroups else ""
+        yield f"kernel {kernel.name}({self.index_name}): rank {kernel.rank}{tile}{lanes}{precise}{full}"
         for name, value in kernel.constants:
             yield f"{_INDENT}constant {name} = {value}"
         for buffer in kernel.buffers:

@@ -18,6 +18,8 @@ from vkamp.tracebacks import entry_point, forwards
 
 #: How the threads of a tile run on a device.
 LOWERINGS = ("auto", "threads", "loops")
+#: The sizes of subgroups that devices may have.
+SUBGROUP_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -52,13 +54,16 @@ class KernelFunction:
 
     ``precise``: float expressions are not contracted to fused multiply-adds, and the results of + - * and of the
     exactly rounded functions are bitwise those of the reference accelerator. ``lowering``: how the threads of a tile
-    run on a device.
+    run on a device. ``subgroup``: the lanes of the full subgroups that it requires, ``None``: it takes any.
     """
 
-    def __init__(self, function: FunctionType, *, precise: bool = False, lowering: str = "auto") -> None:
+    def __init__(
+        self, function: FunctionType, *, precise: bool = False, lowering: str = "auto", subgroup: int | None = None
+    ) -> None:
         self.function = function
         self.precise = precise
         self.lowering = lowering
+        self.subgroup = subgroup
         #: What ``parallel_for_each`` remembers of this kernel's launches.
         self.launches: dict[Any, Any] = {}
         functools.update_wrapper(self, function)
@@ -213,21 +218,31 @@ class DeviceFunction(Generic[_P, _R]):
 @overload
 def kernel(function: Callable[..., Any], /) -> KernelFunction: ...
 @overload
-def kernel(*, precise: bool = False, lowering: str = "auto") -> Callable[[Callable[..., Any]], KernelFunction]: ...
+def kernel(
+    *, precise: bool = False, lowering: str = "auto", subgroup: int | None = None
+) -> Callable[[Callable[..., Any]], KernelFunction]: ...
 @entry_point
-def kernel(function: Any = None, /, *, precise: bool = False, lowering: str = "auto") -> Any:
+def kernel(
+    function: Any = None, /, *, precise: bool = False, lowering: str = "auto", subgroup: int | None = None
+) -> Any:
     """Makes a Python function a tile program.
 
     The first parameter is the index (``tiled_index`` or, for an untiled domain, ``index``); the others are the
     containers and values of the launch. Keyword-only parameters annotated ``amp.constant`` are compile-time constants.
     ``lowering`` selects how the threads of a tile run: as ``"threads"`` of the device, as ``"loops"`` between the
     barriers if the program allows it, or as vkamp chooses for the device (``"auto"``).
+    ``subgroup=32`` requires full subgroups of 32 lanes (a power of two from 1 to 128): ``amp.subgroup.size()`` is a
+    compile-time constant then. Tiles must be whole numbers of subgroups. A launch on a device that cannot run such
+    subgroups raises UnsupportedFeatureError; the direct engine is needed (``VKAMP_ENGINE=vulkan``).
     """
     if lowering not in LOWERINGS:
         raise ValueError(f"lowering={lowering!r}: it is one of {', '.join(map(repr, LOWERINGS))}")
+    if subgroup is not None and (isinstance(subgroup, bool) or subgroup not in SUBGROUP_SIZES):
+        sizes = ", ".join(map(str, SUBGROUP_SIZES))
+        raise ValueError(f"subgroup={subgroup!r}: a subgroup has one of {sizes} lanes")
     if function is None:
-        return lambda f: KernelFunction(_plain(f, "kernel"), precise=precise, lowering=lowering)
-    return KernelFunction(_plain(function, "kernel"), precise=precise, lowering=lowering)
+        return lambda f: KernelFunction(_plain(f, "kernel"), precise=precise, lowering=lowering, subgroup=subgroup)
+    return KernelFunction(_plain(function, "kernel"), precise=precise, lowering=lowering, subgroup=subgroup)
 
 
 @entry_point

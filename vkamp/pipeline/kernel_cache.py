@@ -85,7 +85,8 @@ def place_of(request: Request) -> str | None:
     if None in (compiler, code, *(words for _, words in (*args, *captures, *constants))):
         return None
     off = os.environ.get("VKAMP_PASSES_OFF")
-    return _hash(compiler, code, off, request.precise, request.rank, request.tile, args, captures, constants)
+    plain = request.precise, request.rank, request.tile, request.subgroup
+    return _hash(compiler, code, off, plain, args, captures, constants)
 
 
 def _functions(request: Request) -> list[Any]:
@@ -317,6 +318,7 @@ def program(compiled: Compiled, target: Target) -> Executable | None:
         shared_bytes=data["shared_bytes"],
         lines=tuple(None if at is None else spans.span(at) for at in data["lines"]),
         pieces=None if data["pieces"] is None else Pieces(*data["pieces"]),
+        subgroup_size=data["subgroup_size"],
     )
     to_spirv = functools.partial(generated_spirv, name=compiled.name, quirks=target.quirks)
     return Executable(shader, lambda: compiled.kernel, to_spirv, data["lowering"], data["driver_seconds"])
@@ -337,6 +339,7 @@ def keep_program(compiled: Compiled, target: Target, made: Executable) -> None:
         "folded": shader.folded,
         "shared_bytes": shader.shared_bytes,
         "pieces": None if shader.pieces is None else dataclasses.astuple(shader.pieces),
+        "subgroup_size": shader.subgroup_size,
         "lines": [None if span is None else spans.number(span) for span in shader.lines],
         "lowering": made.lowering,
         "driver_seconds": made.driver_seconds,

@@ -196,11 +196,14 @@ def _describe(vk: Any, device: Any, index: int) -> DeviceInfo:
     ids = struct(vk, "VkPhysicalDeviceIDProperties")
     subgroup = struct(vk, "VkPhysicalDeviceSubgroupProperties")
     sizes = struct(vk, "VkPhysicalDeviceMaintenance3Properties")
+    lanes = struct(vk, "VkPhysicalDeviceSubgroupSizeControlProperties")
     if version >= (1, 1, 0):
         head = struct(vk, "VkPhysicalDeviceProperties2")
         parts = [ids, subgroup, sizes]
         if version >= (1, 2, 0) or "VK_KHR_driver_properties" in extensions:
             parts.append(driver)
+        if version >= (1, 3, 0) or "VK_EXT_subgroup_size_control" in extensions:
+            parts.append(lanes)
         chain(vk, head, *parts)
         vk.lib.vkGetPhysicalDeviceProperties2(device, head)
     heaps, types = _memory(vk, device, "VK_EXT_memory_budget" in extensions)
@@ -214,7 +217,7 @@ def _describe(vk: Any, device: Any, index: int) -> DeviceInfo:
         api_version=version,
         uuid=bytes(vk.ffi.buffer(ids.deviceUUID)).hex(),
         memory_bytes=sum(h.size for h in heaps if h.device_local),
-        limits=_limits(vk, plain.limits, subgroup, sizes.maxMemoryAllocationSize),
+        limits=_limits(vk, plain.limits, subgroup, lanes, sizes.maxMemoryAllocationSize),
         features=FeatureChain(vk, device, version, extensions).names(),
         engine_features=frozenset(),
         heaps=heaps,
@@ -259,7 +262,7 @@ def device_extensions(vk: Any, device: Any) -> frozenset[str]:
     return frozenset(_text(vk, rows[i].extensionName) for i in range(count[0]))
 
 
-def _limits(vk: Any, limits: Any, subgroup: Any, allocation: int) -> Limits:
+def _limits(vk: Any, limits: Any, subgroup: Any, lanes: Any, allocation: int) -> Limits:
     size, count = limits.maxComputeWorkGroupSize, limits.maxComputeWorkGroupCount
     largest = min(limits.maxStorageBufferRange, allocation or 2**64)
     return Limits(
@@ -276,7 +279,16 @@ def _limits(vk: Any, limits: Any, subgroup: Any, allocation: int) -> Limits:
         ),
         subgroup_size=max(1, subgroup.subgroupSize),
         subgroup_operations=_subgroup_operations(vk, subgroup),
+        subgroup_sizes=_subgroup_sizes(vk, lanes),
+        tile_subgroups=lanes.maxComputeWorkgroupSubgroups,
     )
+
+
+def _subgroup_sizes(vk: Any, lanes: Any) -> tuple[int, ...]:
+    """The powers of two that a compute shader can require; none where the struct was not filled."""
+    if not lanes.requiredSubgroupSizeStages & vk.VK_SHADER_STAGE_COMPUTE_BIT:
+        return ()
+    return tuple(1 << k for k in range(8) if lanes.minSubgroupSize <= 1 << k <= lanes.maxSubgroupSize)
 
 
 def _subgroup_operations(vk: Any, subgroup: Any) -> frozenset[str]:

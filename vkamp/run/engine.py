@@ -43,7 +43,8 @@ class Limits:
     dispatch per dimension. ``shared_bytes``: tile_static memory of a tile. ``buffer_bytes``: the largest buffer.
     ``push_bytes``: push constants. ``buffers``: storage buffers of a program. ``subgroup_size``: lanes;
     ``subgroup_operations``: what compute shaders may do with them, of ``SUBGROUP_OPERATIONS``
-    (VkSubgroupFeatureFlagBits).
+    (VkSubgroupFeatureFlagBits). ``subgroup_sizes``: the lanes that a kernel can require; ``tile_subgroups``: the most
+    subgroups of a tile of such a kernel.
     """
 
     tile_threads: int
@@ -55,6 +56,8 @@ class Limits:
     buffers: int
     subgroup_size: int
     subgroup_operations: frozenset[str] = frozenset()
+    subgroup_sizes: tuple[int, ...] = ()
+    tile_subgroups: int = 0
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ _NEEDED = {
     "storage16": ("storageBuffer16BitAccess",),
     "storage8": ("storageBuffer8BitAccess",),
     "memory_model": ("vulkanMemoryModel",),
-    "subgroup_size_control": ("subgroupSizeControl",),
+    "subgroup_size_control": ("subgroupSizeControl", "computeFullSubgroups"),
     "float_atomics": ("shaderBufferFloat32AtomicAdd",),
     "float64_atomics": ("shaderBufferFloat64AtomicAdd",),
     "int64_atomics": ("shaderBufferInt64Atomics",),

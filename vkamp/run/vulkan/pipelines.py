@@ -26,6 +26,8 @@ _SAVE_EVERY = 32
 _HEADER = struct.Struct("<IIII16s")
 #: VK_INCOMPLETE
 _INCOMPLETE = 5
+#: VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT, which the package has not as a number.
+_REQUIRE_FULL_SUBGROUPS = 2
 
 
 class VulkanProgram(DeviceProgram):
@@ -144,6 +146,11 @@ class Pipelines:
             create.stage.stage = vk.VK_SHADER_STAGE_COMPUTE_BIT
             create.stage.module = module
             create.stage.pName = entry
+            required = api.struct("VkPipelineShaderStageRequiredSubgroupSizeCreateInfo")
+            if program.subgroup_size is not None:
+                required.requiredSubgroupSize = program.subgroup_size
+                create.stage.flags = _REQUIRE_FULL_SUBGROUPS
+                create.stage.pNext = api.ffi.cast("void*", required)
             create.layout = layout.handle
             made = api.ffi.new("VkPipeline*")
             cache = self.cache.handle
