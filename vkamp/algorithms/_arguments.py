@@ -15,7 +15,8 @@ def place(accelerator_view: amp.accelerator_view | None, *inputs: Any) -> amp.ac
     if accelerator_view is not None:
         return accelerator_view
     for each in inputs:
-        for container in each.containers() if isinstance(each, lazy.Lazy) else [each]:
+        found = each.containers() if isinstance(each, lazy.Lazy) else [each]
+        for container in (c for c in found if isinstance(c, (amp.array, amp.array_view))):
             is_array = isinstance(container, amp.array)
             where = container.accelerator_view if is_array else container.source_accelerator_view
             if isinstance(where, amp.accelerator_view) and where.runs_kernels:
@@ -79,3 +80,22 @@ def value(number: Any, dtype: np.dtype[Any]) -> Any:
         cell[0] = number
     elements = np.asarray(cell)
     return elements[0] if elements.ndim == 1 else amp.short_vector(elements.dtype, elements.shape[1])(*elements[0])
+
+
+def in_words(source: lazy.Lazy, out: Any) -> tuple[lazy.Lazy, Any]:
+    """A source and a container for algorithms that only move elements: those of 64 bits as two words.
+
+    So a device that lacks their arithmetic moves them.
+    """
+    is_wide = out.dtype.names is None and out.dtype.itemsize == 8
+    if not (is_wide and isinstance(source, lazy.Elements)):
+        return source, out
+    try:
+        return lazy.Elements(_words(source.values)), _words(out)
+    except amp.AmpError:
+        return source, out
+
+
+def _words(values: Any) -> Any:
+    shape = values.extent
+    return values.reshape(-1).reinterpret_as(amp.uint2).reshape(shape)

@@ -6,8 +6,8 @@ block, with a tree in ``tile_static`` memory (M. Harris, *Optimizing Parallel Re
 every run.
 """
 
-# Kernels have untyped parameters; a constant may be a function.
-# mypy: disable-error-code="no-untyped-def, operator"
+# Kernels have untyped parameters.
+# mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TILES = 1024
 
 
 @amp.kernel
-def reduce_runs(idx, source, out, n, length, *, op: amp.constant):
+def reduce_runs(idx, source, out, n, length, op):
     """Combines one run of a source of ``n`` elements."""
     first = amp.int32(idx[0]) * length
     total = source.value(first).copy()
@@ -37,7 +37,7 @@ def reduce_runs(idx, source, out, n, length, *, op: amp.constant):
 
 
 @amp.kernel
-def reduce_tiles(t_idx, source, out, n, length, *, op: amp.constant):
+def reduce_tiles(t_idx, source, out, n, length, op):
     """Combines one block of a source of ``n`` elements, in steps of ``ITEMS`` elements a thread."""
     begin = t_idx.tile[0] * length
     end = min(begin + length, n)
@@ -63,10 +63,10 @@ def combine_pieces(view: amp.accelerator_view, source: lazy.Lazy, out: Any, spli
     """One launch: the combination of each piece of a source with one index."""
     n = source.extent[0]
     if _choose.form_of(view) == "runs":
-        amp.parallel_for_each(view, amp.extent(split.pieces), reduce_runs, source, out, n, split.length, op=op)
+        amp.parallel_for_each(view, amp.extent(split.pieces), reduce_runs, source, out, n, split.length, op)
     else:
         domain = amp.extent(split.pieces * TILE).tile(TILE)
-        amp.parallel_for_each(view, domain, reduce_tiles, source, out, n, split.length, op=op)
+        amp.parallel_for_each(view, domain, reduce_tiles, source, out, n, split.length, op)
 
 
 def _split(view: amp.accelerator_view, n: int) -> _choose.Split:
@@ -85,7 +85,7 @@ def reduce_into(view: amp.accelerator_view, source: lazy.Lazy, out: Any, op: Any
 
 
 @amp.kernel
-def _begin(idx, start, total, *, op: amp.constant):
+def _begin(idx, start, total, op):
     """``total = op(start, total)``."""
     total[idx] = op(start, total[idx])
 
@@ -107,7 +107,7 @@ def reduce(
     out = amp.array(amp.extent(1), dtype, accelerator_view=view)
     reduce_into(view, source, out, op)
     if init is not None:
-        amp.parallel_for_each(view, out.extent, _begin, init, out, op=op)
+        amp.parallel_for_each(view, out.extent, _begin, init, out, op)
     return device_scalar(out)
 
 

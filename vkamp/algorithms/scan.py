@@ -5,8 +5,8 @@ input, one scans the pieces' totals, and one scans the pieces, each beginning wi
 the operations does not depend on the device's scheduling.
 """
 
-# Kernels have untyped parameters; a constant may be a function.
-# mypy: disable-error-code="no-untyped-def, operator"
+# Kernels have untyped parameters.
+# mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PIECES = 1024
 
 
 @amp.kernel
-def scan_totals(idx, totals, init, *, op: amp.constant, has_init: amp.constant):
+def scan_totals(idx, totals, init, op, *, has_init: amp.constant):
     """Replaces each piece's total by what comes before the piece; without ``init`` not for the first one."""
     if idx[0] == 0:
         total = init.copy() if has_init else totals[0].copy()
@@ -35,7 +35,7 @@ def scan_totals(idx, totals, init, *, op: amp.constant, has_init: amp.constant):
 
 
 @amp.kernel
-def scan_totals_in_tile(t_idx, totals, init, *, op: amp.constant, has_init: amp.constant):
+def scan_totals_in_tile(t_idx, totals, init, op, *, has_init: amp.constant):
     """As ``scan_totals``, by one tile of as many threads as there are totals, or more."""
     n = totals.extent[0]
     rank = t_idx.local[0]
@@ -49,9 +49,7 @@ def scan_totals_in_tile(t_idx, totals, init, *, op: amp.constant, has_init: amp.
 
 
 @amp.kernel
-def scan_runs(
-    idx, source, out, before, n, length, *, op: amp.constant, inclusive: amp.constant, has_init: amp.constant
-):
+def scan_runs(idx, source, out, before, n, length, op, *, inclusive: amp.constant, has_init: amp.constant):
     """Scans one run; ``before[r]`` is what comes before run ``r``."""
     first = amp.int32(idx[0]) * length
     end = min(first + length, n)
@@ -73,9 +71,7 @@ def scan_runs(
 
 
 @amp.kernel
-def scan_blocks(
-    t_idx, source, out, before, n, length, *, op: amp.constant, inclusive: amp.constant, has_init: amp.constant
-):
+def scan_blocks(t_idx, source, out, before, n, length, op, *, inclusive: amp.constant, has_init: amp.constant):
     """Scans one block, in steps of ``ITEMS`` elements for each thread of the tile."""
     begin = t_idx.tile[0] * length
     end = min(begin + length, n)
@@ -115,21 +111,20 @@ def scan_into(
     in_runs = _choose.form_of(view) == "runs"
     split = _choose.runs(view, n) if in_runs else _choose.blocks(n, TILE * ITEMS, min(_PIECES, tile_size(view)))
     totals = amp.array(amp.extent(split.pieces), dtype, accelerator_view=view)
-    constants = {"op": op, "has_init": has_init}
     if split.pieces > 1:
         combine_pieces(view, source, totals, split, op)
     if in_runs:
-        amp.parallel_for_each(view, amp.extent(1), scan_totals, totals, start, **constants)
+        amp.parallel_for_each(view, amp.extent(1), scan_totals, totals, start, op, has_init=has_init)
         amp.parallel_for_each(
-            view, amp.extent(split.pieces), scan_runs, source, out, totals, n, split.length,
-            inclusive=inclusive, **constants,
+            view, amp.extent(split.pieces), scan_runs, source, out, totals, n, split.length, op,
+            inclusive=inclusive, has_init=has_init,
         )  # fmt: skip
         return
     size = tile_size(view)
-    amp.parallel_for_each(view, amp.extent(size).tile(size), scan_totals_in_tile, totals, start, **constants)
+    amp.parallel_for_each(view, amp.extent(size).tile(size), scan_totals_in_tile, totals, start, op, has_init=has_init)
     amp.parallel_for_each(
-        view, amp.extent(split.pieces * TILE).tile(TILE), scan_blocks, source, out, totals, n, split.length,
-        inclusive=inclusive, **constants,
+        view, amp.extent(split.pieces * TILE).tile(TILE), scan_blocks, source, out, totals, n, split.length, op,
+        inclusive=inclusive, has_init=has_init,
     )  # fmt: skip
 
 
@@ -156,7 +151,7 @@ def scan(
     then takes the elements in that order.  The result has one dimension; ``out`` may be the input itself.
     """
     source = lazy.of(a).flat()
-    view = place(accelerator_view, source)
+    view = place(accelerator_view, source, out)
     dtype = element(closed_type(source, op))
     if init is None and not inclusive:
         init = identity_of(op, dtype)

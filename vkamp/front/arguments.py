@@ -269,7 +269,8 @@ def _member(out: Arguments, function: FunctionType, path: str, value: Any) -> Ar
     if isinstance(value, tuple) and all(is_number(v) for v in value):
         return TupleType(tuple(_member(out, function, f"{path}.{k}", v) for k, v in enumerate(value)))
     known = (Container, ShortVector, index, extent, np.void, type, np.dtype, DeviceFunction)
-    if is_number(value) or isinstance(value, known) or functors.is_functor(value):
+    is_function = operators.plain_of(value) is not None or operators.is_of_library(value)
+    if is_number(value) or isinstance(value, known) or is_function or functors.is_functor(value):
         return _classify(out, function, path, value, captured=True)
     return _host_type(path, value)
 

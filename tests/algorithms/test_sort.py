@@ -1,0 +1,93 @@
+"""Sorting against numpy: every type, both directions, comparisons, keys, and NaN."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from vkamp import algorithms as alg
+from vkamp.algorithms import functional
+
+TYPES = [
+    np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.float16, np.float32, np.int64, np.uint64,
+    np.float64,
+]  # fmt: skip
+PAIR = np.dtype([("a", np.int32), ("b", np.float32)])
+
+
+def numbers_of(dtype, n):
+    random = np.random.default_rng(n)
+    if np.dtype(dtype).kind == "f":
+        raw = (random.standard_normal(n) * 100).astype(dtype)
+        raw[::7], raw[::11], raw[n // 3] = 0, -0.0, -np.inf
+        raw[n // 2] = np.nan
+        return raw
+    info = np.iinfo(dtype)
+    raw = random.integers(info.min, info.max, n, dtype, endpoint=True)
+    raw[::3] = 5
+    return raw
+
+
+def descending_order(raw):
+    if raw.dtype.kind != "f":
+        return sorted(range(raw.size), key=lambda i: -int(raw[i]))
+    return sorted(range(raw.size), key=lambda i: (not np.isnan(raw[i]), 0 if np.isnan(raw[i]) else -float(raw[i])))
+
+
+@pytest.fixture(params=[1, 2, 33, 2311])
+def n(request, accelerator_view):
+    is_reference = accelerator_view.accelerator.device_path == "reference"
+    return min(request.param, 130) if is_reference else request.param
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_types(accelerator_view, dtype, n):
+    raw = numbers_of(dtype, n)
+    order = np.argsort(raw, kind="stable")
+    np.testing.assert_array_equal(np.asarray(alg.argsort(raw, accelerator_view=accelerator_view)), order)
+    # Bit for bit, so that zeros keep their signs.
+    assert np.asarray(alg.sort(raw, accelerator_view=accelerator_view)).tobytes() == raw[order].tobytes()
+    found = alg.argsort(raw, descending=True, accelerator_view=accelerator_view)
+    np.testing.assert_array_equal(np.asarray(found), descending_order(raw))
+
+
+def test_comparisons_and_keys(accelerator_view, n):
+    raw = np.random.default_rng(n).integers(0, 50, n).astype(np.int32)
+
+    def order(**options):
+        return np.asarray(alg.argsort(raw, accelerator_view=accelerator_view, **options))
+
+    backwards = np.argsort(-raw, kind="stable")
+    np.testing.assert_array_equal(order(less=lambda x, y: x > y), backwards)
+    np.testing.assert_array_equal(order(less=functional.less, descending=True), backwards)
+    np.testing.assert_array_equal(order(key=lambda x: (x * 7) % 13), np.argsort((raw * 7) % 13, kind="stable"))
+    pairs = np.zeros(n, PAIR)
+    pairs["a"], pairs["b"] = raw % 5, np.random.default_rng(n).random(n)
+    found = alg.sort(
+        pairs, less=lambda x, y: x.a < y.a or (x.a == y.a and x.b < y.b), accelerator_view=accelerator_view
+    )
+    np.testing.assert_array_equal(np.asarray(found), np.sort(pairs, order=["a", "b"]))
+    keys, values, wide = alg.sort_by_key(raw, pairs, raw.astype(np.int64), accelerator_view=accelerator_view)
+    by_key = np.argsort(raw, kind="stable")
+    np.testing.assert_array_equal(np.asarray(keys), raw[by_key])
+    np.testing.assert_array_equal(np.asarray(values), pairs[by_key])
+    np.testing.assert_array_equal(np.asarray(wide), raw[by_key])
+    k = max(1, n // 3)
+    for largest in (True, False):
+        elements, at = alg.topk(raw, k, largest=largest, accelerator_view=accelerator_view)
+        expected = (backwards if largest else by_key)[:k]
+        np.testing.assert_array_equal(np.asarray(at), expected)
+        np.testing.assert_array_equal(np.asarray(elements), raw[expected])
+
+
+def test_wrong_arguments():
+    raw = np.zeros((3, 4), np.int32)
+    with pytest.raises(TypeError, match="sorting needs rank 1"):
+        alg.sort(raw)
+    with pytest.raises(TypeError, match="have no order: give less= or key="):
+        alg.sort(np.zeros(3, PAIR))
+    with pytest.raises(ValueError, match="the 5 largest of 4 elements"):
+        alg.topk(raw[0], 5)
+    with pytest.raises(amp.AmpError, match="keys have"):
+        alg.sort_by_key(raw[0], raw[:, 0])

@@ -1,0 +1,56 @@
+"""``counted``: as many elements as an algorithm finds, a number that only the device knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import vkamp as amp
+from vkamp.algorithms.scalars import device_scalar
+
+__all__ = ["counted"]
+
+
+class counted:
+    """The first ``count`` elements of an array on the device: the result of a selection.
+
+    ``.values`` is the array, with room for the worst case; what is behind the count is undefined.  ``.count`` is a
+    :class:`device_scalar`.  ``len()``, ``np.asarray()`` and ``.trim()`` wait for the count.
+    """
+
+    __slots__ = ("count", "values")
+
+    def __init__(self, values: Any, count: device_scalar) -> None:
+        self.values, self.count = values, count
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the elements."""
+        found: np.dtype[Any] = self.values.dtype
+        return found
+
+    def __len__(self) -> int:
+        n = int(self.count)
+        if n > len(self.values):
+            raise amp.AmpError(f"{n} elements were found, and out has room for {len(self.values)}")
+        return n
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """The elements in host memory; waits."""
+        n = len(self)
+        if n == 0:
+            return np.zeros(0, self.dtype if dtype is None else dtype)
+        found: NDArray[Any] = np.asarray(amp.array_view(self.values)[:n])
+        return found if dtype is None else found.astype(dtype)
+
+    def trim(self) -> Any:
+        """A view of the elements found; waits.  AmpError if there are none: containers are not empty."""
+        n = len(self)
+        if n == 0:
+            raise amp.AmpError("nothing was found, and a view has at least one element: ask len() first")
+        return amp.array_view(self.values)[:n]
+
+    def __repr__(self) -> str:
+        return f"<counted, at most {len(self.values)} {self.dtype}>"

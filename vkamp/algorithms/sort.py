@@ -1,0 +1,101 @@
+"""``sort``, ``argsort``, ``sort_by_key``: always stable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp.algorithms import lazy, merge_sort, radix_sort
+from vkamp.algorithms._arguments import dtype_of, in_words, output, place
+from vkamp.algorithms.transform import store
+
+
+def _order(view: amp.accelerator_view, source: lazy.Lazy, descending: bool, less: Any, key: Any) -> Any:
+    keys = source if key is None else lazy.map(key, source)
+    if less is not None:
+        return merge_sort.order_of(view, keys, less, descending)
+    return radix_sort.order_of(view, keys, descending)
+
+
+def _taken(view: amp.accelerator_view, source: lazy.Lazy, order: Any, out: Any) -> Any:
+    result = output(out, source.extent, dtype_of(source), view)
+    values, target = in_words(source, result)
+    store(view, lazy.take(values, order), target)
+    return result
+
+
+def _row(a: Any) -> lazy.Lazy:
+    source = lazy.of(a)
+    if source.extent.rank != 1:
+        raise TypeError(f"sorting needs rank 1, not {source.extent!r}: sort reshape(-1), or the rows one by one")
+    return source
+
+
+def argsort(
+    a: Any,
+    *,
+    descending: bool = False,
+    less: Any = None,
+    key: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The positions of the elements in their order, as int32; equal elements keep their order.
+
+    NaN comes last, descending it comes first.  ``less(x, y)`` is another order; ``key(x)`` is the number to sort by.
+    """
+    source = _row(a)
+    return _order(place(accelerator_view, source), source, descending, less, key)
+
+
+def sort(
+    a: Any,
+    *,
+    descending: bool = False,
+    less: Any = None,
+    key: Any = None,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The elements in their order, as :func:`argsort`, which are kept bit for bit.  ``out`` may not be the input."""
+    source = _row(a)
+    view = place(accelerator_view, source, out)
+    return _taken(view, source, _order(view, source, descending, less, key), out)
+
+
+def sort_by_key(
+    keys: Any,
+    *values: Any,
+    descending: bool = False,
+    less: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> tuple[Any, ...]:
+    """The keys in their order, and the values of each in the order of their keys."""
+    sources = [_row(each) for each in (keys, *values)]
+    for each in sources[1:]:
+        if each.extent != sources[0].extent:
+            raise amp.AmpError(f"{sources[0].extent!r} keys have {each.extent!r} values")
+    view = place(accelerator_view, *sources)
+    order = _order(view, sources[0], descending, less, None)
+    return tuple(_taken(view, each, order, None) for each in sources)
+
+
+def topk(
+    a: Any, k: int, *, largest: bool = True, accelerator_view: amp.accelerator_view | None = None
+) -> tuple[Any, Any]:
+    """The ``k`` largest elements (or smallest), in that order, and their positions; of equal ones the first.
+
+    Raises ValueError if there are fewer than ``k``.
+    """
+    source = _row(a)
+    if not 1 <= k <= source.extent[0]:
+        raise ValueError(f"the {k} largest of {source.extent[0]} elements")
+    view = place(accelerator_view, source)
+    order = amp.array_view(_order(view, source, largest, None, None))[:k]
+    found = amp.array(amp.extent(k), dtype_of(source), accelerator_view=view)
+    values, target = in_words(source, found)
+    store(view, lazy.take(values, order), target)
+    at = amp.array(amp.extent(k), np.int32, accelerator_view=view)
+    store(view, lazy.of(order), at)
+    return found, at

@@ -1,0 +1,276 @@
+"""Functions of each element: ``transform``, ``generate``, ``fill``, ``copy``, ``flip``, ``replace``, and the like.
+
+One thread computes one element; plain kernels give each thread several neighbouring ones where that is faster.
+"""
+
+# Kernels have untyped parameters.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp.algorithms import functional, lazy
+from vkamp.algorithms._arguments import dtype_of, in_words, output, place, value
+
+
+@amp.kernel
+def _store(idx, source, out):
+    out[idx] = source.value(idx)
+
+
+@amp.kernel
+def _store_row(idx, source, out):
+    out[idx] = source.value(idx[0])
+
+
+def store(view: amp.accelerator_view, source: lazy.Lazy, out: Any) -> None:
+    """Computes every element of a source into a container of its extent."""
+    amp.parallel_for_each(view, out.extent, _store_row if out.extent.rank == 1 else _store, source, out)
+
+
+def computed(
+    source: lazy.Lazy, out: Any, accelerator_view: amp.accelerator_view | None, dtype: Any = None, *inputs: Any
+) -> Any:
+    """The elements of a source in ``out``, or in a new array."""
+    view = place(accelerator_view, source, *inputs, out)
+    result = output(out, source.extent, dtype_of(source) if dtype is None and out is None else np.dtype(dtype), view)
+    store(view, source, result)
+    return result
+
+
+def transform(
+    f: Any,
+    a: Any,
+    *more: Any,
+    dtype: Any = None,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """``f(x, ...)`` of the elements of one to three inputs of one extent (AMP, C++: ``transform``).
+
+    The result has the type that ``f`` returns, or ``dtype``; conditions are stored as uint8, and results of small
+    integers as int32.  ``out`` may be one of the inputs.
+    """
+    return computed(lazy.map(f, a, *more), out, accelerator_view, dtype)
+
+
+@amp.kernel
+def _call(idx, f, values):
+    f(values, idx)
+
+
+def for_each(f: Any, a: Any, *, accelerator_view: amp.accelerator_view | None = None) -> None:
+    """Calls ``f(a, i)`` for every index ``i``; it may change ``a[i]`` (AMP, C++: ``for_each``)."""
+    values = a if isinstance(a, (amp.array, amp.array_view)) else amp.array_view(a)
+    amp.parallel_for_each(place(accelerator_view, values), values.extent, _call, f, values)
+
+
+class _Generated(lazy.Lazy):
+    __slots__ = ("f",)
+
+    def __init__(self, f: Any, extent: Any) -> None:
+        super().__init__(extent)
+        self.f = f
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The function's value at an index."""
+        return self.f(i)
+
+
+def generate(
+    extent: Any, f: Any, *, dtype: Any = None, out: Any = None, accelerator_view: amp.accelerator_view | None = None
+) -> Any:
+    """``f(i)`` of every index of an extent; of rank 1, ``i`` is a number (AMP, C++: ``generate``)."""
+    return computed(_Generated(f, extent), out, accelerator_view, dtype)
+
+
+@amp.kernel
+def _fill(idx, out, number):
+    out[idx] = number
+
+
+def fill(out: Any, number: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
+    """Stores one number, vector or struct in every element; returns ``out`` (AMP, C++: ``fill``)."""
+    values = out if isinstance(out, (amp.array, amp.array_view)) else amp.array_view(out)
+    amp.parallel_for_each(place(accelerator_view, values), values.extent, _fill, values, value(number, values.dtype))
+    return out
+
+
+def arange(
+    n: int,
+    start: Any = 0,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """``start + step * i`` for ``n`` elements (C++: ``iota``)."""
+    return computed(lazy.arange(n, start, step), out, accelerator_view, dtype)
+
+
+def copy(a: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:
+    """The elements of any input, lazy ones included, in an array (C++: ``copy``)."""
+    return _moved(lambda source: source, lazy.of(a), out, accelerator_view)
+
+
+def _moved(
+    f: Callable[[lazy.Lazy], lazy.Lazy], source: lazy.Lazy, out: Any, accelerator_view: amp.accelerator_view | None
+) -> Any:
+    """The elements of a source, in other places."""
+    view = place(accelerator_view, source, out)
+    result = output(out, f(source).extent, dtype_of(source), view)
+    values, target = in_words(source, result)
+    store(view, f(values), target)
+    return result
+
+
+class _Mirrored(lazy.Lazy):
+    """An input with one axis reversed or rotated: ``at(i) = (first + step * i) mod n`` there."""
+
+    __slots__ = ("axis", "first", "inner", "n", "step")
+
+    def __init__(self, inner: lazy.Lazy, axis: int, first: int, step: int) -> None:
+        super().__init__(inner.extent)
+        self.inner, self.axis, self.first, self.step = inner, axis, first, step
+        self.n = inner.extent[axis]
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The element at the moved position."""
+        if self.extent.rank == 1:
+            return self.inner.value((self.first + self.step * i) % self.n)
+        at = amp.index(i)
+        for d in amp.static_range(self.extent.rank):
+            if d == self.axis:
+                at[d] = (self.first + self.step * i[d]) % self.n
+        return self.inner.value(at)
+
+
+def _axis(source: lazy.Lazy, axis: int) -> int:
+    rank = source.extent.rank
+    if not -rank <= axis < rank:
+        raise ValueError(f"axis {axis} is not one of {source.extent!r}")
+    return axis % rank
+
+
+def flip(a: Any, axis: int = 0, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:
+    """The elements in reverse order along an axis (C++: ``reverse_copy``)."""
+    source = lazy.of(a)
+    axis = _axis(source, axis)
+    return _moved(lambda x: _Mirrored(x, axis, x.extent[axis] - 1, -1), source, out, accelerator_view)
+
+
+def roll(
+    a: Any, shift: int, axis: int = 0, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
+) -> Any:
+    """The elements moved by ``shift`` along an axis, those that leave coming back (C++: ``rotate_copy``)."""
+    source = lazy.of(a)
+    axis = _axis(source, axis)
+    n = source.extent[axis]
+    return _moved(lambda x: _Mirrored(x, axis, -shift % n, 1), source, out, accelerator_view)
+
+
+class _Replaced:
+    __slots__ = ("new", "old")
+
+    def __init__(self, old: Any, new: Any) -> None:
+        self.old, self.new = old, new
+
+    @amp.func
+    def __call__(self, x: Any) -> Any:
+        return self.new if x == self.old else x
+
+
+class _ReplacedIf:
+    __slots__ = ("new", "pred")
+
+    def __init__(self, pred: Any, new: Any) -> None:
+        self.pred, self.new = pred, new
+
+    @amp.func
+    def __call__(self, x: Any) -> Any:
+        return self.new if self.pred(x) else x
+
+
+def replace(
+    a: Any, old: Any, new: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
+) -> Any:
+    """The elements, with ``new`` in place of ``old`` (C++: ``replace_copy``)."""
+    source = lazy.of(a)
+    dtype = dtype_of(source)
+    f = _Replaced(value(old, dtype), value(new, dtype))
+    return computed(lazy.map(f, source), out, accelerator_view, dtype)
+
+
+def replace_if(
+    a: Any, pred: Any, new: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
+) -> Any:
+    """The elements, with ``new`` in place of those that meet a condition (C++: ``replace_copy_if``)."""
+    source = lazy.of(a)
+    dtype = dtype_of(source)
+    return computed(lazy.map(_ReplacedIf(pred, value(new, dtype)), source), out, accelerator_view, dtype)
+
+
+@amp.func
+def _chosen(condition: Any, x: Any, y: Any) -> Any:
+    return x if condition != 0 else y
+
+
+def where(
+    condition: Any, x: Any, y: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
+) -> Any:
+    """The elements of ``x`` where a condition is not zero, else those of ``y``; all have one extent."""
+    return computed(lazy.map(_chosen, condition, x, y), out, accelerator_view)
+
+
+class _Adjacent(lazy.Lazy):
+    __slots__ = ("op", "values")
+
+    def __init__(self, values: lazy.Lazy, op: Any) -> None:
+        super().__init__(values.extent)
+        self.values, self.op = values, op
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The operator's value of an element and the one before it; the first element as it is."""
+        x = self.values.value(i)
+        return self.op(x, self.values.value(i - 1)) if i > 0 else x
+
+
+def adjacent_difference(
+    a: Any, op: Any = functional.minus, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
+) -> Any:
+    """``op(a[i], a[i - 1])``, the first element as it is (C++: ``adjacent_difference``); not in place."""
+    source = lazy.of(a)
+    if source.extent.rank != 1:
+        raise TypeError(f"adjacent_difference needs rank 1, not {source.extent!r}")
+    return computed(_Adjacent(source, op), out, accelerator_view)
+
+
+def take(values: Any, at: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:
+    """``values[at[i]]``, in the shape of ``at``; ``values`` has one dimension (C++: ``gather``)."""
+    positions = lazy.of(at)
+    return _moved(lambda x: lazy.take(x, positions), lazy.of(values), out, accelerator_view)
+
+
+@amp.kernel
+def _scatter(idx, source, at, out):
+    out[at.value(idx[0])] = source.value(idx[0])
+
+
+def scatter(out: Any, at: Any, a: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
+    """``out[at[i]] = a[i]``; the positions differ, else any one of their elements is stored.  Returns ``out``."""
+    source, positions = lazy.of(a).flat(), lazy.of(at).flat()
+    if source.extent != positions.extent:
+        raise amp.AmpError(f"{source.extent!r} elements have {positions.extent!r} positions")
+    values = out if isinstance(out, (amp.array, amp.array_view)) else amp.array_view(out)
+    view = place(accelerator_view, values, source)
+    amp.parallel_for_each(view, source.extent, _scatter, source, positions, values)
+    return out
