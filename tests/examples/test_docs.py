@@ -23,6 +23,7 @@ PAGES = (
     "language.md",
     "notebooks.md",
     "reference-accelerator.md",
+    "algorithms.md",
     "subgroups.md",
     "tutorial.md",
 )

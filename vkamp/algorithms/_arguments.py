@@ -17,8 +17,10 @@ def place(accelerator_view: amp.accelerator_view | None, *inputs: Any) -> amp.ac
     for each in inputs:
         found = each.containers() if isinstance(each, lazy.Lazy) else [each]
         for container in (c for c in found if isinstance(c, (amp.array, amp.array_view))):
-            is_array = isinstance(container, amp.array)
-            where = container.accelerator_view if is_array else container.source_accelerator_view
+            if isinstance(container, amp.array):
+                where = container.accelerator_view
+            else:
+                where = container.source_accelerator_view
             if isinstance(where, amp.accelerator_view) and where.runs_kernels:
                 return where
     return amp.accelerator().default_view
