@@ -199,9 +199,9 @@ def _check_marks(metafunc: pytest.Metafunc) -> None:
 
         unknown = [name for name in mark.args if name not in ABILITIES]
         if unknown or not mark.args or mark.kwargs:
-            what = f"knows no {', '.join(map(str, unknown))}" if unknown else "takes names"
+            what = f"does not know {', '.join(map(str, unknown))}" if unknown else "takes names"
             raise pytest.Collector.CollectError(
-                f"{node.nodeid}: vkamp_requires {what}; there are {', '.join(sorted(ABILITIES))}"
+                f"{node.nodeid}: vkamp_requires {what}; the names are {', '.join(sorted(ABILITIES))}"
             )
         if _FIXTURE not in metafunc.fixturenames:
             raise pytest.Collector.CollectError(
@@ -290,7 +290,7 @@ def _absent(config: pytest.Config) -> list[str]:
 def _absence(config: pytest.Config) -> str:
     return "\n".join(
         [
-            "vkamp: tests are to run on accelerators that are not here:",
+            "vkamp: some of the accelerators for the tests are missing:",
             *_absent(config),
             f"Install what is missing, or name others with {_OPTION} or the ini option vkamp_accelerators.",
         ]
@@ -320,7 +320,7 @@ def _about_devices(config: pytest.Config) -> list[str]:
     names = accelerator_names(config)
     lines = [f"vkamp: {name}: {devices.described(name)}" for name in names]
     if names == ("reference",) and not _was_chosen(config):
-        lines.append("vkamp: there is no Vulkan device here: everything runs on the reference accelerator alone")
+        lines.append("vkamp: there is no Vulkan device here: all tests run on the reference accelerator")
     return lines
 
 
@@ -435,11 +435,11 @@ def _about_failure(name: str, error: BaseException) -> list[str]:
     if isinstance(error, AssertionError):
         lines += [f"known trap: it {trap}" for trap in devices.traps(name)]
         if len(lines) > 1:
-            lines.append("a test that can't do without is marked: @pytest.mark.vkamp_requires(...) (docs/testing.md)")
+            lines.append("mark a test that depends on this: @pytest.mark.vkamp_requires(...) (docs/testing.md)")
     elif isinstance(error, UnsupportedFeatureError):
         lines += [
             f"features: {', '.join(devices.features(name)) or 'none'}",
-            "a test that needs others is marked: @pytest.mark.vkamp_requires(...)",
+            "mark a test that needs others: @pytest.mark.vkamp_requires(...)",
         ]
     return lines
 
@@ -501,7 +501,7 @@ class _Closing:
 
                 used = map(Path, session.used)
                 unused += [self._relative(str(path)) for path in unused_in(Path(file), used, found["others"])]
-        return lines + _listed("used by no test any more; delete them:", unused, most)
+        return lines + _listed("no longer used by any test; delete them:", unused, most)
 
     def _relative(self, path: str) -> str:
         root = self.config.rootpath

@@ -71,7 +71,7 @@ MESSAGES: dict[str, Message] = {
     ),
     "VKA119": Message(
         "this loop never ends: its condition is always true, and no `break` or `return` is reached",
-        "write the condition under which it goes on, or leave it: `if ...: break`",
+        "write the condition under which the loop continues, or end it: `if ...: break`",
     ),
     "VKA121": Message(
         "`{text}` has several clauses or conditions, so that its length is not known",
@@ -196,7 +196,7 @@ MESSAGES: dict[str, Message] = {
     "VKA327": Message("the result of `{text}` is undefined", "use arguments for which it is defined"),
     "VKA328": Message("`{text}` is {what}, which cannot be unpacked", "{advice}"),
     "VKA329": Message("{values} value{s} for {targets} name{t}", "use as many names as there are values"),
-    "VKA330": Message("`{text}` is {what}, and only elements are assigned", "{advice}"),
+    "VKA330": Message("`{text}` is {what}; only elements can be assigned", "{advice}"),
     "VKA331": Message(
         "the tuple `{name}` contains {what}",
         "a tuple variable can contain numbers only; assign the other things to variables",
@@ -223,20 +223,21 @@ MESSAGES: dict[str, Message] = {
     ),
     "VKA344": Message("{old} cannot be read as {new}: {reason}", "{advice}"),
     "VKA351": Message(
-        "`{name}` cannot become {what} here: what branches and loops bind anew is elements of one array or container, "
+        "`{name}` cannot become {what} here: branches and loops can rebind a name only to elements of one "
+        "array or container, "
         "or objects",
         "begin with an object, `{name} = ... .copy()`; or use one name for each of them",
     ),
     "VKA352": Message(
-        "`{text}` is assigned before `{name}` is read: in Python its old value is lost then",
+        "`{text}` is assigned before `{name}` is read: in Python this loses its old value",
         "assign copies: write `.copy()` after each element of `{value}`",
     ),
     "VKA353": Message(
-        "in Python `{name}` and `{by}` are one object here, and a kernel has a copy: it lacks the change",
-        "copy it where it gets its second name, `{copy}`, or read `{by}`",
+        "in Python `{name}` and `{by}` are one object here, but a kernel has a copy, which lacks the change",
+        "make the copy explicit where it gets its second name, `{copy}`, or read `{by}`",
     ),
     "VKA354": Message(
-        "in Python this changes `{other}` too, and a kernel has a copy of it in `{name}`: the change would be lost",
+        "in Python this changes `{other}` too, but in a kernel `{name}` is a copy of it: the change would be lost",
         "copy it where it gets its second name, `... .copy()`, or change `{other}` itself",
     ),
     "VKA356": Message("`{text}` is one of its operands, and these are {what}", "{advice}"),
@@ -312,7 +313,7 @@ MESSAGES: dict[str, Message] = {
     "VKA603": Message(
         _MISSED,
         "{fix}keep all threads alive up to the last barrier: instead of returning, "
-        "guard the loads and stores by an `if` (of a padded domain: those outside the data)",
+        "guard the loads and stores by an `if` (in a padded domain: of threads outside the data)",
     ),
     "VKA604": Message(
         _MISSED,
@@ -325,7 +326,7 @@ MESSAGES: dict[str, Message] = {
     ),
     "VKA606": Message(
         "`amp.uniform` must be called by all threads of the tile, but some may not reach it: {what} {place}",
-        "{fix}call it earlier, where all threads of the tile do, and use the result here",
+        "{fix}call it earlier, where all threads of the tile reach it, and use the result here",
     ),
     "VKA607": Message(
         "`amp.uniform` needs tiles, but the domain of this launch has none",
@@ -343,7 +344,8 @@ MESSAGES: dict[str, Message] = {
     ),
     "VKA651": Message(
         "the second argument of `amp.subgroup.{name}` may differ between the threads of the subgroup",
-        "{fix}pass the same value in all of them, or use `amp.subgroup.shuffle(x, lane)`: each chooses its lane",
+        "{fix}pass the same value in all of them, or use `amp.subgroup.shuffle(x, lane)`, where each thread "
+        "chooses its lane",
     ),
     "VKA610": Message(
         "{threads} update this one element of `{name}` at once: a race",
@@ -377,7 +379,8 @@ MESSAGES: dict[str, Message] = {
         kind="edit",
     ),
     "VKA703": Message(
-        "this shader was edited for another version of its kernel: what vkamp generates for `{kernel}` has changed",
+        "this shader was edited for another version of its kernel: the shader that vkamp generates for "
+        "`{kernel}` has changed",
         "merge the edit with the new shader: vkamp shaders merge {name}",
         kind="edit",
     ),
@@ -397,7 +400,8 @@ MESSAGES: dict[str, Message] = {
         "this hand-edited shader needs {features}, which {who}", f"remove what needs it, {_DROP}", kind="edit"
     ),
     "VKA708": Message(
-        "check mode cannot check this hand-edited shader: it instruments what vkamp generates for `{kernel}`, "
+        "check mode cannot check this hand-edited shader: it instruments the shader that vkamp generates for "
+        "`{kernel}`, "
         "whose results may differ",
         "run without VKAMP_CHECK=1 to use the edit; VKAMP_SHADERS=0, amp.use_shaders(None) or amp.check(...) check "
         "the generated shader on purpose",

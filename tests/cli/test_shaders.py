@@ -60,7 +60,7 @@ def test_the_life_of_an_edit(project: Project) -> None:
 
     change(project, "total = 0.0", "total = 1.0")
     done = project.vkamp("shaders", "merge", NAME)
-    assert (done.status, done.out) == (1, f"conflict  {NAME}  1 conflict to decide\n")
+    assert (done.status, done.out) == (1, f"conflict  {NAME}  1 conflict to resolve\n")
     done = project.vkamp("shaders", "status")
     assert done.status == 1
     assert done.out.startswith(f"conflict (edited)  {NAME}  line ")
@@ -161,7 +161,7 @@ def test_elements_of_every_size(project: Project) -> None:
 
 def test_mistakes_are_one_message(project: Project) -> None:
     for args, status, said in [
-        (("shaders", "status"), 1, "there is not a folder of shaders"),
+        (("shaders", "status"), 1, "there is no folder of shaders"),
         (("shaders", "export", "prog:tile_sums"), 1, "Say what it is launched with"),
         (
             ("shaders", "export", "prog:nothing", "--args", ""),

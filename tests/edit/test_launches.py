@@ -521,7 +521,7 @@ def test_a_damaged_record_is_an_error(tmp_path: Path) -> None:
     (record,) = (folder / "shaders").rglob("*.json")
     record.write_text(record.read_text()[:40])
     said = python(folder, "programs/prog.py")
-    assert "says what kernel a shader is for, and cannot be read" in said
+    assert "is the record of a shader and cannot be read" in said
 
 
 def test_use_shaders_needs_a_folder(tmp_path: Path) -> None:

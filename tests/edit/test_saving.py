@@ -94,7 +94,7 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
         "and a folder gets all three"
     )
     path = tmp_path / "nowhere" / "shader.comp"
-    assert message(shown.save, path) == f"{path} cannot be written: there is not a folder {path.parent}"
+    assert message(shown.save, path) == f"{path} cannot be written: there is no folder {path.parent}"
     (tmp_path / "file").touch()
     path = tmp_path / "file" / "deeper"
     found = message(shown.save, path)

@@ -235,7 +235,7 @@ def test_tiles_over_the_limits_of_the_device(accelerator, tile):
             return runs_in_full(accelerator, tile)
         expected = (
             f"{text}: dimension {over[0]} of the tile has {tile[over[0]]} threads; "
-            f"{accelerator.description} takes at most {reach[over[0]]} there"
+            f"{accelerator.description} supports at most {reach[over[0]]}"
         )
     message = message_of(domain, accelerator.default_view)
     assert message.startswith(expected)

@@ -126,7 +126,7 @@ def test_wrong_registrations():
     def f(x: amp.float32):
         return x
 
-    with pytest.raises(TypeError, match=r"f has a form for \(float32\) already"):
+    with pytest.raises(TypeError, match=r"f already has a form for \(float32\)"):
         f.register(amp.float32)(lambda x: x)
     with pytest.raises(TypeError, match="'text' is not an argument type"):
         f.register("text")(lambda x: x)

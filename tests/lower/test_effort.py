@@ -87,7 +87,7 @@ def test_a_kernel_that_takes_long_in_any_form_warns_once(accelerator, monkeypatc
     (only,) = found
     assert str(only.message) == (
         "divisions: the driver of this CPU device will take about 0 s to compile this kernel, in each process that "
-        "launches it, for its text is long once functions are a part of their callers. Make a loop of what repeats, "
+        "launches it, because its text is long after functions are inlined. Make a loop of what repeats, "
         "launch parts of it one after the other, or run it on a GPU."
     )
     assert only.filename == "<divisions, 12 lines>"

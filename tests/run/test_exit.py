@@ -102,6 +102,6 @@ def test_what_comes_after_the_end_is_an_error(device):
     queue._check = lambda: None
     queue._state.pending.append(None)
     for use in (queue.flush, queue.wait, queue._submit):
-        with pytest.raises(AmpError, match="is closed: the interpreter is ending"):
+        with pytest.raises(AmpError, match="is closed: the interpreter is shutting down"):
             use()
     queue.retire()

@@ -31,7 +31,7 @@ def test_doubled(accelerator_view):
 )
 
 ABSENT = """\
-vkamp: tests are to run on accelerators that are not here:
+vkamp: some of the accelerators for the tests are missing:
 - nosuch: accelerator('nosuch') names no accelerator: give an index, or part of a name that only one has. \
 The accelerators:
 """
@@ -104,7 +104,7 @@ def test_without_any_driver(project, tmp_path):
         return
     assert (
         "\nvkamp: reference: the IR run in Python, no driver\n"
-        "vkamp: there is no Vulkan device here: everything runs on the reference accelerator alone\n"
+        "vkamp: there is no Vulkan device here: all tests run on the reference accelerator\n"
     ) in result.text
 
 
@@ -163,8 +163,11 @@ def test_an_empty_name(project, names):
     [
         ("vkamp_accelerators()", "vkamp_accelerators takes names of accelerators"),
         ("vkamp_accelerators(3)", "vkamp_accelerators takes names of accelerators"),
-        ("vkamp_requires()", "vkamp_requires takes names; there are "),
-        ("vkamp_requires('float65')", "vkamp_requires knows no float65; there are cooperative_matrix, denormals, "),
+        ("vkamp_requires()", "vkamp_requires takes names; the names are "),
+        (
+            "vkamp_requires('float65')",
+            "vkamp_requires does not know float65; the names are cooperative_matrix, denormals, ",
+        ),
     ],
 )
 def test_a_wrong_mark(project, mark, message):
@@ -316,7 +319,7 @@ def test_rounds(accelerator):
     assert made.text.partition("- vkamp -")[2].partition("=====")[0].lstrip("-\n") == (
         where + "known trap: it terminates all loops of a thread after 65,535 iterations in total\n"
         "known trap: it replaces x * 0.0 by 0.0 even if x is negative, infinite or NaN\n"
-        "a test that can't do without is marked: @pytest.mark.vkamp_requires(...) (docs/testing.md)\n"
+        "mark a test that depends on this: @pytest.mark.vkamp_requires(...) (docs/testing.md)\n"
     )
 
 
@@ -346,7 +349,7 @@ def test_unsupported(accelerator):
 """
     made = project(text).run("--vkamp-accelerators", "swiftshader")
     assert (
-        "engine kompute\nfeatures: none\na test that needs others is marked: @pytest.mark.vkamp_requires(...)\n"
+        "engine kompute\nfeatures: none\nmark a test that needs others: @pytest.mark.vkamp_requires(...)\n"
     ) in made.text
 
 
@@ -452,7 +455,7 @@ def test_a_golden_shader_that_differs(project):
     assert result.last == "1 failed, 3 deselected"
     lines = [line[8:] for line in result.text.splitlines() if line.startswith("E       ")]
     assert lines == [
-        "AssertionError: the shader is not that of golden/test_kernels/TestShaders.test_doubled.comp; "
+        "AssertionError: the shader differs from golden/test_kernels/TestShaders.test_doubled.comp; "
         "--vkamp-accept rewrites it:",
         "--- golden/test_kernels/TestShaders.test_doubled.comp",
         "+++ generated",
@@ -476,7 +479,7 @@ def test_unused_golden_shaders(project, workers):
     result = made.start(*workers, *ON_REFERENCE)
     assert result.last == "4 passed"
     assert result.section("vkamp: golden shaders") == (
-        "used by no test any more; delete them:\n  golden/test_kernels/test_gone.comp\n"
+        "no longer used by any test; delete them:\n  golden/test_kernels/test_gone.comp\n"
     )
 
 

@@ -104,9 +104,9 @@ def _probe(what: str, argument: str = "", **environment: str) -> Probe:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_TIME_LIMIT, env=variables, check=False)
     except subprocess.TimeoutExpired:
-        return Probe({}, f"does not end within {_TIME_LIMIT:g} s")
+        return Probe({}, f"did not end within {_TIME_LIMIT:g} s")
     except OSError as error:
-        return Probe({}, f"cannot be asked: {error}")
+        return Probe({}, f"could not be checked: {error}")
     lines = [line for line in done.stdout.splitlines() if line.startswith(MARK)]
     if done.returncode == 0 and lines:
         return Probe(json.loads(lines[-1].removeprefix(MARK)))
@@ -393,7 +393,7 @@ def doctor(as_json: bool) -> int:
         found = diagnose(_print)
         wrong = [step for step in found if step.ok is False]
         say("")
-        say("everything is well" if not wrong else f"{len(wrong)} of {len(found)} steps found something wrong", "bold")
+        say("everything is well" if not wrong else f"{len(wrong)} of {len(found)} steps found a problem", "bold")
         for command in dict.fromkeys(step.fix for step in wrong if step.fix):
             say(f"  {command}")
     return 1 if any(step.ok is False for step in found) else 0
@@ -405,4 +405,4 @@ def _print(step: Finding) -> None:
     for line in step.details:
         OUT.print(Text(f"       {line}", style="dim"))
     if step.fix and step.ok is False:
-        OUT.print(Text.assemble(("       to mend it: ", "dim"), step.fix))
+        OUT.print(Text.assemble(("       to fix it: ", "dim"), step.fix))

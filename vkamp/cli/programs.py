@@ -37,7 +37,7 @@ from vkamp.run.engine import Timing, Transfer
 @click.option(
     "--engine", type=click.Choice(["auto", "kompute", "vulkan"]), help="The engine that runs kernels on Vulkan devices."
 )
-@click.option("--check", "checked", is_flag=True, help="Run every launch checked.")
+@click.option("--check", "checked", is_flag=True, help="Run every launch in check mode.")
 @click.option("--lowering", type=click.Choice(LOWERINGS), help="How the threads of a tile run.")
 @click.option("--profile", is_flag=True, help="Show each kernel's time on the device, by the direct engine.")
 @click.option("--shaders", "folder", metavar="FOLDER", help="Use the edited shaders of FOLDER; 0: none.")

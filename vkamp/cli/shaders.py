@@ -55,7 +55,7 @@ def _store(folder: Path | None, *, new: bool = False) -> Store:
         found = project_root(Path.cwd()) / "shaders"
     if found is None or (not new and not found.is_dir()):
         raise AmpError(
-            f"there is not a folder of shaders at {folder or Path.cwd()}: `vkamp shaders export` or "
+            f"there is no folder of shaders at {folder or Path.cwd()}: `vkamp shaders export` or "
             "`vkamp run --export PROGRAM.py` makes it"
         )
     return Store(found)
@@ -119,7 +119,7 @@ def status(names: tuple[str, ...], as_json: bool, folder: Path | None) -> int:
         say(f"{store.folder} holds no shaders")
     strays = [] if names else list(store.strays)
     for name in strays:
-        ERRORS.print(f"{name}.comp has no base in {store.base}: nothing says what kernel it is for, and it never runs")
+        ERRORS.print(f"{name}.comp has no base in {store.base}: its kernel is unknown, and it never runs")
     return 1 if strays or any(state.needs_attention for state in states) else 0
 
 
@@ -212,7 +212,7 @@ def merge(names: tuple[str, ...], onto: str | None, undo: bool, folder: Path | N
         if done.name != kept.name:
             line.append(f"  (was {kept.name})", style="dim")
         if done.conflicts:
-            line.append(f"  {done.conflicts} conflict{'s' * (done.conflicts > 1)} to decide", style="red")
+            line.append(f"  {done.conflicts} conflict{'s' * (done.conflicts > 1)} to resolve", style="red")
             status = 1
         OUT.print(line)
     return status

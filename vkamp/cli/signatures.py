@@ -99,7 +99,7 @@ def constants_of(texts: tuple[str, ...]) -> dict[str, Any]:
                 raise click.BadParameter(f"{value!r} is neither a number nor an element type") from None
             out[name] = found
         if isinstance(out[name], (str, bytes, tuple, list, dict, set)) or out[name] is None:
-            raise click.BadParameter(f"{value!r} is no number")
+            raise click.BadParameter(f"{value!r} is not a number")
     return out
 
 

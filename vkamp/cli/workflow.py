@@ -91,12 +91,12 @@ def _compared(kept: Kept, edited: bool) -> State:
     # A kernel's captures are known only while its program runs.
     if "<locals>" in record.kernel or {"owner", "captures"} & record.signature.keys():
         if override_files.is_gone(kept):
-            return State(kept, "gone", edited, f"{record.file} has no {record.kernel} any more")
+            return State(kept, "gone", edited, f"{record.file} no longer has {record.kernel}")
         if noted is None:
             word = "edited" if edited else "unedited"
             return State(kept, word, edited, "it captures variables: `vkamp run --export` says whether it is current")
         word = "stale" if code_of(noted) != code_of(kept.base_text or "") else "edited"
-        return State(kept, word, edited, "as its program ran last", _noted_shader(kept, noted), record)
+        return State(kept, word, edited, "according to its program's last run", _noted_shader(kept, noted), record)
     kernel = kernel_of(record, root)
     if kernel is None:
         return _moved(kept, edited, root)
@@ -127,7 +127,7 @@ def _moved(kept: Kept, edited: bool, root: Path) -> State:
         if alike >= _ALIKE and (best is None or alike > best[0]):
             best = alike, place, shader, now
     if best is None:
-        return State(kept, "gone", edited, f"there is no kernel {record.kernel_path} any more")
+        return State(kept, "gone", edited, f"the kernel {record.kernel_path} no longer exists")
     alike, place, shader, now = best
     text = f"the kernel is {place.module}:{place.kernel} now" + ("" if alike == 1 else ", and has changed")
     return State(kept, "moved", edited, text, shader, now)

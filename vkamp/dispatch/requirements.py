@@ -109,7 +109,7 @@ def check_tile(domain: Domain, view: accelerator_view) -> None:
         most = limits.tile_size[len(tile) - 1 - dim]
         if size > most:
             raise InvalidComputeDomainError(
-                f"{domain}: dimension {dim} of the tile has {size} threads; {device} takes at most {most} there"
+                f"{domain}: dimension {dim} of the tile has {size} threads; {device} supports at most {most}"
             )
 
 
@@ -148,7 +148,7 @@ def check_program(compiled: Compiled, executable: Executable, view: accelerator_
     limits, device = queue_of(view).info.limits, view.accelerator.description
     if not checked:
         _check_shared(executable, compiled, limits, device)
-    _check_limits(executable, limits, f"{compiled.name} under check mode" if checked else compiled.name, device)
+    _check_limits(executable, limits, f"{compiled.name} in check mode" if checked else compiled.name, device)
     _check_subgroups(compiled, limits, device)
 
 
@@ -183,7 +183,7 @@ def _check_limits(executable: Executable, limits: Limits, name: str, device: str
         )
     if executable.buffers > limits.buffers:
         raise UnsupportedFeatureError(
-            f"{name} uses {executable.buffers} containers at once; {device} takes {limits.buffers}"
+            f"{name} uses {executable.buffers} containers at once; {device} supports {limits.buffers}"
         )
 
 

@@ -104,7 +104,7 @@ def _changed(kept: Kept, shader: Shader) -> list[Note]:
     for span, line in zip(shader.lines, shader.glsl.splitlines(), strict=False):
         plain = code_of(line)
         if plain and (not before or plain != before.pop(0)):
-            return [] if span is None else [Note(span, "this line has another shader now")]
+            return [] if span is None else [Note(span, "the generated shader of this line has changed")]
     return []
 
 

@@ -27,7 +27,7 @@ def save(path: Path, name: str, makers: Mapping[str, Callable[[], bytes]]) -> tu
     elif path.suffix in _KINDS:
         files = [path]
         if not path.parent.is_dir():
-            raise AmpError(f"{path} cannot be written: there is not a folder {path.parent}")
+            raise AmpError(f"{path} cannot be written: there is no folder {path.parent}")
     else:
         raise AmpError(
             f"{path} ends in {path.suffix}: .comp and .glsl save the GLSL, .spv the SPIR-V, .ir the typed IR, "

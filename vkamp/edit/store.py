@@ -299,8 +299,8 @@ def _record(path: Path) -> Record:
         return _record_of(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise AmpError(
-            f"{path} says what kernel a shader is for, and cannot be read ({error}); restore it from version "
-            "control, or remove it and export the shader anew"
+            f"{path} is the record of a shader and cannot be read ({error}); restore it from version "
+            "control, or remove it and export the shader again"
         ) from error
 
 

@@ -84,7 +84,9 @@ def _ann_assign(ctx: Context, node: ast.AnnAssign) -> None:
     annotation, text = ctx.text(node.annotation), ctx.text(node.target)
     if not isinstance(node.target, ast.Name):
         help_text = f"write `{text} = {ctx.text(node.value) if node.value else '...'}`"
-        ctx.fail("VKA109", node, what=f"`{text}` has a type already, and no other can be declared", advice=help_text)
+        ctx.fail(
+            "VKA109", node, what=f"`{text}` already has a type, and cannot be declared with another", advice=help_text
+        )
     if node.value is None:
         help_text = f"write `{text}: {annotation} = ...`, or leave the type to the first assignment"
         ctx.fail("VKA109", node, what=f"`{text}` is declared without a value", advice=help_text)
@@ -363,7 +365,7 @@ def _not_assignable(ctx: Context, target: ast.expr) -> NoReturn:
     elif isinstance(value, ThreadRef):
         why, help_text = "it is the thread's index", f"use a variable of another name: `i = {text}[0]`"
     elif isinstance(value, Object):
-        why, help_text = "the launch hands it over", "use a variable of another name"
+        why, help_text = "it is an argument of the launch", "use a variable of another name"
     elif not isinstance(target, ast.Name):
         why, help_text = "it is read-only", "copy it to a variable, and change that"
     elif slot is not None and slot.kind != "parameter":

@@ -106,5 +106,5 @@ def check_captures(ctx: Context, value: Closure) -> None:
                 continue
             if (item.lineno, item.col_offset) > end:
                 use = next(n for n in name_nodes(node) if n.id == item.id)
-                notes = (Note(ctx.span(use), f"`{value.code.name}` takes it here"),)
+                notes = (Note(ctx.span(use), f"`{value.code.name}` captures it here"),)
                 ctx.fail("VKA224", item, notes=notes, name=item.id, function=value.code.name)

@@ -209,7 +209,7 @@ def _bad_operands(ctx: Context, op: ast.AST, node: ast.AST, a: Constant | Number
     left, right = convert.scalar_type(a), convert.scalar_type(b)
     help_text = "convert the operands first, `amp.int32(...)`"
     if isinstance(op, (ast.BitAnd, ast.BitOr)):
-        help_text = f"bits are of integers, `amp.int32(...)`; conditions are joined by `{_WORDS[type(op)]}`"
+        help_text = f"bitwise operators need integers, `amp.int32(...)`; conditions are joined by `{_WORDS[type(op)]}`"
     ctx.fail("VKA302", node, op=SYMBOL[type(op)], what=f"{left} and {right}", advice=help_text)
 
 

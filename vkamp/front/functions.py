@@ -347,7 +347,7 @@ def _note_changed_objects(ctx: Context, instance: Instance, packing: ArgumentPac
 def _refuse_change(ctx: Context, place: ir.Place, instance: Instance, node: ast.Call) -> NoReturn:
     """Raises the error for a function that changes a struct of the launch."""
     name = ir.place_name(place)
-    why, help_text = f"`{instance.name}` changes it, and the launch passes it by value", "hand over a copy"
+    why, help_text = f"`{instance.name}` changes it, and the launch passes it by value", "pass a copy"
     if not isinstance(place, ir.ArrayElement):
         help_text = f"{help_text}: `{name}.copy()`"
     ctx.fail("VKA209", node, text=name, why=why, advice=help_text)

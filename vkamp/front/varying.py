@@ -2,7 +2,7 @@
 
 A module's number is a constant of the kernels that use it, and another value another kernel.  One that has had two
 values already, and now has a third, is taken as a number that a closure captures: a value of the launch.  One that an
-``@amp.func`` names has a path, ``MODULE.NAME``, by which the launch hands it over.
+``@amp.func`` names has a path, ``MODULE.NAME``, by which it is an argument of the launch.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ class _HostHome(Home):
         with self:
             if self.retired:
                 return
-            self.bring_home("their last view has gone")
+            self.bring_home("their last view was deleted")
             self.note_change()
             self.retired = True
             lent = self.lent or self.once_lent

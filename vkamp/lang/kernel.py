@@ -36,7 +36,7 @@ def set_inspector(inspector: Callable[..., Any]) -> None:
 
 def _plain(function: Any, what: str) -> FunctionType:
     if isinstance(function, (KernelFunction, DeviceFunction)):
-        raise TypeError(f"{function.__name__} has a decorator of vkamp already")
+        raise TypeError(f"{function.__name__} already has a decorator of vkamp")
     if isinstance(function, (staticmethod, classmethod, property)):
         raise TypeError(f"put @amp.{what} below @{type(function).__name__}: it decorates the function itself")
     if not isinstance(function, FunctionType):
@@ -193,7 +193,7 @@ class DeviceFunction(Generic[_P, _R]):
     def _register(self, function: FunctionType, types: tuple[Any, ...] | None) -> DeviceFunction[_P, _R]:
         form = form_of(function, types, strict=True)
         if any(list(known.kinds.values()) == list(form.kinds.values()) for known in self.forms):
-            raise TypeError(f"{self.__name__} has a form for {form} already")
+            raise TypeError(f"{self.__name__} already has a form for {form}")
         self._others.append(form)
         return self
 

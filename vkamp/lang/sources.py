@@ -86,7 +86,7 @@ def _by_array(source: Any) -> NDArray[Any] | None:
             return None
         raise
     if isinstance(first, np.ma.MaskedArray):
-        raise TypeError(f"{type(source).__name__} has masked elements: fill them, as by .filled(value)")
+        raise TypeError(f"{type(source).__name__} has masked elements: fill them, for example by .filled(value)")
     if first.dtype == object:
         raise TypeError(f"{type(source).__name__} has elements that are missing or not numbers: {_COPY}")
     same = first.__array_interface__["data"][0] == second.__array_interface__["data"][0]
@@ -98,7 +98,7 @@ def _by_dlpack(source: Any) -> NDArray[Any]:
     if int(kind) not in _HOST_DEVICES:
         raise TypeError(
             f"{type(source).__name__} is in the memory of a device (DLPack {int(kind)}, {number}), which array_view "
-            f"cannot look into: copy it to the host's, as by .cpu(), and keep that"
+            f"cannot access: copy it to host memory, for example by .cpu(), and keep the copy"
         )
     try:
         found = np.from_dlpack(source)

@@ -68,7 +68,7 @@ def _types(row: IndexRow | SubgroupRow) -> str:
     if isinstance(row, IndexRow):
         takes, gives, needs = "Takes nothing", "int32", ""
     else:
-        takes = {"predicate": "Takes a condition", "ballot": "Takes the uint4 that `ballot` gives"}.get(
+        takes = {"predicate": "Takes a condition", "ballot": "Takes the uint4 that `ballot` returns"}.get(
             row.params[0] if row.params else "", "Takes nothing"
         )
         if row.types:
@@ -79,7 +79,7 @@ def _types(row: IndexRow | SubgroupRow) -> str:
     whom = {
         "tile": "the same in all threads of the tile",
         "subgroup": "the same in all threads of the subgroup",
-        "arguments": "the same in all threads that give the same",
+        "arguments": "the same in all threads that pass the same arguments",
         "thread": "each thread's own",
     }[row.uniform]
     return f"{takes}; gives {gives}, {whom}.{needs}"

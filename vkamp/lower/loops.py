@@ -116,7 +116,7 @@ class _Lowering:
         size = sum(k.array.type.size for k in self.kept.values())
         if size > _KEPT_BYTES:
             raise NotLowerable(
-                f"its threads keep {size} bytes for each lane from phase to phase, and {_KEPT_BYTES} are the limit"
+                f"its threads keep {size} bytes for each lane from phase to phase; the limit is {_KEPT_BYTES}"
             )
 
     def new(self, name: str, kind: object) -> ir.Variable:

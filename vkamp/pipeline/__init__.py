@@ -110,7 +110,7 @@ def _warn_of_driver(compiled: Compiled, seconds: float) -> None:
     hide()
     warnings.warn_explicit(
         f"{compiled.name}: the driver of this CPU device will take about {seconds:.0f} s to compile this kernel, in "
-        "each process that launches it, for its text is long once functions are a part of their callers. Make a loop "
+        "each process that launches it, because its text is long after functions are inlined. Make a loop "
         "of what repeats, launch parts of it one after the other, or run it on a GPU.",
         CompileTimeWarning,
         *place[1:],

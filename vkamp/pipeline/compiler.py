@@ -149,8 +149,8 @@ def _lowered(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, str]:
     if target.lowering == "threads":
         return kernel, "threads"
     if "loops" in switched_off():
-        return kernel, "threads: VKAMP_PASSES_OFF leaves the pass for loops out"
-    failed = kernel, "threads: vkamp failed to make loops of them, as a warning says"
+        return kernel, "threads: VKAMP_PASSES_OFF disables the pass for loops"
+    failed = kernel, "threads: the lowering to loops failed, as a warning reports"
     return optional("loops", kernel, lambda: _as_loops(kernel, target), lambda: failed)
 
 

@@ -103,7 +103,7 @@ def _check_private(kernel: ir.Kernel, types: DeviceTypes, most: int) -> None:
         if total > most:
             largest = max(arrays, key=lambda v: types.size(v.type), default=None)
             raise UnsupportedFeatureError(
-                f"{kernel.name}: the private arrays of a thread come to {total} bytes, and this device takes {most}: "
+                f"{kernel.name}: the private arrays of a thread have {total} bytes, and this device takes {most}: "
                 "keep them in a container, or use another accelerator",
                 span=function.span if largest is None else largest.span,
             )

@@ -104,7 +104,7 @@ class BaseDevice(ABC, Generic[S]):
         if self.forked:
             raise AmpError(FORKED)
         if self.closed:
-            raise AmpError(f"{self.info.name} is closed: the interpreter is ending")
+            raise AmpError(f"{self.info.name} is closed: the interpreter is shutting down")
         if self.removed is not None:
             raise self.lose(self.removed)
 

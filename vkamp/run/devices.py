@@ -128,7 +128,7 @@ def _add_swiftshader(before: list[DeviceInfo]) -> list[DeviceInfo] | None:
     if libraries.restricting_variable() is not None:
         return None
     if before and libraries.known.loader_version < libraries.ADDS_DRIVERS_SINCE:
-        libraries.record("SwiftShader of a browser", "not added: this loader can't add to its drivers", ok=False)
+        libraries.record("SwiftShader of a browser", "not added: this loader cannot load additional drivers", ok=False)
         return None
     binding = libraries.load_vulkan()
     for manifest in libraries.find_swiftshader():

@@ -235,7 +235,7 @@ def leave_out_broken_manifests() -> bool:
     broken = {path: problem for path in manifests if (problem := _json_problem(path))}
     sound = [path for path in manifests if path not in broken]
     for path, problem in broken.items():
-        record("driver manifests", f"{path} is left out: {problem}", ok=False)
+        record("driver manifests", f"{path} is skipped: {problem}", ok=False)
     known.only = sound if broken else []
     return bool(broken and sound)
 

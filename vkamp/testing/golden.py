@@ -72,7 +72,7 @@ class GoldenShaders:
     def _difference(self, path: Path, expected: str, text: str) -> str:
         name = self._relative(path)
         lines = difflib.unified_diff(expected.splitlines(), text.splitlines(), name, "generated", lineterm="", n=2)
-        return "\n".join([f"the shader is not that of {name}; --vkamp-accept rewrites it:", *lines])
+        return "\n".join([f"the shader differs from {name}; --vkamp-accept rewrites it:", *lines])
 
 
 def unused(test_file: Path, used: Iterable[Path], others: Iterable[str]) -> list[Path]:

@@ -719,7 +719,7 @@ def too_much() -> Program:
         t_idx.barrier.wait()
         out[t_idx] = mine[slots[63 - t_idx.local[0]] & 1023]
 
-    reason = "its threads keep {bytes} bytes for each lane from phase to phase, and 16384 are the limit"
+    reason = "its threads keep {bytes} bytes for each lane from phase to phase; the limit is 16384"
     return Program(too_much, (64,), (64,), (ints(64), ints(64)), f"threads: {reason}")
 
 

@@ -144,7 +144,7 @@ def _notes(plan: Plan) -> list[str]:
                 "assumed to order it"
             )
     if plan.long_claims:
-        out.append("claims of uniformity for values of other sizes than 32 bits")
+        out.append("amp.uniform for values that are not 32 bits wide")
     if plan.partly_set:
         out.append("unwritten members of structs that are copied as a whole out of tile_static or private memory")
     return out
