@@ -333,7 +333,7 @@ class Executable:
     @cached_property
     def key(self) -> str:
         """Identity of the program: a hash of its text."""
-        full = "" if self.shader.subgroup_size is None else f"\nsubgroups of {self.shader.subgroup_size}"
+        full = "" if self.subgroup_size is None else f"\nsubgroups of {self.subgroup_size}"
         return hashlib.sha256(f"{self.shader.glsl}{full}".encode()).hexdigest()
 
     @property
@@ -345,6 +345,11 @@ class Executable:
     def push_bytes(self) -> int:
         """Size of the push constants in bytes."""
         return 0 if self.shader.push_binding is not None else sum(word.size for word in self.shader.push)
+
+    @property
+    def subgroup_size(self) -> int | None:
+        """The lanes of the full subgroups that it requires, if it does."""
+        return self.shader.subgroup_size
 
     @property
     def local_size(self) -> tuple[int, int, int]:

@@ -105,6 +105,7 @@ class Executable:
     push_bytes: int
     local_size: tuple[int, int, int]
     name: str = "program"
+    subgroup_size: int | None = None
 
     @property
     def key(self) -> str:

@@ -36,7 +36,7 @@ class DeviceProgram(Program):
         self.spirv = executable.spirv
         self.buffers = executable.buffers
         self.push_bytes = executable.push_bytes
-        self.subgroup_size = executable.shader.subgroup_size
+        self.subgroup_size = executable.subgroup_size
         #: How long a tile of it took lately (seconds); None before the first run.
         self.seconds_per_tile: float | None = None
 
