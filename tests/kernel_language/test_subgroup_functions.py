@@ -361,6 +361,37 @@ def test_check_mode(accelerator_view):
 
 
 @amp.kernel
+def known(t_idx, a, x, out):
+    k = t_idx[0]
+    gain = 1 if a[k] > -100 else 2
+    out[0, k] = amp.subgroup.reduce(a[k], plus)
+    out[1, k] = amp.subgroup.inclusive_scan(amp.uint32(a[k]), lambda p, q: q | p)
+    out[2, k] = amp.subgroup.exclusive_scan(a[k], max, -100)
+    # None of these is one operation of two integers.
+    out[3, k] = int(amp.subgroup.reduce(x[k], plus))
+    out[4, k] = amp.subgroup.reduce(a[k], lambda p, q: p * gain + q)
+    out[5, k] = amp.subgroup.reduce(a[k], second)
+
+
+def test_operators_that_devices_know(accelerator_view):
+    a = (np.arange(N) * 7 % 23 - 5).astype(I32)
+    x, out = amp.array_view(np.ones(N, F32)), amp.array_view(np.zeros((6, N), I32))
+    args = amp.extent(N).tile(TILE), known, amp.array_view(a), x, out
+    text = known.inspect(accelerator_view, *args[:1], *args[2:]).glsl
+    for name, count in (("Add", 1), ("InclusiveOr", 1), ("InclusiveMax", 1)):
+        assert text.count(f"subgroup{name}(") == count, text
+    assert text.count("subgroupShuffleUp") > 0
+    amp.parallel_for_each(accelerator_view, *args)
+    wanted = np.zeros((6, N), I32)
+    for group in groups_of(accelerator_view):
+        for lane, thread in enumerate(group):
+            before, so_far = a[group[:lane]], a[group[: lane + 1]]
+            numbers = [a[group].sum(), np.bitwise_or.reduce(so_far), max([-100, *before]), len(group)]
+            wanted[:, thread] = [*numbers, a[group].sum(), a[group[-1]]]
+    np.testing.assert_array_equal(np.asarray(out), wanted)
+
+
+@amp.kernel
 def of_no_thread(t_idx, a, lanes):
     a[t_idx] = amp.subgroup.broadcast(a[t_idx], lanes[0])
 
@@ -400,7 +431,7 @@ def untiled(idx, a):
 @pytest.mark.parametrize(
     ("kernel", "words"),
     [
-        (under_condition, r"VKA650: `amp.subgroup.shuffle_up` must be called by all threads of a subgroup together"),
+        (under_condition, r"VKA650: `amp.subgroup.add` must be called by all threads of a subgroup together"),
         (uneven_lane, "VKA651: the second argument of `amp.subgroup.broadcast` may differ"),
         (scan_of_clusters, "VKA220"),
         (sum_of_float_bits, r"takes int32, uint32, int64 or uint64, not float3"),

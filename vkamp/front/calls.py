@@ -21,6 +21,7 @@ from vkamp.front.counters import Counter
 from vkamp.front.expressions import binary
 from vkamp.front.functions import call_closure, call_function, call_plain
 from vkamp.front.index_objects import thread_index
+from vkamp.front.known_operators import combine
 from vkamp.front.objects import call_object, construct
 from vkamp.front.operators import is_plain
 from vkamp.front.python_math import MATH
@@ -127,7 +128,7 @@ def _call(ctx: Context, node: ast.Call) -> Value:
         _no_function(ctx, callee, node)
     target = callee.value
     if isinstance(target, DeviceFunction):
-        return call_function(ctx, target, node)
+        return combine(ctx, target, node) or call_function(ctx, target, node)
     if is_plain(target):
         return call_plain(ctx, target, node)
     if struct_fields(target) is not None:

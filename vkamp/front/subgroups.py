@@ -62,6 +62,11 @@ def call_subgroup(ctx: Context, function: SubgroupFunction, node: ast.Call) -> V
     return Number(_scalar(ctx, row, args[0], args[1:], span))
 
 
+def of_number(ctx: Context, row: SubgroupRow, value: ir.Expr, span: Span) -> ir.Expr:
+    """A row of one number, which has one of its types."""
+    return _scalar(ctx, row, value, [], span)
+
+
 def call_clustered(ctx: Context, function: SubgroupFunction, node: ast.Call) -> Value:
     """``amp.subgroup.add(x, cluster=8)``: the same for each 8 neighbouring lanes."""
     known = CLUSTERED.get(function.row.name)
