@@ -54,8 +54,15 @@ def runs(view: amp.accelerator_view, n: int) -> Split:
     limits = view.accelerator.limits
     lanes = 1 if limits is None else max(limits.subgroup_size, 4)
     count = max(4 * (os.cpu_count() or 1) * lanes, -(-n // _LONGEST_RUN))
-    length = -(-n // count)
+    # A multiple of four, so that elements are loaded four at a time.
+    length = -(-n // count) + 3 & ~3
     return Split(-(-n // length), length)
+
+
+def domain_of_runs(view: amp.accelerator_view, split: Split) -> amp.tiled_extent:
+    """One thread for each run, in tiles of a subgroup, so that few runs occupy all processors; some threads have none."""
+    limits = view.accelerator.limits
+    return amp.extent(split.pieces).tile(1 if limits is None else limits.subgroup_size).pad()
 
 
 def blocks(n: int, step: int, most: int) -> Split:

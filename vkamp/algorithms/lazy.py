@@ -43,6 +43,15 @@ class Lazy:
         """The same elements with one index, row-major."""
         return self if self.extent.rank == 1 else _Flat(self)
 
+    @amp.func
+    def four(self, k: Any) -> Any:
+        """The elements ``4 * k`` to ``4 * k + 3`` of an input with one index."""
+        return self.value(4 * k), self.value(4 * k + 1), self.value(4 * k + 2), self.value(4 * k + 3)
+
+
+#: The vector of four elements.
+_VECTORS = {np.dtype(np.float32): amp.float4, np.dtype(np.int32): amp.int4, np.dtype(np.uint32): amp.uint4}
+
 
 class Elements(Lazy):
     """The elements of a container."""
@@ -59,12 +68,37 @@ class Elements(Lazy):
         return self.values[i]
 
     def flat(self) -> Lazy:
-        if self.extent.rank == 1:
-            return self
         try:
-            return Elements(self.values.reshape(-1))
+            row = self.values if self.extent.rank == 1 else self.values.reshape(-1)
         except amp.AmpError:
             return super().flat()
+        vector = _VECTORS.get(row.dtype)
+        if vector is None or row.extent[0] < 4:
+            return Elements(row)
+        try:
+            whole = row if row.extent[0] % 4 == 0 else amp.array_view(row, readonly=True)[: row.extent[0] // 4 * 4]
+            return _InQuads(row, whole.reinterpret_as(vector))
+        except amp.AmpError:
+            return Elements(row)
+
+
+class _InQuads(Elements):
+    """The elements of a container without gaps, which are loaded four at a time."""
+
+    __slots__ = ("quads",)
+
+    def __init__(self, values: Any, quads: Any) -> None:
+        super().__init__(values)
+        self.quads = quads
+
+    @amp.func
+    def four(self, k: Any) -> Any:
+        """The elements ``4 * k`` to ``4 * k + 3``."""
+        v = self.quads[k]
+        return v.x, v.y, v.z, v.w
+
+    def flat(self) -> Lazy:
+        return self
 
 
 class _Flat(Lazy):
@@ -99,6 +133,12 @@ class _Map1(Lazy):
     def value(self, i: Any) -> Any:
         """The function's value at an index."""
         return self.f(self.a.value(i))
+
+    @amp.func
+    def four(self, k: Any) -> Any:
+        """The function's values of four elements."""
+        x, y, z, w = self.a.four(k)
+        return self.f(x), self.f(y), self.f(z), self.f(w)
 
     def flat(self) -> Lazy:
         return _Map1(self.f, self.a.flat())

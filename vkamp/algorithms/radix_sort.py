@@ -24,32 +24,38 @@ _DIGITS = 256
 
 
 @amp.kernel
-def count_digits(idx, keys, counts, n, length, shift):
+def count_digits(t_idx, keys, counts, n, length, shift):
     """Counts the digits of one run; ``counts[d, r]`` is how often run ``r`` has digit ``d``."""
-    run = idx[0]
-    own = amp.private(_DIGITS, amp.int32)
-    for d in range(_DIGITS):
-        own[d] = 0
-    for i in range(run * length, min(run * length + length, n)):
-        own[amp.int32((keys.value(i) >> shift) & (_DIGITS - 1))] += 1
-    for d in range(_DIGITS):
-        counts[d * (counts.extent[0] // _DIGITS) + run] = own[d]
+    run = t_idx.global_[0]
+    runs = counts.extent[0] // _DIGITS
+    if run < runs:
+        own = amp.private(_DIGITS, amp.int32)
+        for d in range(_DIGITS):
+            own[d] = 0
+        first = run * length
+        for i in range(first, first + min(length, n - first)):
+            own[amp.int32((keys.value(i) >> shift) & (_DIGITS - 1))] += 1
+        for d in range(_DIGITS):
+            counts[d * runs + run] = own[d]
 
 
 @amp.kernel
-def move_keys(idx, keys, items, places, sorted_keys, sorted_items, n, length, shift):
+def move_keys(t_idx, keys, items, places, sorted_keys, sorted_items, n, length, shift):
     """Moves the keys and items of one run to their places."""
-    run = idx[0]
-    own = amp.private(_DIGITS, amp.int32)
-    for d in range(_DIGITS):
-        own[d] = places[d * (places.extent[0] // _DIGITS) + run]
-    for i in range(run * length, min(run * length + length, n)):
-        key = keys.value(i)
-        digit = amp.int32((key >> shift) & (_DIGITS - 1))
-        at = own[digit]
-        own[digit] = at + 1
-        sorted_keys[at] = key
-        sorted_items[at] = items.value(i)
+    run = t_idx.global_[0]
+    runs = places.extent[0] // _DIGITS
+    if run < runs:
+        own = amp.private(_DIGITS, amp.int32)
+        for d in range(_DIGITS):
+            own[d] = places[d * runs + run]
+        first = run * length
+        for i in range(first, first + min(length, n - first)):
+            key = keys.value(i)
+            digit = amp.int32((key >> shift) & (_DIGITS - 1))
+            at = own[digit]
+            own[digit] = at + 1
+            sorted_keys[at] = key
+            sorted_items[at] = items.value(i)
 
 
 @amp.func
@@ -151,7 +157,7 @@ def _order_of_word(view: amp.accelerator_view, keys: lazy.Lazy, items: lazy.Lazy
     n = keys.extent[0]
     split = _choose.runs(view, n)
     counts = amp.array(amp.extent(_DIGITS * split.pieces), np.int32, accelerator_view=view)
-    domain = amp.extent(split.pieces)
+    domain = _choose.domain_of_runs(view, split)
     for shift in range(0, bits, 8):
         amp.parallel_for_each(view, domain, count_digits, keys, counts, n, split.length, shift)
         scan_into(view, lazy.Elements(counts), counts, functional.plus, inclusive=False, init=0)

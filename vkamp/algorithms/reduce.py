@@ -27,13 +27,24 @@ _TILES = 1024
 
 
 @amp.kernel
-def reduce_runs(idx, source, out, n, length, op):
-    """Combines one run of a source of ``n`` elements."""
-    first = amp.int32(idx[0]) * length
-    total = source.value(first).copy()
-    for i in range(first + 1, min(first + length, n)):
-        total = op(total, source.value(i))
-    out[idx] = total
+def reduce_runs(t_idx, source, out, n, length, op):
+    """Combines one run of a source of ``n`` elements, four at a time where they begin at a multiple of four."""
+    run = t_idx.global_[0]
+    if run < out.extent[0]:
+        first = run * length
+        end = first + min(length, n - first)
+        total = source.value(first).copy()
+        first += 1
+        if length % 4 == 0 and end - first >= 3:
+            a, b, c, d = source.four(first // 4)
+            total = op(op(a, b), op(c, d))
+            for k in range(first // 4 + 1, end // 4):
+                a, b, c, d = source.four(k)
+                total = op(total, op(op(a, b), op(c, d)))
+            first = end // 4 * 4
+        for i in range(first, end):
+            total = op(total, source.value(i))
+        out[run] = total
 
 
 @amp.kernel
@@ -63,7 +74,7 @@ def combine_pieces(view: amp.accelerator_view, source: lazy.Lazy, out: Any, spli
     """One launch: the combination of each piece of a source with one index."""
     n = source.extent[0]
     if _choose.form_of(view) == "runs":
-        amp.parallel_for_each(view, amp.extent(split.pieces), reduce_runs, source, out, n, split.length, op)
+        amp.parallel_for_each(view, _choose.domain_of_runs(view, split), reduce_runs, source, out, n, split.length, op)
     else:
         domain = amp.extent(split.pieces * TILE).tile(TILE)
         amp.parallel_for_each(view, domain, reduce_tiles, source, out, n, split.length, op)

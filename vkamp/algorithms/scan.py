@@ -49,25 +49,27 @@ def scan_totals_in_tile(t_idx, totals, init, op, *, has_init: amp.constant):
 
 
 @amp.kernel
-def scan_runs(idx, source, out, before, n, length, op, *, inclusive: amp.constant, has_init: amp.constant):
+def scan_runs(t_idx, source, out, before, n, length, op, *, inclusive: amp.constant, has_init: amp.constant):
     """Scans one run; ``before[r]`` is what comes before run ``r``."""
-    first = amp.int32(idx[0]) * length
-    end = min(first + length, n)
-    if has_init:
-        total = before[idx].copy()
-    else:
-        total = source.value(first).copy()
-        if idx[0] > 0:
-            total = op(before[idx], total)
-        out[first] = total
-        first += 1
-    for i in range(first, end):
-        x = source.value(i).copy()
-        if not inclusive:
-            out[i] = total
-        total = op(total, x)
-        if inclusive:
-            out[i] = total
+    run = t_idx.global_[0]
+    if run < before.extent[0]:
+        first = run * length
+        end = first + min(length, n - first)
+        if has_init:
+            total = before[run].copy()
+        else:
+            total = source.value(first).copy()
+            if run > 0:
+                total = op(before[run], total)
+            out[first] = total
+            first += 1
+        for i in range(first, end):
+            x = source.value(i).copy()
+            if not inclusive:
+                out[i] = total
+            total = op(total, x)
+            if inclusive:
+                out[i] = total
 
 
 @amp.kernel
@@ -116,7 +118,7 @@ def scan_into(
     if in_runs:
         amp.parallel_for_each(view, amp.extent(1), scan_totals, totals, start, op, has_init=has_init)
         amp.parallel_for_each(
-            view, amp.extent(split.pieces), scan_runs, source, out, totals, n, split.length, op,
+            view, _choose.domain_of_runs(view, split), scan_runs, source, out, totals, n, split.length, op,
             inclusive=inclusive, has_init=has_init,
         )  # fmt: skip
         return
