@@ -36,8 +36,8 @@ MESSAGES: dict[str, Message] = {
     "VKA103": Message("`{text}` has no effect", "{advice}"),
     "VKA104": Message("a `for` loop cannot iterate over `{text}`", "{advice}"),
     "VKA106": Message(
-        "`{name}` takes any number of arguments (`{param}`); a kernel's parameters are fixed when it is compiled",
-        "write a name for every parameter",
+        "`{name}` takes any number of keyword arguments (`**{param}`), which kernels do not support",
+        "write a name for every parameter, or take any number of arguments by position, `*{param}`",
     ),
     "VKA107": Message("{what} cannot be a kernel", "{advice}"),
     "VKA108": Message(

@@ -39,7 +39,7 @@ def parse_arguments(text: str) -> list[Argument]:
 
 def name_missing_types(kernel: KernelFunction, arguments: list[Argument]) -> None:
     """AmpError that lists the kernel's parameters unless there is one type for each."""
-    names = parameters_of(kernel.function).positional
+    names = parameters_of(kernel.function).names(len(arguments))
     if len(names) != len(arguments):
         example = ", ".join(["float32[:,:]"] * len(names))
         takes = f'{", ".join(names)}: give a type for each, as in --args "{example}"' if names else "no arguments"

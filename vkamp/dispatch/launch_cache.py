@@ -133,7 +133,7 @@ def remember(
     if not (plain and complete) or packed or prepared.target.reference:
         return
     names = [name for name, _ in arguments.args]
-    names += [f"{head if isinstance(head, str) else names[head]}.{tail}" for head, tail in captured]
+    names += [_path(head if isinstance(head, str) else names[head], tail) for head, tail in captured]
     positions = {name: k for k, name in enumerate(names)}
     places = {word.name: k for k, word in enumerate(shader.push) if word.kind == "scalar"}
     containers = [(k, value) for k, value in enumerate(args) if isinstance(value, Container)]
@@ -159,6 +159,11 @@ def remember(
         kernel.launches[key] = repeat
         while len(kernel.launches) > _KEEP:
             kernel.launches.pop(next(iter(kernel.launches)), None)
+
+
+def _path(head: str, tail: str) -> str:
+    """The name of what an argument has captured, or an item of it has."""
+    return f"{head}{tail}" if tail.startswith("[") else f"{head}.{tail}"
 
 
 def _forgetting(kernel: KernelFunction, key: Any) -> Callable[[weakref.ref[Container]], None]:

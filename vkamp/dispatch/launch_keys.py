@@ -83,7 +83,8 @@ class _Functions:
         """Adds an argument that is part of the program; False if a launch with it is never remembered."""
         if type(value) is not MethodType and pipeline.is_functor(value):
             return self._add_object(head, "", value, 0)
-        return (callable(value) or isinstance(value, np.dtype)) and self._add_program(head, "", value, 0)
+        known = callable(value) or isinstance(value, np.dtype) or (isinstance(head, str) and pipeline.parts_of(value))
+        return bool(known) and self._add_program(head, "", value, 0)
 
     def _add_object(self, head: int | str, tail: str, value: Any, depth: int) -> bool:
         self.parts.append(type(value))
@@ -107,7 +108,19 @@ class _Functions:
         if isinstance(value, (type, np.dtype, DeviceFunction)) or pipeline.is_of_library(value):
             self.parts.append(value)
             return True
-        return False
+        parts = pipeline.parts_of(value)
+        if parts is None:
+            return False
+        self.parts += (parts.names, len(parts.items))
+        return all(self._add_item(head, f"{tail}[{k}]", item, depth) for k, item in enumerate(parts.items))
+
+    def _add_item(self, head: int | str, tail: str, value: Any, depth: int) -> bool:
+        """An item of a tuple, whose numbers are constants."""
+        kind = type(value)
+        if kind in _NUMBERS or value is None or kind is str:
+            self.parts += (kind, repr(value))
+            return True
+        return depth < _MAX_DEPTH and self._add_program(head, tail, value, depth + 1)
 
     def _add_function(self, head: int | str, tail: str, plain: FunctionType, value: Any, depth: int) -> bool:
         self.parts += (pipeline.CodeKey(plain.__code__), id(plain.__globals__), type(value))

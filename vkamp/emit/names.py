@@ -72,6 +72,9 @@ def identifier(name: str) -> str:
 
 
 def _spelled(character: str) -> str:
+    if character == "]":
+        # An item of a parameter, as `inputs[0]`.
+        return ""
     return f"u{ord(character):x}" if character.isalnum() else "_"
 
 

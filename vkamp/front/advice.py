@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 #: What a keyword-only parameter of a kernel may be.
-CONSTANTS = "a constant is a number, a type, a dtype or an @amp.func"
+CONSTANTS = "a constant is a number, a type, a dtype, a function, or a tuple of these"
 
 
 def near(name: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:

@@ -91,6 +91,8 @@ def _identity(value: Value) -> Any:
         return (value.expr.type, value.expr.value)
     if isinstance(value, Object):
         return id(value.value)
+    if isinstance(value, TupleValue):
+        return (value.kind, value.names, *map(_identity, value.items))
     return type(value).__name__
 
 
@@ -285,7 +287,7 @@ def _placeholder(root: ir.Local) -> ir.Local:
 
 
 def _pack_tuple(ctx: Context, packing: ArgumentPacking, name: str, value: TupleValue, node: ast.expr) -> None:
-    packing.key.append((value.kind, len(value.items)))
+    packing.key.append((value.kind, value.names, len(value.items)))
     inner = packing.inner()
     for k, item in enumerate(value.items):
         # A component known at compile time stays so: tile sizes are constants in the callee too.
@@ -299,7 +301,7 @@ def _pack_tuple(ctx: Context, packing: ArgumentPacking, name: str, value: TupleV
         if value.kind != "tuple":
             places = (i.place for i in items if isinstance(i, Element))
             callee.index_parameters.update(p.variable.name for p in places if isinstance(p, ir.Local))
-        return TupleValue(tuple(items), value.kind)
+        return value.of(items)
 
     packing.bind.append((name, bind))
 

@@ -20,6 +20,7 @@ from vkamp.errors import AmpError, Span, diagnostic
 from vkamp.front import functors, operators, varying
 from vkamp.front.parameters import head_of, parameters_of
 from vkamp.front.signature import (
+    ARG_TYPES,
     ArgType,
     BufferType,
     ConstantType,
@@ -107,11 +108,12 @@ def _span(function: FunctionType, name: str) -> Span:
     """The parameter of a name, or else the kernel's head."""
     source = source_of(function)
     arguments = source.node.args
-    for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-        if arg.arg == name:
+    rest = [arguments.vararg] if arguments.vararg is not None else []
+    for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *rest):
+        if arg.arg == name.partition("[")[0]:
             start = source.span(arg)
             # The name alone, without its annotation.
-            return Span(start.file, start.line, start.column, start.line, start.column + len(name), source.name)
+            return Span(start.file, start.line, start.column, start.line, start.column + len(arg.arg), source.name)
     return head_of(source)
 
 
@@ -147,7 +149,8 @@ def collect(function: FunctionType, args: tuple[Any, ...], constants: dict[str, 
         assert params.owner is not None
         out.owner = _owner(out, function, params.owner, owner)
     name = function.__name__
-    if len(args) > len(params.positional):
+    names = params.names(len(args))
+    if len(args) > len(names):
         raise TypeError(
             f"{name} takes {len(params.positional)} argument{'s' * (len(params.positional) != 1)} after its index"
             + (f" ({', '.join(params.positional)})" if params.positional else "")
@@ -155,7 +158,7 @@ def collect(function: FunctionType, args: tuple[Any, ...], constants: dict[str, 
             + _launch_instead(function, params.positional, len(args))
         )
     left = dict(constants)
-    for k, param in enumerate(params.positional):
+    for k, param in enumerate(names):
         if k < len(args):
             if param in left:
                 raise TypeError(f"{name} got two values for `{param}`")
@@ -200,15 +203,23 @@ def _captures(function: FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 def _constant(out: Arguments, function: FunctionType, name: str, value: Any) -> Any:
-    """A constant itself; of a function its type, since what it captured goes by value."""
+    """A constant itself; of a function and a tuple its type, since what functions captured goes by value."""
     if operators.plain_of(value) is not None:
         return _operator(out, function, name, value)
+    parts = operators.parts_of(value)
+    if parts is not None:
+        items = (_constant(out, function, f"{name}[{k}]", item) for k, item in enumerate(parts.items))
+        return TupleType(tuple(i if isinstance(i, ARG_TYPES) else _constant_type(i) for i in items), parts.names)
     if operators.is_of_library(value):
         return value
     if isinstance(value, (bool, int, float, type, np.dtype, DeviceFunction, np.bool_, np.number)):
         return value
     what = _advice().host_object(value)
     raise diagnostic("VKA205", _span(function, name), name=name, what=what, advice=_advice().CONSTANTS)
+
+
+def _constant_type(value: Any) -> ArgType:
+    return ConstantType(value) if is_number(value) else ObjectType(value)
 
 
 def _classify(out: Arguments, function: FunctionType, name: str, value: Any, *, captured: bool) -> ArgType:
@@ -267,7 +278,7 @@ def _members(out: Arguments, function: FunctionType, name: str, value: Any) -> F
 def _member(out: Arguments, function: FunctionType, path: str, value: Any) -> ArgType:
     """What a member is in a kernel; what a kernel has no use for is an error only where it is named."""
     if isinstance(value, tuple) and all(is_number(v) for v in value):
-        return TupleType(tuple(_member(out, function, f"{path}.{k}", v) for k, v in enumerate(value)))
+        return TupleType(tuple(_member(out, function, f"{path}[{k}]", v) for k, v in enumerate(value)))
     known = (Container, ShortVector, index, extent, np.void, type, np.dtype, DeviceFunction)
     is_function = operators.plain_of(value) is not None or operators.is_of_library(value)
     if is_number(value) or isinstance(value, known) or is_function or functors.is_functor(value):
@@ -316,8 +327,10 @@ def _part_of_program(out: Arguments, function: FunctionType, path: str, value: A
     """Something captured that a kernel knows when it is compiled."""
     if value is None or is_number(value) or isinstance(value, str):
         return ConstantType(value)
-    if isinstance(value, tuple):
-        return TupleType(tuple(_part_of_program(out, function, f"{path}.{k}", v) for k, v in enumerate(value)))
+    parts = operators.parts_of(value)
+    if parts is not None:
+        items = (_part_of_program(out, function, f"{path}[{k}]", item) for k, item in enumerate(parts.items))
+        return TupleType(tuple(items), parts.names)
     if operators.plain_of(value) is not None:
         return _operator(out, function, path, value)
     known = (type, np.dtype, ModuleType, DeviceFunction, KernelFunction)
@@ -406,7 +419,7 @@ def make_request(
         if isinstance(kind, (FunctorType, OperatorType)):
             return dataclasses.replace(kind, members=resolve(kind.members, f"{path}."))
         if isinstance(kind, TupleType):
-            return TupleType(tuple(one(f"{path}.{k}", item) for k, item in enumerate(kind.items)))
+            return dataclasses.replace(kind, items=tuple(one(f"{path}[{k}]", t) for k, t in enumerate(kind.items)))
         if isinstance(kind, MethodType):
             return MethodType(kind.function, FunctorType(kind.owner.cls, resolve(kind.owner.members, f"{path}.")))
         found: ArgType = types.get(path, kind)
@@ -419,7 +432,7 @@ def make_request(
         tile=tile,
         args=resolve(arguments.args),
         captures=resolve(arguments.captures),
-        constants=tuple((n, one(n, v) if isinstance(v, OperatorType) else v) for n, v in arguments.constants),
+        constants=tuple((n, one(n, v) if isinstance(v, ARG_TYPES) else v) for n, v in arguments.constants),
         owner=one(parameters_of(function, is_method=True).owner or "", arguments.owner) if arguments.owner else None,
         subgroup=subgroup,
     )

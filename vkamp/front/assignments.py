@@ -249,7 +249,7 @@ def _depends_on(value: Value, places: set[ir.Place], memory: bool) -> bool:
 def settle(ctx: Context, value: Value, *, in_index: bool = False) -> Value:
     """The value as it is now, before assignments change what it reads; ``in_index``: a component of an index."""
     if isinstance(value, TupleValue):
-        return TupleValue(tuple(settle(ctx, i, in_index=value.kind != "tuple") for i in value.items), value.kind)
+        return value.of(settle(ctx, i, in_index=value.kind != "tuple") for i in value.items)
     if isinstance(value, Memory):
         return views.stable_view(ctx, value, "value")
     if isinstance(value, Element):
@@ -266,7 +266,7 @@ def settle(ctx: Context, value: Value, *, in_index: bool = False) -> Value:
 def _in_variables(ctx: Context, value: Value, *, in_index: bool = False) -> Value:
     """The value with a variable for each new vector and each component of a new index."""
     if isinstance(value, TupleValue):
-        return TupleValue(tuple(_in_variables(ctx, i, in_index=value.kind != "tuple") for i in value.items), value.kind)
+        return value.of(_in_variables(ctx, i, in_index=value.kind != "tuple") for i in value.items)
     if isinstance(value, Number) and (in_index or isinstance(value.expr.type, Vector)):
         return _in_place(ctx.held(value, "value", in_index=in_index))
     return value
@@ -497,7 +497,8 @@ def _store_tuple(
     node: ast.stmt,
 ) -> None:
     name = target.id
-    if slot is None and ctx.depth == 0 and name in ctx.once and _is_fixed(value):
+    once = name in ctx.once or (name in ctx.once_bound and isinstance(node, ast.Assign))
+    if slot is None and ctx.depth == 0 and once and _is_fixed(value):
         ctx.slots[name] = Slot(value, ctx.span(node), "constant")
         return
     if slot is None:
@@ -517,7 +518,7 @@ def _is_fixed(value: Value) -> bool:
         return all(map(_is_fixed, value.items))
     if isinstance(value, Memory):
         return not any(contains_load(part) for part in view_parts(value))
-    return isinstance(value, (Constant, Object))
+    return isinstance(value, (Constant, Object, Closure))
 
 
 def _tuple_variables(
@@ -537,7 +538,7 @@ def _tuple_variables(
         kind = _type_of(ctx, item, value_node)
         variable = ctx.new_variable(f"{name}_{k}", kind, ctx.span(node))
         items.append(Element(ir.Local(ctx.span(target), kind, variable)))
-    return TupleValue(tuple(items), value.kind)
+    return value.of(items)
 
 
 def _alike(known: Value, value: Value) -> bool:

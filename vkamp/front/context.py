@@ -477,7 +477,7 @@ class Context:
             for item in value.items:
                 kept, at = self.keep(item, at, in_index=value.kind != "tuple")
                 items.append(kept)
-            return TupleValue(tuple(items), value.kind), at
+            return value.of(items), at
         return value, at
 
     def held(self, value: Number, name: str, at: int | None = None, *, in_index: bool = False) -> Number:

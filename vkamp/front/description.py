@@ -14,6 +14,7 @@ from vkamp.errors import AmpError
 from vkamp.front.operators import operator_type, plain_of
 from vkamp.front.parameters import parameters_of
 from vkamp.front.signature import (
+    ARG_TYPES,
     ArgType,
     BufferType,
     ConstantType,
@@ -28,6 +29,7 @@ from vkamp.front.signature import (
     StructType,
     TupleType,
     VectorType,
+    is_number,
 )
 from vkamp.front.source import source_of
 from vkamp.ir.types import SCALARS, SMALL, VECTORS, Array, Field, Scalar, Struct, Type, Vector
@@ -58,8 +60,8 @@ def describe_request(request: Request, captured: Mapping[str, Any]) -> dict[str,
 
 
 def _constant(value: Any) -> dict[str, Any]:
-    if isinstance(value, OperatorType):
-        return _operator(value)
+    if isinstance(value, ARG_TYPES):
+        return _row(value)
     if isinstance(value, np.generic):
         return {"value": value.item(), "dtype": value.dtype.name}
     if isinstance(value, (bool, int, float)):
@@ -104,7 +106,8 @@ def _row(kind: ArgType) -> dict[str, Any]:
     if isinstance(kind, ConstantType):
         return _constant(kind.value)
     if isinstance(kind, TupleType):
-        return {"tuple": [_row(item) for item in kind.items]}
+        names = {"names": list(kind.names)} if kind.names else {}
+        return {"tuple": [_row(item) for item in kind.items], **names}
     if isinstance(kind, OperatorType):
         return _operator(kind)
     if isinstance(kind, FunctorType):
@@ -137,7 +140,8 @@ def request_of(function: FunctionType, signature: Mapping[str, Any]) -> tuple[Re
     if "owner" in signature:
         raise AmpError("it is a method, which is compiled with its object")
     parameters = parameters_of(function)
-    names, rows = parameters.positional, signature["args"]
+    rows = signature["args"]
+    names = parameters.names(len(rows))
     if len(names) != len(rows):
         raise AmpError(f"the kernel takes {len(names)} arguments now, and took {len(rows)}")
     constants = {name: _value(row) for name, row in signature.get("constants", {}).items()}
@@ -162,6 +166,8 @@ def _value(row: Mapping[str, Any]) -> Any:
     if "object" in row:
         found = _type(row)
         return found.value if isinstance(found, ObjectType) else found
+    if "tuple" in row:
+        return _type(row)
     if "element" in row:
         return np.dtype(row["element"])
     value = float("nan") if row["value"] == "nan" else row["value"]
@@ -188,6 +194,9 @@ def _type(row: Mapping[str, Any]) -> ArgType:
     for kind in ("index", "extent"):
         if kind in row:
             return IndexType(row[kind], kind)
+    if "tuple" in row:
+        items = [_value(item) for item in row["tuple"]]
+        return TupleType(tuple(map(_item_type, items)), tuple(row.get("names", ())))
     if "vector" in row:
         return VectorType(VECTORS[row["vector"]])
     if "struct" in row:
@@ -198,6 +207,12 @@ def _type(row: Mapping[str, Any]) -> ArgType:
         found = _object(row["object"])
         return operator_type(found, ()) if plain_of(found) is not None else ObjectType(found)
     raise AmpError("it takes an object, which only a running program can pass")
+
+
+def _item_type(value: Any) -> ArgType:
+    if isinstance(value, ARG_TYPES):
+        return value  # type: ignore[no-any-return]
+    return ConstantType(value) if is_number(value) else ObjectType(value)
 
 
 def _element_of(data: Any) -> Type:

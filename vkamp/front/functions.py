@@ -24,9 +24,11 @@ from vkamp.front.scopes import assigned_once, bound_names
 from vkamp.front.signature import counters_of, local_names, loop_counters
 from vkamp.front.source import LAMBDA, Source, source_of
 from vkamp.front.values import (
+    BoundFunction,
     Closure,
     Constant,
     Element,
+    Functor,
     NoValue,
     Number,
     Object,
@@ -370,8 +372,7 @@ def _rebuild(
 ) -> Value:
     """The result in the shape that the function returns, over the call's result variables."""
     if isinstance(shape, TupleValue):
-        items = tuple(_rebuild(instance, i, leaves, packing, span) for i in shape.items)
-        return TupleValue(items, shape.kind)
+        return shape.of([_rebuild(instance, i, leaves, packing, span) for i in shape.items])
     if isinstance(shape, Returned):
         parts = [ir.Load(span, INT32, ir.Local(span, INT32, next(leaves)[0])) for _ in place_parts(shape.place)]
         return Element(_outside(with_place_parts(shape.place, iter(parts)), instance, packing))
@@ -403,7 +404,7 @@ def _bind_arguments(
     """
     signature = callee.signature
     for param in signature.parameters.values():
-        if param.kind in (param.VAR_POSITIONAL, param.VAR_KEYWORD):
+        if param.kind is param.VAR_KEYWORD:
             ctx.fail("VKA106", node, name=callee.name, param=param.name)
     positional, named = arguments.positional, arguments.named
     try:
@@ -416,7 +417,9 @@ def _bind_arguments(
     nodes: dict[str, ast.expr] = {}
     static: set[str] = set()
     for name, param in signature.parameters.items():
-        if name in bound.arguments:
+        if param.kind is param.VAR_POSITIONAL:
+            out[name], nodes[name] = TupleValue(tuple(v for v, _ in bound.arguments.get(name, ()))), node
+        elif name in bound.arguments:
             out[name], nodes[name] = bound.arguments[name]
         else:
             default = param.default
@@ -424,7 +427,8 @@ def _bind_arguments(
             nodes[name] = node
         if param.kind is param.KEYWORD_ONLY and _is_constant(param.annotation):
             out[name] = _compile_time(ctx, out[name], nodes[name], name)
-            static.add(name)
+            if not isinstance(out[name], (Closure, BoundFunction, Functor)):
+                static.add(name)
     return out, nodes, static
 
 
@@ -462,6 +466,11 @@ def _compile_time(ctx: Context, value: Value, node: ast.expr, name: str) -> Valu
     if isinstance(value, (Constant, Object)):
         return value
     if isinstance(value, Number) and isinstance(value.expr, ir.Const):
+        return value
+    if isinstance(value, TupleValue):
+        return value.of(_compile_time(ctx, i, node, name) for i in value.items)
+    if isinstance(value, (Closure, BoundFunction, Functor)):
+        # What it captured goes by value.
         return value
     convert.no_constant(ctx, value, node, f"the constant parameter `{name}`", "a value")
 

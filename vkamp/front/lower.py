@@ -18,7 +18,16 @@ from vkamp.front.guards import Guard
 from vkamp.front.names import bind_argument, outside_lookup, wrap
 from vkamp.front.parameters import head_of
 from vkamp.front.scopes import assigned_once
-from vkamp.front.signature import OperatorType, Request, local_names, loop_counters
+from vkamp.front.signature import (
+    ARG_TYPES,
+    ConstantType,
+    ObjectType,
+    OperatorType,
+    Request,
+    TupleType,
+    local_names,
+    loop_counters,
+)
 from vkamp.front.source import Source, source_of
 from vkamp.front.values import Object, ThreadRef, TupleValue, Value
 from vkamp.ir import nodes as ir
@@ -117,8 +126,12 @@ def _subgroup_size(module: Module) -> int | None:
 
 
 def _constant_text(value: Any) -> str:
+    if isinstance(value, TupleType):
+        return f"({', '.join(map(_constant_text, value.items))}{',' * (len(value.items) == 1)})"
     if isinstance(value, OperatorType):
         value = value.function
+    elif isinstance(value, (ConstantType, ObjectType)):
+        value = value.value
     return getattr(value, "__name__", None) or repr(value)
 
 
@@ -133,12 +146,19 @@ def _declare_parameters(ctx: Context, request: Request, source: Source) -> None:
     ctx.module.index_name = first.arg
     index: Value = ThreadRef()
     _slot(ctx, first.arg, index, ctx.span(first))
+    rest: list[Value] = []
     for name, kind in request.args:
-        span = ctx.span(nodes[name])
-        _slot(ctx, name, bind_argument(ctx.module, name, kind, span), span)
+        span = ctx.span(nodes.get(name) or arguments.vararg or first)
+        value = bind_argument(ctx.module, name, kind, span)
+        if name in nodes:
+            _slot(ctx, name, value, span)
+        else:
+            rest.append(value)
+    if arguments.vararg is not None:
+        _slot(ctx, arguments.vararg.arg, TupleValue(tuple(rest)), ctx.span(arguments.vararg))
     for name, value in request.constants:
         span = ctx.span(nodes[name])
-        found = bind_argument(ctx.module, name, value, span) if isinstance(value, OperatorType) else wrap(value, span)
+        found = bind_argument(ctx.module, name, value, span) if isinstance(value, ARG_TYPES) else wrap(value, span)
         if isinstance(found, Object) and not isinstance(value, (type, np.dtype)) and not callable(value):
             raise diagnostic("VKA205", span, name=name, what=advice.host_object(value), advice=advice.CONSTANTS)
         _slot(ctx, name, found, span)

@@ -14,6 +14,7 @@ from vkamp.errors import Span, UnsupportedFeatureError, diagnostic
 from vkamp.front import advice
 from vkamp.front.context import Context, Module
 from vkamp.front.guards import Place, guard_of
+from vkamp.front.operators import parts_of
 from vkamp.front.signature import (
     ArgType,
     BufferType,
@@ -78,8 +79,9 @@ def wrap(value: Any, span: Span) -> Value:
     found = constant_value(value, span) if is_number(value) else None
     if found is not None:
         return found
-    if isinstance(value, tuple):
-        return TupleValue(tuple(wrap(v, span) for v in value))
+    parts = parts_of(value)
+    if parts is not None:
+        return TupleValue(tuple(wrap(v, span) for v in parts.items), names=parts.names)
     return Object(value)
 
 
@@ -105,7 +107,8 @@ def bind_argument(module: Module, name: str, kind: ArgType, span: Span) -> Value
     if isinstance(kind, ConstantType):
         return wrap(kind.value, span)
     if isinstance(kind, TupleType):
-        return TupleValue(tuple(bind_argument(module, f"{name}.{k}", item, span) for k, item in enumerate(kind.items)))
+        items = (bind_argument(module, f"{name}[{k}]", item, span) for k, item in enumerate(kind.items))
+        return TupleValue(tuple(items), names=kind.names)
     if isinstance(kind, OperatorType):
         return _bind_operator(module, name, kind)
     if isinstance(kind, FunctorType):

@@ -60,7 +60,7 @@ def _member(ctx: Context, path: str, kind: ArgType, node: ast.Attribute) -> Valu
     if isinstance(kind, MethodType):
         return BoundFunction(kind.function.value, Functor(path, kind.owner))
     if isinstance(kind, TupleType):
-        return TupleValue(tuple(_member(ctx, f"{path}.{k}", item, node) for k, item in enumerate(kind.items)))
+        return TupleValue(tuple(_member(ctx, f"{path}[{k}]", item, node) for k, item in enumerate(kind.items)))
     span = ctx.span(node)
     if isinstance(kind, StructType) and not ctx.is_kernel:
         return _struct_here(ctx, path, kind.type, node)

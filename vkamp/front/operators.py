@@ -6,11 +6,12 @@ made anew with other numbers is the same program.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import sys
 from collections.abc import Iterator
 from types import BuiltinFunctionType, CellType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -61,6 +62,25 @@ def plain_of(value: Any) -> FunctionType | None:
 def bound_arguments(value: Any) -> int:
     """How many of a function's first parameters have values already."""
     return len(value.args) if isinstance(value, functools.partial) else 0
+
+
+class Parts(NamedTuple):
+    """The items of a tuple, and the names of its fields, if they have any."""
+
+    items: tuple[Any, ...]
+    names: tuple[str, ...]
+
+
+def parts_of(value: Any) -> Parts | None:
+    """The parts of a tuple, a named tuple or a frozen dataclass; ``None`` for anything else."""
+    if isinstance(value, tuple):
+        return Parts(tuple(value), tuple(getattr(value, "_fields", ())))
+    if isinstance(value, type) or not dataclasses.is_dataclass(value) or is_of_library(value):
+        return None
+    if value.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        names = tuple(field.name for field in dataclasses.fields(value))
+        return Parts(tuple(getattr(value, name) for name in names), names)
+    return None
 
 
 def is_of_library(value: Any) -> bool:

@@ -23,6 +23,14 @@ class Parameters:
     constants: tuple[str, ...]
     #: The parameter of a method's object.
     owner: str | None = None
+    #: The parameter that takes any number of arguments.
+    rest: str | None = None
+
+    def names(self, given: int) -> tuple[str, ...]:
+        """The names of arguments by position, ``given`` or more: those of ``*rest`` are its items."""
+        if self.rest is None:
+            return self.positional
+        return (*self.positional, *(f"{self.rest}[{k}]" for k in range(given - len(self.positional))))
 
     def defaults(self, function: FunctionType) -> dict[str, Any]:
         """The default values that the function has now."""
@@ -36,7 +44,7 @@ _parameters: dict[tuple[CodeKey, bool], Parameters] = {}
 
 
 def parameters_of(function: FunctionType, *, is_method: bool = False) -> Parameters:
-    """A kernel's parameters, checked: an index, no ``*args``, every keyword-only one annotated ``amp.constant``.
+    """A kernel's parameters, checked: an index, no ``**kwargs``, every keyword-only one annotated ``amp.constant``.
 
     Those of a method begin with its object.
     """
@@ -53,9 +61,8 @@ def _check_parameters(function: FunctionType, *, is_method: bool) -> Parameters:
         help_text = "define it with `def` and @amp.kernel"
         raise diagnostic("VKA107", head_of(source), what="a lambda", advice=help_text)
     arguments = source.node.args
-    for rest in (arguments.vararg, arguments.kwarg):
-        if rest is not None:
-            raise diagnostic("VKA106", source.span(rest), name=source.name, param=rest.arg)
+    if arguments.kwarg is not None:
+        raise diagnostic("VKA106", source.span(arguments.kwarg), name=source.name, param=arguments.kwarg.arg)
     positional = [*arguments.posonlyargs, *arguments.args]
     if len(positional) < 1 + is_method:
         parameters, which = ("self, idx", "second") if is_method else ("idx", "first")
@@ -64,7 +71,8 @@ def _check_parameters(function: FunctionType, *, is_method: bool) -> Parameters:
     for arg in arguments.kwonlyargs:
         if not _is_constant(function, arg):
             raise diagnostic("VKA116", source.span(arg), name=arg.arg)
-    return Parameters(tuple(a.arg for a in positional[1:]), tuple(a.arg for a in arguments.kwonlyargs), owner)
+    rest = None if arguments.vararg is None else arguments.vararg.arg
+    return Parameters(tuple(a.arg for a in positional[1:]), tuple(a.arg for a in arguments.kwonlyargs), owner, rest)
 
 
 def _is_constant(function: FunctionType, arg: ast.arg) -> bool:

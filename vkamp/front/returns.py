@@ -132,7 +132,7 @@ def _result(callee: Context, values: list[ir.Expr], kind: Type) -> _Result:
 
 def _reshaped(shape: Value, places: Iterator[ir.Place | None]) -> Value:
     if isinstance(shape, TupleValue):
-        return TupleValue(tuple(_reshaped(i, places) for i in shape.items), shape.kind)
+        return shape.of([_reshaped(i, places) for i in shape.items])
     place = next(places)
     return shape if place is None else Returned(place)
 

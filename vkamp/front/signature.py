@@ -9,7 +9,7 @@ import ast
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import CellType, FunctionType
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -92,9 +92,10 @@ class ConstantType:
 
 @dataclass(frozen=True)
 class TupleType:
-    """A tuple: each item as it would be handed over alone."""
+    """A tuple: each item as it would be handed over alone.  ``names`` are those of its fields, if they have any."""
 
     items: tuple[ArgType, ...]
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -156,12 +157,16 @@ ArgType = (
 )
 
 
+#: The same, for isinstance.
+ARG_TYPES = get_args(ArgType)
+
+
 @dataclass(frozen=True)
 class Request:
     """One kernel to compile: the function, the tiling, the types of its arguments and captures.
 
-    ``constants`` are the values of its keyword-only parameters, of functions their types; ``owner`` is the object whose
-    method it is, if any; ``subgroup``: the lanes of the full subgroups that it requires, if it does.
+    ``constants`` are the values of its keyword-only parameters, of functions and tuples their types; ``owner`` is the
+    object whose method it is, if any; ``subgroup``: the lanes of the full subgroups that it requires, if it does.
     """
 
     function: FunctionType

@@ -217,7 +217,10 @@ def choose_item(ctx: Context, owner: TupleValue, index: ir.Expr, node: ast.expr,
     index = ctx.stable(index, "component") if _contains_more_than_local(index) else index
     assert isinstance(index.type, Scalar)
     items = owner.items
-    if items and all(isinstance(i, TupleValue) and len(i.items) == _count(items[0]) for i in items):
+    other = next((i for i in items if not isinstance(i, (Constant, Number, Element, TupleValue))), None)
+    if other is not None or not items:
+        _refuse_choice(ctx, node, "no items" if other is None else ctx.describe(other))
+    if all(isinstance(i, TupleValue) and len(i.items) == _count(items[0]) for i in items):
         rows = [i for i in items if isinstance(i, TupleValue)]
         kind = rows[0].kind if all(r.kind == rows[0].kind for r in rows) else "tuple"
         columns = [TupleValue(column) for column in zip(*(r.items for r in rows), strict=True)]
@@ -236,6 +239,19 @@ def choose_item(ctx: Context, owner: TupleValue, index: ir.Expr, node: ast.expr,
         double = _choice(ctx.span(node), index, known, 0) if len(known) == len(items) else None
     objects = objects_of_any(*items) if in_index or isinstance(exprs[0].type, Vector) else None
     return Number(_choice(ctx.span(node), index, exprs, 0), double=double, objects=objects)
+
+
+def _refuse_choice(ctx: Context, node: ast.expr, what: str) -> NoReturn:
+    """Raises the error for an item that only the run time knows, among items that are no values."""
+    if not isinstance(node, ast.Subscript):
+        help_text = (
+            f"its items are chosen at run time, because of `break` or `continue`, and one is {what}: guard the rest of "
+            "the body by an `if` instead"
+        )
+        ctx.fail("VKA104", node, text=ctx.text(node), advice=help_text)
+    help_text = "loop over the tuple, or choose between elements: `a[i] if condition else b[i]`"
+    ctx.fail("VKA308", node.slice, what=f"the subscript of a tuple with {what}", kind="a whole number",
+             text=ctx.text(node.slice), advice=help_text)  # fmt: skip
 
 
 def _count(value: Value) -> int:
@@ -288,6 +304,8 @@ def _attribute(ctx: Context, node: ast.Attribute) -> Value:
         return attribute_of_object(ctx, owner, name, node)
     if isinstance(owner, Memory):
         return _container_attribute(ctx, owner, name, node)
+    if isinstance(owner, TupleValue) and name in owner.names:
+        return owner.items[owner.names.index(name)]
     if isinstance(owner, TupleValue) and owner.kind != "tuple":
         if name == "rank":
             return Constant(len(owner.items))
@@ -310,8 +328,10 @@ def _attribute(ctx: Context, node: ast.Attribute) -> Value:
     if name in scalars.METHODS and scalars.is_scalar(owner):
         return FieldMethod(owner, name)
     if isinstance(owner, TupleValue):
-        known = _ATTRIBUTES.get(owner.kind, ())
-        _no_attribute(ctx, node, ctx.describe(owner), known, _axes(len(owner.items), "") if known else None)
+        known = _ATTRIBUTES.get(owner.kind, owner.names)
+        _no_attribute(
+            ctx, node, ctx.describe(owner), known, _axes(len(owner.items), "") if owner.kind != "tuple" else None
+        )
     _no_attribute(ctx, node, ctx.describe(owner), ())
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
@@ -92,10 +92,18 @@ class Returned(Value):
 
 @dataclass(frozen=True)
 class TupleValue(Value):
-    """A tuple; ``kind`` ``index`` and ``extent`` are AMP's objects, with their own operators."""
+    """A tuple; ``kind`` ``index`` and ``extent`` are AMP's objects, with their own operators.
+
+    ``names``: those of the fields of a named tuple or dataclass.
+    """
 
     items: tuple[Value, ...]
     kind: str = "tuple"
+    names: tuple[str, ...] = ()
+
+    def of(self, items: Iterable[Value]) -> TupleValue:
+        """The same kind of tuple with other items."""
+        return TupleValue(tuple(items), self.kind, self.names)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from vkamp.front import Arguments, Request, collect, make_request, varying
 from vkamp.front.description import describe_request, request_of
 from vkamp.front.functors import is_functor, members_of
 from vkamp.front.guards import Guard
-from vkamp.front.operators import captured, is_handed_over, is_of_library, plain_of
+from vkamp.front.operators import captured, is_handed_over, is_of_library, parts_of, plain_of
 from vkamp.front.signature import argument_of, exactly
 from vkamp.front.source import CodeKey
 from vkamp.front.varying import give_up
@@ -52,6 +52,7 @@ __all__ = [
     "is_of_library",
     "make_request",
     "members_of",
+    "parts_of",
     "plain_of",
     "rebind",
     "request_of",

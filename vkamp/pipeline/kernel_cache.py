@@ -31,7 +31,7 @@ from vkamp.errors import AmpError, Span
 from vkamp.front import ArgType, BufferType, IndexType, ObjectType, Request, ScalarType, VectorType
 from vkamp.front.guards import Guard, Place, guard_of
 from vkamp.front.identity import describe, describe_code, namespace_of
-from vkamp.front.signature import ConstantType, OperatorType, TupleType, is_trait, read_name
+from vkamp.front.signature import ARG_TYPES, ConstantType, OperatorType, TupleType, is_trait, read_name
 from vkamp.front.source import is_unchanged
 from vkamp.ir.types import Scalar, Vector
 from vkamp.pipeline.compiled import Compiled, FullKernel, generated_spirv
@@ -79,8 +79,7 @@ def place_of(request: Request) -> str | None:
     args = [(name, _kind(kind)) for name, kind in request.args]
     captures = [(name, _kind(kind)) for name, kind in request.captures]
     constants = [
-        (name, _kind(value) if isinstance(value, OperatorType) else describe(value))
-        for name, value in request.constants
+        (name, _kind(value) if isinstance(value, ARG_TYPES) else describe(value)) for name, value in request.constants
     ]
     if None in (compiler, code, *(words for _, words in (*args, *captures, *constants))):
         return None
@@ -120,7 +119,7 @@ def _kind(kind: ArgType) -> str | None:
         )
     if isinstance(kind, TupleType):
         items = [_kind(item) for item in kind.items]
-        return None if None in items else f"{items}"
+        return None if None in items else f"{kind.names} {items}"
     plain = isinstance(kind, (ScalarType, IndexType, VectorType))
     plain = plain or (isinstance(kind, BufferType) and isinstance(kind.element, (Scalar, Vector)))
     # All that these types hold is plain data.

@@ -7,6 +7,7 @@ where ``and``, ``or`` or a conditional expression evaluates a part of it only so
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -70,7 +71,7 @@ class Rewriter:
 
     def new(self, name: str, kind: Type, storage: str = "local") -> ir.Variable:
         """A new variable of the function."""
-        unique = self.names.give(name.replace(".", "_").replace(" ", "_"))
+        unique = self.names.give(re.sub(r"\W+", "_", name.replace("]", "")))
         variable = ir.Variable(unique, kind, storage, self.function.span, temporary=True)  # type: ignore[arg-type]
         if storage != "parameter":
             self.variables.append(variable)

@@ -6,13 +6,13 @@ FLOATS = amp.array_view(np.zeros(12, np.float32))
 
 
 @amp.func
-def total(first, *others):
+def total(first, **others):
     return first
 
 
 @amp.kernel
 def many(idx, a):
-    a[idx] = total(1.0, 2.0, 3.0)
+    a[idx] = total(1.0, second=2.0)
 
 
 many.inspect(FLOATS.extent, FLOATS)
