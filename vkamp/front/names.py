@@ -107,8 +107,8 @@ def bind_argument(module: Module, name: str, kind: ArgType, span: Span) -> Value
     if isinstance(kind, ConstantType):
         return wrap(kind.value, span)
     if isinstance(kind, TupleType):
-        items = (bind_argument(module, f"{name}[{k}]", item, span) for k, item in enumerate(kind.items))
-        return TupleValue(tuple(items), names=kind.names)
+        members = [bind_argument(module, f"{name}[{k}]", item, span) for k, item in enumerate(kind.items)]
+        return TupleValue(tuple(members), names=kind.names)
     if isinstance(kind, OperatorType):
         return _bind_operator(module, name, kind)
     if isinstance(kind, FunctorType):

@@ -77,7 +77,7 @@ def parts_of(value: Any) -> Parts | None:
         return Parts(tuple(value), tuple(getattr(value, "_fields", ())))
     if isinstance(value, type) or not dataclasses.is_dataclass(value) or is_of_library(value):
         return None
-    if value.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+    if getattr(value, "__dataclass_params__").frozen:  # noqa: B009 -- no stub has it
         names = tuple(field.name for field in dataclasses.fields(value))
         return Parts(tuple(getattr(value, name) for name in names), names)
     return None
