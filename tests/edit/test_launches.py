@@ -563,3 +563,23 @@ def test_an_edit_is_for_the_traits_that_its_kernel_asked_for(tmp_path: Path) -> 
     with pytest.warns(amp.ShaderEditWarning, match="it is for other arguments"):
         assert launch(second) == [108] * 3
     amp.use_shaders(None)
+
+
+@amp.kernel(subgroup=8)
+def in_full_subgroups(t_idx: Any, out: Any) -> None:
+    out[t_idx] = amp.subgroup.size() * 100 + amp.subgroup.add(1)
+
+
+def test_an_edit_keeps_the_required_subgroups(tmp_path: Path) -> None:
+    view = amp.accelerator("llvmpipe@vulkan").default_view
+
+    def launch() -> list[int]:
+        out = amp.array_view(np.zeros(16, np.int32))
+        amp.parallel_for_each(view, out.extent.tile(16), in_full_subgroups, out)
+        return np.asarray(out).tolist()
+
+    (path,) = exported(tmp_path / "shaders", launch)
+    assert path.name.endswith(".subgroup8.comp")
+    edit(path, ("800", "900"))
+    assert launch() == [908] * 16
+    amp.use_shaders(None)

@@ -26,6 +26,10 @@ HABITS = {
     "invocation_id": ".lane()",
     "num": ".count()",
     "num_subgroups": ".count()",
+    "match_any": ".match(x)",
+    "find_lsb": ".ballot_find_lsb(b)",
+    "find_msb": ".ballot_find_msb(b)",
+    "clustered_add": ".add(x, cluster=8)",
 }
 
 _NAMES = {
