@@ -448,3 +448,37 @@ def test_refused(kernel, words):
 def test_plain_python_has_no_subgroup():
     with pytest.raises(amp.AmpError, match="plain Python has no subgroup"):
         amp.subgroup.reduce(np.int32(1), plus)
+
+
+@amp.kernel
+def under_a_reduction(t_idx, a, out, *, op: amp.constant):
+    out[t_idx] = 0
+    if amp.subgroup.reduce(a[t_idx], op) >= 0:
+        out[t_idx] = amp.subgroup.add(1)
+    for _ in range(amp.subgroup.broadcast(amp.subgroup.reduce(a[t_idx], op), 0)):
+        out[t_idx] += amp.subgroup.max(2)
+
+
+@amp.kernel
+def under_a_scan(t_idx, a, out, *, op: amp.constant):
+    if amp.subgroup.inclusive_scan(a[t_idx], op) >= 0:
+        out[t_idx] = amp.subgroup.add(1)
+
+
+@amp.kernel
+def under_a_cluster(t_idx, a, out, *, op: amp.constant):
+    if amp.subgroup.reduce(a[t_idx], op, cluster=2) >= 0:
+        out[t_idx] = amp.subgroup.add(1)
+
+
+@pytest.mark.parametrize("op", [plus, second])
+def test_what_is_the_same_for_the_subgroup(accelerator_view, op):
+    a, out = amp.array_view(np.ones(N, I32)), amp.array_view(np.zeros(N, I32))
+    amp.parallel_for_each(accelerator_view, amp.extent(N).tile(TILE), under_a_reduction, a, out, op=op)
+    wanted = np.zeros(N, I32)
+    for group in groups_of(accelerator_view):
+        wanted[group] = len(group) + 2 * (len(group) if op is plus else 1)
+    np.testing.assert_array_equal(np.asarray(out), wanted)
+    for kernel in (under_a_scan, under_a_cluster):
+        with pytest.raises(amp.CompileError, match="VKA650"):
+            amp.parallel_for_each(accelerator_view, amp.extent(N).tile(TILE), kernel, a, out, op=op)
