@@ -137,3 +137,33 @@ def test_wrong_arguments():
         alg.reduce(numbers(5), functional.less)
     with pytest.raises(amp.AmpError, match="different extents"):
         alg.transform_reduce(functional.plus, functional.plus, numbers(5), numbers(6))
+
+
+SHAPES = [(7,), (5, 9), (3, 4, 5), (1, 6), (6, 1), (700, 3), (3, 700)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_along_an_axis(accelerator_view, form, shape):
+    raw = numbers(int(np.prod(shape))).reshape(shape)
+    for axis in range(-len(shape), len(shape)):
+        for keepdims in (False, True):
+            options = {"axis": axis, "keepdims": keepdims}
+            for function, of_numpy in ((alg.sum, np.sum), (alg.min, np.min), (alg.max, np.max)):
+                found = np.asarray(function(raw, **options, accelerator_view=accelerator_view))
+                expected = np.atleast_1d(of_numpy(raw, **options))
+                assert found.dtype == expected.dtype
+                np.testing.assert_array_equal(found, expected)
+            found = np.asarray(alg.mean(raw, **options, accelerator_view=accelerator_view))
+            np.testing.assert_allclose(found, np.atleast_1d(raw.mean(**options)), rtol=1e-5, atol=1e-5)
+    large = alg.count_if(raw[::-1], is_large, axis=0, accelerator_view=accelerator_view)
+    np.testing.assert_array_equal(np.asarray(large), np.atleast_1d((raw > 50).sum(0)))
+
+
+def test_long_lines_that_do_not_commute(accelerator_view):
+    n = 300 if accelerator_view.accelerator.device_path == "reference" else 70_001
+    raw = affine(2 * n).reshape(2, n)
+    found = np.asarray(alg.reduce(raw, composed, axis=1, accelerator_view=accelerator_view))
+    for line in range(2):
+        assert found[line].item() == alg.reduce(raw[line], composed, accelerator_view=accelerator_view).item()
+    with pytest.raises(ValueError, match="axis 2 is not one of"):
+        alg.sum(raw, axis=2)

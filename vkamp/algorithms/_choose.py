@@ -59,8 +59,15 @@ def runs(view: amp.accelerator_view, n: int) -> Split:
     return Split(-(-n // length), length)
 
 
+def parts(view: amp.accelerator_view, n: int, wanted: int) -> Split:
+    """Parts of a line of ``n`` elements: about ``wanted``, and none longer than a loop may be."""
+    count = max(min(wanted, -(-n // _ALONE)), -(-n // _LONGEST_RUN))
+    length = -(-n // count)
+    return Split(-(-n // length), length)
+
+
 def domain_of_runs(view: amp.accelerator_view, split: Split) -> amp.tiled_extent:
-    """One thread for each run, in tiles of a subgroup, so that few runs occupy all processors; some threads have none."""
+    """One thread for each run, in tiles of a subgroup, so that few runs occupy all processors; some have no run."""
     limits = view.accelerator.limits
     return amp.extent(split.pieces).tile(1 if limits is None else limits.subgroup_size).pad()
 

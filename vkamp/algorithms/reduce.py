@@ -17,6 +17,7 @@ import vkamp as amp
 from vkamp import tile
 from vkamp.algorithms import _choose, functional, lazy
 from vkamp.algorithms._arguments import closed_type, element, place
+from vkamp.algorithms.reduce_axis import Lines, lines_of, reduce_lines_into
 from vkamp.algorithms.scalars import device_scalar
 
 TILE = 256
@@ -84,6 +85,14 @@ def _split(view: amp.accelerator_view, n: int) -> _choose.Split:
     return _choose.runs(view, n) if _choose.form_of(view) == "runs" else _choose.blocks(n, TILE * ITEMS, _TILES)
 
 
+def combine(view: amp.accelerator_view, source: lazy.Lazy, lines: Lines | None, out: Any, op: Any) -> None:
+    """Combines all elements of a source with one index, or those of each line, into ``out``, which has one index."""
+    if lines is None:
+        reduce_into(view, source, out, op)
+    else:
+        reduce_lines_into(view, source, lines, out, op)
+
+
 def reduce_into(view: amp.accelerator_view, source: lazy.Lazy, out: Any, op: Any) -> None:
     """Combines all elements of a source with one index into ``out``, of one element, whose type is theirs."""
     split = _split(view, source.extent[0])
@@ -106,20 +115,30 @@ def reduce(
     op: Any = functional.plus,
     init: Any = None,
     *,
+    axis: int | None = None,
+    keepdims: bool = False,
     accelerator_view: amp.accelerator_view | None = None,
-) -> device_scalar:
+) -> Any:
     """``op`` of all elements, in row-major order: a device_scalar (AMP Algorithms, C++: ``reduce``).
 
+    With an ``axis``, of the elements along it: an array of the other dimensions, with 1 for the axis if ``keepdims``.
     ``op`` is associative; it need not commute.  ``init`` comes first.  The type is that of ``op``'s result.
     """
-    source = lazy.of(a).flat()
+    source = lazy.of(a)
+    lines = None if axis is None else lines_of(source.extent, axis, keepdims)
+    source = source.flat()
     view = place(accelerator_view, source)
-    dtype = element(closed_type(source, op))
-    out = amp.array(amp.extent(1), dtype, accelerator_view=view)
-    reduce_into(view, source, out, op)
+    out = amp.array(shape_of(lines), element(closed_type(source, op)), accelerator_view=view)
+    row = out.reshape(-1)
+    combine(view, source, lines, row, op)
     if init is not None:
-        amp.parallel_for_each(view, out.extent, _begin, init, out, op)
-    return device_scalar(out)
+        amp.parallel_for_each(view, row.extent, _begin, init, row, op)
+    return device_scalar(out) if lines is None else out
+
+
+def shape_of(lines: Lines | None) -> amp.extent:
+    """The extent of a result."""
+    return amp.extent(1 if lines is None else lines.shape)
 
 
 def transform_reduce(
@@ -128,15 +147,25 @@ def transform_reduce(
     a: Any,
     *more: Any,
     init: Any = None,
+    axis: int | None = None,
+    keepdims: bool = False,
     accelerator_view: amp.accelerator_view | None = None,
-) -> device_scalar:
+) -> Any:
     """``reduce`` of ``f(x, ...)`` of the inputs' elements, which are not stored (C++: ``transform_reduce``)."""
-    return reduce(lazy.map(f, a, *more), op, init, accelerator_view=accelerator_view)
+    return reduce(lazy.map(f, a, *more), op, init, axis=axis, keepdims=keepdims, accelerator_view=accelerator_view)
 
 
-def count_if(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
-    """How many elements meet a condition, as an int32 (C++: ``count_if``)."""
-    return transform_reduce(_Counted(pred), functional.plus, a, accelerator_view=accelerator_view)
+def count_if(
+    a: Any,
+    pred: Any,
+    *,
+    axis: int | None = None,
+    keepdims: bool = False,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """How many elements meet a condition, as an int32 (C++: ``count_if``); along an ``axis``, as :func:`reduce`."""
+    counted = lazy.map(_Counted(pred), a)
+    return reduce(counted, functional.plus, axis=axis, keepdims=keepdims, accelerator_view=accelerator_view)
 
 
 class _Counted:
