@@ -99,6 +99,42 @@ def test_what_is_not_reached_is_not_compiled(accelerator_view):
     assert np.asarray(out).tolist() == [14] * 5
 
 
+@amp.func
+def mirrored(t_idx, x):
+    """The mirrored thread's value."""
+    stage = amp.tile_static(t_idx.tile_dim0, np.int32)
+    stage[t_idx.local[0]] = x
+    t_idx.barrier.wait()
+    return stage[t_idx.tile_dim0 - 1 - t_idx.local[0]]
+
+
+@amp.kernel
+def either_way(t_idx, out):
+    out[t_idx] = mirrored(t_idx, t_idx.local[0]) + (100 if amp.target.lowered else 200)
+
+
+@amp.kernel
+def never_both(t_idx, out):
+    """Where its threads are loops, it calls a function of subgroups, which loops cannot have."""
+    out[t_idx] = mirrored(t_idx, t_idx.local[0]) + 200
+    if amp.target.lowered:
+        out[t_idx] = amp.subgroup.add(1)
+
+
+@pytest.mark.parametrize("lowering", ["auto", "loops", "threads"])
+def test_lowered(device, lowering):
+    view, is_cpu = device.default_view, device.device_path != "reference"
+    for kernel in (either_way, never_both):
+        program = amp.kernel(lowering=lowering)(kernel.function)
+        out = amp.array_view(np.zeros(16, I32))
+        for _ in range(2):
+            amp.parallel_for_each(view, out.extent.tile(8), program, out)
+            as_loops = is_cpu and lowering != "threads" and kernel is either_way
+            expected = np.tile(7 - np.arange(8), 2) + (100 if as_loops else 200)
+            np.testing.assert_array_equal(np.asarray(out), expected)
+        assert program.inspect(view, out.extent.tile(8), out).lowering == ("loops" if as_loops else "threads")
+
+
 @amp.kernel
 def sized(t_idx, out):
     shared = amp.tile_static(amp.target.subgroup_size, np.int32)
@@ -158,7 +194,7 @@ def test_a_constant_of_the_kernel(accelerator_view):
 
 
 def test_plain_python():
-    for name in ("cpu", "subgroup_size"):
+    for name in ("cpu", "lowered", "subgroup_size"):
         with pytest.raises(amp.AmpError, match=rf"amp\.target\.{name} is known in kernels .* on the host read"):
             getattr(amp.target, name)
     with pytest.raises(amp.AmpError, match=r"amp\.target\.has is known in kernels"):
@@ -197,7 +233,7 @@ def no_number(idx, out):
     [
         (unknown_feature, 'did you mean `"int64"`'),
         (no_name, "write one of float16"),
-        (unknown_trait, "it has `cpu`, `has`, `subgroup_size`"),
+        (unknown_trait, "it has `cpu`, `has`, `lowered`, `subgroup_size`"),
         (no_number, "a group of traits of the device"),
     ],
 )

@@ -14,7 +14,7 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vkamp import pipeline
-from vkamp.artifacts import Domain, Executable, Target
+from vkamp.artifacts import Domain, Executable, Lowering, Target
 from vkamp.dispatch import shader_overrides
 from vkamp.dispatch.requirements import (
     check_kernel,
@@ -23,10 +23,19 @@ from vkamp.dispatch.requirements import (
     check_tile,
     small_types,
 )
-from vkamp.dispatch.targets import device_traits, is_reference, target_for, target_view, with_lowering, with_pieces
+from vkamp.dispatch.targets import (
+    device_traits,
+    is_reference,
+    target_for,
+    target_view,
+    wanted_lowering,
+    with_lowering,
+    with_pieces,
+)
 from vkamp.errors import AmpError, CompileError, UnsupportedFeatureError
 from vkamp.lang.container import Container
 from vkamp.lang.kernel import BoundKernel, DeviceFunction, KernelFunction
+from vkamp.lang.target import LOWERED
 from vkamp.progress import activity
 from vkamp.run.accelerators import accelerator_view, queue_of
 
@@ -168,12 +177,42 @@ def prepare_again(prepared: PreparedLaunch) -> PreparedLaunch:
 def _with_program(
     view: accelerator_view, domain: Domain, kernel: Any, request: pipeline.Request, arguments: pipeline.Arguments
 ) -> PreparedLaunch:
-    captured = {**arguments.captured, **device_traits(view, request.subgroup)}
+    """The launch with its program for the device.
+
+    A kernel may ask whether its threads are loops, which may depend on what it does then: it is made as if they were,
+    and if they are not, as if they were not, which threads always are.
+    """
+    wanted = wanted_lowering(kernel, domain, view)
+    lowered = wanted != "threads"
+    made = _made(view, domain, kernel, request, arguments, wanted, lowered=lowered)
+    if lowered and LOWERED in made.compiled.constants and not _has_loops(made):
+        made = _made(view, domain, kernel, request, arguments, wanted, lowered=False)
+        if _has_loops(made):
+            made = _made(view, domain, kernel, request, arguments, "threads", lowered=False)
+    return made
+
+
+def _has_loops(made: PreparedLaunch) -> bool:
+    return made.executable.lowering.startswith("loops")
+
+
+def _made(
+    view: accelerator_view,
+    domain: Domain,
+    kernel: Any,
+    request: pipeline.Request,
+    arguments: pipeline.Arguments,
+    wanted: Lowering,
+    *,
+    lowered: bool,
+) -> PreparedLaunch:
+    """The launch in a form; ``lowered``: what the kernel can read about it."""
+    captured = {**arguments.captured, **device_traits(view, request.subgroup, lowered=lowered)}
     programs = _compile(request, captured, keep=not is_reference(view))
     compiled = programs.compiled
     check_kernel(compiled, view)
     target = target_for(domain, view)
-    target = with_lowering(target, kernel, domain, view, arguments.containers, compiled.sizes_in_loops)
+    target = with_lowering(target, wanted, view, arguments.containers, compiled.sizes_in_loops)
     target = with_pieces(target, domain, view, arguments)
     target = replace(target, types=small_types(compiled.types, view))
     shader_overrides.export(programs, request, target)

@@ -96,41 +96,48 @@ def is_reference(view: accelerator_view) -> bool:
     return view.accelerator.device_path == "reference"
 
 
-def device_traits(view: accelerator_view, required: int | None = None) -> Mapping[str, bool | int]:
+def device_traits(
+    view: accelerator_view, required: int | None = None, *, lowered: bool = False
+) -> Mapping[str, bool | int]:
     """What a kernel can ask of a view's device while it is compiled (``amp.target``); ``required``: the lanes of the
-    subgroups that it requires.
+    subgroups that it requires; ``lowered``: its threads are loops.
     """
     info = queue_of(view).info
     lanes = required or (current_subgroup_size() if is_reference(view) else info.limits.subgroup_size)
-    return traits_of(is_cpu=info.kind == "cpu", subgroup_size=lanes, features=info.kernel_features)
+    return traits_of(is_cpu=info.kind == "cpu", subgroup_size=lanes, features=info.kernel_features, lowered=lowered)
+
+
+def wanted_lowering(kernel: Any, domain: Domain, view: accelerator_view) -> Lowering:
+    """How the threads of a tile are to run: as the kernel says, or for all by VKAMP_LOWERING."""
+    if is_reference(view):
+        return "threads"
+    asked = os.environ.get("VKAMP_LOWERING") or _lowering_of(kernel)
+    if asked not in LOWERINGS:
+        raise AmpError(f"VKAMP_LOWERING is {asked!r}; it can be {', '.join(LOWERINGS)}")
+    if asked == "auto" and domain.tile is not None and queue_of(view).info.kind == "cpu":
+        return "auto"
+    return "loops" if asked == "loops" else "threads"
 
 
 def with_lowering(
     target: Target,
-    kernel: Any,
-    domain: Domain,
+    wanted: Lowering,
     view: accelerator_view,
     containers: Mapping[str, Container],
     sizes_in_loops: frozenset[tuple[str, int]],
 ) -> Target:
-    """The target with how the threads of a tile are to run: as the kernel says, or for all by VKAMP_LOWERING."""
-    if target.reference:
+    """The target with how the threads of a tile are to run."""
+    if wanted == "threads":
         return target
-    asked = os.environ.get("VKAMP_LOWERING") or _lowering_of(kernel)
-    if asked not in LOWERINGS:
-        raise AmpError(f"VKAMP_LOWERING is {asked!r}; it can be {', '.join(LOWERINGS)}")
     device = queue_of(view).info
-    if asked == "threads" or (asked == "auto" and (domain.tile is None or device.kind != "cpu")):
-        return target
     # Elsewhere a workgroup of one subgroup is not certain, and loops of one lane need none.
     lanes = device.limits.subgroup_size if device.kind == "cpu" else 1
     iterations = max_iterations(device)
     aligned = frozenset(n for n, c in containers.items() if c.rank > 1 and c.extent[c.rank - 1] % 4 == 0)
     sizes: tuple[tuple[str, int, int], ...] = ()
-    if iterations is not None and asked == "auto":
+    if iterations is not None and wanted == "auto":
         sizes = tuple((name, dim, containers[name].extent[dim]) for name, dim in sorted(sizes_in_loops))
-    lowering: Lowering = "loops" if asked == "loops" else "auto"
-    return replace(target, lowering=lowering, lanes=lanes, max_iterations=iterations, aligned=aligned, sizes=sizes)
+    return replace(target, lowering=wanted, lanes=lanes, max_iterations=iterations, aligned=aligned, sizes=sizes)
 
 
 def _lowering_of(kernel: Any) -> str:

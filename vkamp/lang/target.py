@@ -21,6 +21,7 @@ FEATURES: tuple[str, ...] = (
 #: How the names of the traits begin among a kernel's constants.
 PREFIX = "amp.target."
 SUBGROUP_SIZE = f"{PREFIX}subgroup_size"
+LOWERED = f"{PREFIX}lowered"
 
 
 def has_name(feature: str) -> str:
@@ -29,9 +30,11 @@ def has_name(feature: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def traits_of(*, is_cpu: bool, subgroup_size: int, features: frozenset[str]) -> Mapping[str, bool | int]:
+def traits_of(
+    *, is_cpu: bool, subgroup_size: int, features: frozenset[str], lowered: bool = False
+) -> Mapping[str, bool | int]:
     """The traits of a device by name; ``features``: those of :data:`FEATURES` that it has."""
-    traits: dict[str, bool | int] = {f"{PREFIX}cpu": is_cpu, SUBGROUP_SIZE: subgroup_size}
+    traits: dict[str, bool | int] = {f"{PREFIX}cpu": is_cpu, SUBGROUP_SIZE: subgroup_size, LOWERED: lowered}
     traits.update((has_name(feature), feature in features) for feature in FEATURES)
     return MappingProxyType(traits)
 
@@ -66,6 +69,7 @@ class TargetTraits:
 
     - ``amp.target.cpu``: whether it is the driver of a CPU (SwiftShader, lavapipe).  The reference accelerator is none.
     - ``amp.target.subgroup_size``: the lanes of a subgroup, as ``amp.subgroup.size()`` gives them.
+    - ``amp.target.lowered``: whether the threads of a tile run as loops between its barriers (``lowering="loops"``).
     - ``amp.target.has(feature)``: whether kernels can use an optional feature there: the device has it, and the engine
       enables it.  ``feature`` is a name, such as ``"int64"``, ``"float16"`` or ``"subgroup_shuffle"``, or a type.
       Small types work everywhere; of these ``has`` tells whether the device has their arithmetic.
@@ -86,6 +90,11 @@ class TargetTraits:
     def subgroup_size(self) -> int:
         """The lanes of a subgroup."""
         _refuse("subgroup_size", "amp.accelerator(...).limits.subgroup_size")
+
+    @property
+    def lowered(self) -> bool:
+        """Whether the threads of a tile are loops."""
+        _refuse("lowered", "kernel.inspect(...).lowering")
 
     def __repr__(self) -> str:
         return "<vkamp target>"
