@@ -186,8 +186,8 @@ def failed_assert(message: str, thread: ThreadAt, span: Span) -> Finding:
     return _of_one("assert", "", (), text, thread, span)
 
 
-def claim(first: tuple[ThreadAt, object], second: tuple[ThreadAt, object], span: Span) -> Finding:
-    """A claim of uniformity that does not hold: two threads of a tile with their values."""
+def not_uniform(first: tuple[ThreadAt, object], second: tuple[ThreadAt, object], span: Span) -> Finding:
+    """An ``amp.uniform`` whose value differs: two threads of a tile with their values."""
     (one, value), (other, different) = first, second
     text = f"amp.uniform() got different values in one tile: {value!s} in {one}, {different!s} in {other}"
     help_text = "pass only what is the same for all threads of the tile"

@@ -11,7 +11,7 @@ from tests.emit.programs import PROGRAMS
 from tests.emit.test_golden import validate
 from vkamp import spirv
 from vkamp.check.instrument import REPORT, Instrumented, instrument
-from vkamp.ir.nodes import Claim, walk_statements
+from vkamp.ir.nodes import UniformAssert, walk_statements
 from vkamp.ir.verify import verify
 from vkamp.legalize.bind_arrays import bind_arrays
 from vkamp.pipeline.passes import shader_of
@@ -63,8 +63,8 @@ def test_what_is_left_out_is_not_judged() -> None:
 
 def test_claims_are_replaced() -> None:
     made = instrumented("claims")
-    assert not any(isinstance(s, Claim) for s in walk_statements(made.kernel.body.body))
-    assert "claim cells" in made.words
+    assert not any(isinstance(s, UniformAssert) for s in walk_statements(made.kernel.body.body))
+    assert "uniform cells" in made.words
 
 
 @pytest.mark.parametrize("name", SHOWN)

@@ -12,7 +12,7 @@ import pytest
 
 import vkamp as amp
 from vkamp.check import instrument
-from vkamp.check.instrument.layout import Layout
+from vkamp.check.instrument.layout import ReportLayout
 from vkamp.dispatch import checking
 
 
@@ -370,7 +370,7 @@ def test_more_barriers_than_there_are_numbers(accelerator_view, monkeypatch):
     out = line_of([0] * 8)
     a = line_of([0, 1, 2, 3] * 2)
     # Three intervals have numbers.
-    monkeypatch.setattr(Layout, "thread_bits", property(lambda layout: 28))
+    monkeypatch.setattr(ReportLayout, "thread_bits", property(lambda layout: 28))
     monkeypatch.setattr(instrument, "_INTERVAL_BITS", 2)
     report = amp.check(accelerator_view, out.extent.tile(4), often, a, out)
     assert report.ok, str(report)
@@ -385,7 +385,7 @@ def test_too_many_threads_to_tell_apart(accelerator_view, monkeypatch):
 
     out = line_of([0] * 8)
     assert not amp.check(accelerator_view, out.extent, one_place, out).ok
-    monkeypatch.setattr(Layout, "thread_bits", property(lambda layout: 31))
+    monkeypatch.setattr(ReportLayout, "thread_bits", property(lambda layout: 31))
     monkeypatch.setattr(instrument, "_INTERVAL_BITS", 0)
     report = amp.check(accelerator_view, out.extent, one_place, out)
     assert report.ok

@@ -95,7 +95,7 @@ def test_the_annotations_of_fields_are_read_as_what_they_mean(cls):
 #: Of the form with loops alone, which nothing looks at but the printer and the verifier.
 OF_LOOPS = {nodes.Remark}
 #: Statements that are not printed, or only as a comment; claims are assignments by then.
-UNPRINTED = {nodes.Remark, nodes.Assert, nodes.Claim}
+UNPRINTED = {nodes.Remark, nodes.Assert, nodes.UniformAssert}
 #: Expressions that no table of the prover of races has: of these it knows nothing, but what is in them.
 UNKNOWN_TO_THE_PROVER = {nodes.SubgroupIndex, nodes.Construct, nodes.Swizzle}
 
@@ -142,7 +142,7 @@ SAMPLES: dict[type[nodes.Node], str] = {
     nodes.Atomic: "old = amp.atomic_fetch_add(cells[0], n)\nout[i] = old\namp.atomic_fetch_max(cells[1], n)",
     nodes.Call: "a = amp.private(4, amp.int32)\nx, y = filled(a, n)\nout[i] = x + y + a[0] + half(n)",
     nodes.Assert: "assert n > -9, 'small'\nout[i] = n",
-    nodes.Claim: "x = amp.uniform(cells[2])\nif x > 0:\n    t.barrier.wait()\nout[i] = x",
+    nodes.UniformAssert: "x = amp.uniform(cells[2])\nif x > 0:\n    t.barrier.wait()\nout[i] = x",
     nodes.Subgroup: "x = amp.subgroup.add(n)\ny = amp.subgroup.max(n)\nout[i] = x - y",
     nodes.Print: "print('n', n)\nout[i] = n",
     nodes.Breakpoint: "breakpoint()\nout[i] = n",

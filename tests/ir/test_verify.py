@@ -283,9 +283,9 @@ BAD_BODIES: dict[str, Callable[[], ir.Kernel]] = {
     "assertion of an integer": lambda: kernel(ir.Assert(NOWHERE, expr(1))),
     "print with a text too many": lambda: kernel(ir.Print(NOWHERE, ("a", "b"), (), ())),
     "print without a format": lambda: kernel(ir.Print(NOWHERE, ("a", "b"), (expr(1),), ())),
-    "claim without tiles": lambda: kernel(ir.Claim(NOWHERE, X, expr(1)), tile=None),
-    "claim of another type": lambda: kernel(ir.Claim(NOWHERE, X, expr(1.0))),
-    "claim of an array": lambda: kernel(ir.Claim(NOWHERE, private("a", 3), expr(1))),
+    "claim without tiles": lambda: kernel(ir.UniformAssert(NOWHERE, X, expr(1)), tile=None),
+    "claim of another type": lambda: kernel(ir.UniformAssert(NOWHERE, X, expr(1.0))),
+    "claim of an array": lambda: kernel(ir.UniformAssert(NOWHERE, private("a", 3), expr(1))),
     "subgroup without tiles": lambda: kernel(ir.Subgroup(NOWHERE, "add", (expr(1),), X), tile=None),
     "size of a subgroup without tiles": lambda: kernel(
         let(X, node(ir.SubgroupIndex, INT32, "size")), tile=None

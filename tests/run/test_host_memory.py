@@ -437,7 +437,7 @@ def test_threads_use_parts_of_one_memory(view):
 
 
 def test_memory_that_the_driver_refuses_is_copied(view, monkeypatch):
-    monkeypatch.setattr(vulkan_memory.Memory, "_import", lambda *_: None)
+    monkeypatch.setattr(vulkan_memory.BlockMemory, "_import", lambda *_: None)
     raw = placed(numbers())
     expected = raw + 1
     values = amp.array_view(raw)
@@ -465,13 +465,13 @@ def test_a_gpu_takes_whole_pages_only(driver):
 @pytest.mark.parametrize("seed", range(6))
 def test_random_sequences(view, driver, seed, monkeypatch):
     monkeypatch.setattr(vulkan_memory, "_MIN_IMPORT", 4)
-    taken, take = [], vulkan_memory.Memory.import_host
+    taken, take = [], vulkan_memory.BlockMemory.import_host
 
     def noted(*arguments):
         taken.append(take(*arguments))
         return taken[-1]
 
-    monkeypatch.setattr(vulkan_memory.Memory, "import_host", noted)
+    monkeypatch.setattr(vulkan_memory.BlockMemory, "import_host", noted)
     other = amp.accelerator(f"{driver}@vulkan").create_view()
     kinds = set()
     for each in range(20 * seed, 20 * seed + 20):

@@ -21,7 +21,7 @@ from vkamp.run.features import FEATURES
 from vkamp.run.vulkan.api import VulkanError, computing_family
 from vkamp.run.vulkan.engine import VulkanEngine, _open
 from vkamp.run.vulkan.free_list import FreeList
-from vkamp.run.vulkan.memory import Memory
+from vkamp.run.vulkan.memory import BlockMemory
 from vkamp.run.vulkan.pipelines import PipelineCache
 
 #: Most of these count submissions or barriers, which the driver makes when it likes.
@@ -313,7 +313,7 @@ def test_memory_of_a_kind_is_of_the_right_type(driver):
     made.memoryTypeCount = len(flags)
     for row, value in zip(made.memoryTypes, flags, strict=False):
         row.propertyFlags = value
-    card = Memory.__new__(Memory)
+    card = BlockMemory.__new__(BlockMemory)
     card._api, card._properties = memory._api, made
     assert card._types("device") == [1, 4]
     assert card._types("upload") == [2, 3, 4]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 
-from vkamp.spirv.blocks import Function
+from vkamp.spirv.blocks import SpirvFunction
 
 
-def visits(function: Function) -> int:
+def visits(function: SpirvFunction) -> int:
     """How often SwiftShader visits the blocks of a function when it looks for the way back to the heads of loops."""
     blocks, count = function.by_label(), 0
     for head in (block for block in function.blocks if block.is_loop):

@@ -185,8 +185,8 @@ def back(*values: Operand, span: Span = NOWHERE) -> ir.Return:
     return ir.Return(span, tuple(map(expr, values)))
 
 
-def claim(target: ir.Variable, value: Operand, span: Span = NOWHERE) -> ir.Claim:
-    return ir.Claim(span, target, expr(value, target.type))
+def claim(target: ir.Variable, value: Operand, span: Span = NOWHERE) -> ir.UniformAssert:
+    return ir.UniformAssert(span, target, expr(value, target.type))
 
 
 def fetch_add(place: ir.Place, value: Operand, result: ir.Variable | None = None, span: Span = NOWHERE) -> ir.Atomic:
@@ -219,7 +219,7 @@ def _variables(block: ir.Block) -> list[ir.Variable]:
                 found.update((v, None) for v in each.results if v is not None)
             elif isinstance(each, (ir.Atomic, ir.Subgroup)) and each.result is not None:
                 found.setdefault(each.result)
-            elif isinstance(each, ir.Claim):
+            elif isinstance(each, ir.UniformAssert):
                 found.setdefault(each.variable)
 
     for statement in block:

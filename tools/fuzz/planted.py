@@ -73,7 +73,7 @@ FAULTS: tuple[Fault, ...] = (
           ' if self.is_part(place) or self._kept_type(place) != "int" else value', "",
           "reference,swiftshader"),
     Fault("claim", "nobody knows that amp.uniform defines a variable: check mode omits checks", "vkamp/ir/traversal.py",
-          ".variables) if v is not None)", '.variables) if v and type(statement).__name__ != "Claim")',
+          ".variables) if v is not None)", '.variables) if v and type(statement).__name__ != "UniformAssert")',
           module=("tools.kernels.claimed", "swiftshader")),
 )  # fmt: skip
 

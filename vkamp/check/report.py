@@ -16,8 +16,8 @@ from vkamp.check.instrument.layout import (
     FIRST_RECORD,
     RECORD_WORDS,
     RECORDS,
-    Layout,
     RaceSite,
+    ReportLayout,
     Sites,
     ValueSite,
 )
@@ -36,7 +36,7 @@ class Placed:
 
 
 @dataclass(frozen=True)
-class Shadow:
+class ShadowReader:
     """The shadow of one memory: where it begins in the report, and the words of a group of entries."""
 
     at: int
@@ -49,7 +49,7 @@ class Where:
 
     domain: Domain
     containers: Mapping[str, Placed]
-    shadows: Mapping[str, Shadow]
+    shadows: Mapping[str, ShadowReader]
     unit: int = 4
 
     def thread(self, tile: int, local: int) -> ThreadAt:
@@ -74,7 +74,7 @@ class _Record:
 
 
 def decode(
-    words: NDArray[np.uint32], layout: Layout, sites: Sites, where: Where
+    words: NDArray[np.uint32], layout: ReportLayout, sites: Sites, where: Where
 ) -> tuple[tuple[Finding, ...], list[str]]:
     """The findings, each once, and what could not be looked at."""
     count = int(words[COUNT])
@@ -152,11 +152,11 @@ def _value(site: ValueSite, record: _Record, where: Where) -> Finding:
         return findings.conversion(_number(record.a, FLOAT32), site.type.name, thread, span)
     if site.what == "assert":
         return findings.failed_assert(site.text, thread, span)
-    return findings.claim(record_first(record, site), (thread, _number(record.b, site.type)), span)
+    return findings.not_uniform(record_first(record, site), (thread, _number(record.b, site.type)), span)
 
 
 def record_first(record: _Record, site: ValueSite) -> tuple[ThreadAt, object]:
-    """The first thread of the tile with its claim."""
+    """The first thread of the tile with its value."""
     at = record.thread
     assert at.tile is not None and at.local is not None
     origin = tuple(g - i for g, i in zip(at.global_, at.local, strict=True))
@@ -171,14 +171,14 @@ def _element(variable: str, kind: Type | None, word: int, unit: int) -> tuple[st
     return element_text(variable, index) + member_text(kind.element, rest, unit), index
 
 
-def _unset(sites: Sequence[RaceSite], record: _Record, layout: Layout, where: Where) -> Finding:
+def _unset(sites: Sequence[RaceSite], record: _Record, layout: ReportLayout, where: Where) -> Finding:
     site = sites[record.cell - layout.unset - 1]
     text, index = _element(site.variable, site.type, record.a - site.first, where.unit)
     return findings.uninitialised(site.variable, text, index, record.thread, site.span)
 
 
 def _race(
-    sites: Sequence[RaceSite], pair: tuple[int, int], record: _Record, where: Where, static: Layout | None
+    sites: Sequence[RaceSite], pair: tuple[int, int], record: _Record, where: Where, static: ReportLayout | None
 ) -> Finding:
     sides = [(pair[0], record.thread), (pair[1], where.thread(*record.other))]
     # Which of the two came first is chance: the later in the program is the one reported.
@@ -191,7 +191,7 @@ def _race(
     return findings.race(here.variable, index, *accesses, space="global" if static is None else "tile_static")
 
 
-def _touched(site: RaceSite, at: int, where: Where, static: Layout | None) -> tuple[str, tuple[int, ...]]:
+def _touched(site: RaceSite, at: int, where: Where, static: ReportLayout | None) -> tuple[str, tuple[int, ...]]:
     """Text and index of the element that an access touched."""
     if static is not None:
         return _element(site.variable, site.type, at - site.first, where.unit)

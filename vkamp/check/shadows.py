@@ -12,10 +12,10 @@ from typing import NamedTuple
 from vkamp.artifacts import Domain
 from vkamp.check.instrument import Instrumented
 from vkamp.check.instrument.plan import CHECKED_TILES, STATIC_SHADOWS, UNIFORM_CELLS, buffer_word, tiles_word
-from vkamp.check.report import Placed, Shadow
+from vkamp.check.report import Placed, ShadowReader
 
 
-class Region(NamedTuple):
+class ShadowRegion(NamedTuple):
     """A container in its memory, with its first word and the word after its last."""
 
     placed: Placed
@@ -23,12 +23,12 @@ class Region(NamedTuple):
     high: int
 
 
-def region_of(offset: int, strides: tuple[int, ...], shape: tuple[int, ...], words: int) -> Region:
+def region_of(offset: int, strides: tuple[int, ...], shape: tuple[int, ...], words: int) -> ShadowRegion:
     """A container whose offset and strides count elements of so many words."""
     placed = Placed(offset * words, tuple(stride * words for stride in strides), shape)
     steps = [stride * (n - 1) for stride, n in zip(placed.strides, shape, strict=True)]
     low = placed.offset + sum(min(step, 0) for step in steps)
-    return Region(placed, low, placed.offset + sum(max(step, 0) for step in steps) + words)
+    return ShadowRegion(placed, low, placed.offset + sum(max(step, 0) for step in steps) + words)
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Shadows:
     """The launch words of an instrumented kernel, what its report is read with, and the report's size in words."""
 
     words: Mapping[str, int]
-    shadows: Mapping[str, Shadow]
+    shadows: Mapping[str, ShadowReader]
     containers: Mapping[str, Placed]
     size: int
 
@@ -52,7 +52,7 @@ class ShadowPlan:
         self.not_covered: list[str] = []
 
     def fitting(
-        self, regions: Mapping[str, Region], instrument: Callable[[frozenset[str]], Instrumented]
+        self, regions: Mapping[str, ShadowRegion], instrument: Callable[[frozenset[str]], Instrumented]
     ) -> Instrumented:
         """The instrumented kernel whose shadows of containers fit; ``instrument`` leaves those of containers out."""
         made = instrument(frozenset())
@@ -75,7 +75,7 @@ class ShadowPlan:
     def _leave_out(self, names: set[str], why: str) -> None:
         self.not_covered.append(f"races on {', '.join(sorted(names))}: {why}")
 
-    def _groups(self, made: Instrumented, regions: Mapping[str, Region]) -> list[tuple[list[str], int, int]]:
+    def _groups(self, made: Instrumented, regions: Mapping[str, ShadowRegion]) -> list[tuple[list[str], int, int]]:
         """The judged containers by the memory that they share, and its first word and the word after the last."""
         groups: dict[int, list[str]] = {}
         for name in made.shadows:
@@ -85,10 +85,10 @@ class ShadowPlan:
             for names in groups.values()
         ]
 
-    def place(self, made: Instrumented, regions: Mapping[str, Region]) -> Shadows:
+    def place(self, made: Instrumented, regions: Mapping[str, ShadowRegion]) -> Shadows:
         """Where the notes of an instrumented kernel are."""
         words: dict[str, int] = {}
-        shadows: dict[str, Shadow] = {}
+        shadows: dict[str, ShadowReader] = {}
         containers: dict[str, Placed] = {}
         end = words[UNIFORM_CELLS] = made.layout.fixed_words
         if UNIFORM_CELLS in made.words:
@@ -97,7 +97,7 @@ class ShadowPlan:
         for names, low, high in self._groups(made, regions):
             tables = made.shadows[names[0]]
             for name in names:
-                shadows[name] = Shadow(end, tables)
+                shadows[name] = ShadowReader(end, tables)
                 words[buffer_word("shadow", name)] = end
                 starts[name] = low
             end += (high - low) * tables

@@ -90,7 +90,7 @@ def join(first: FlowState, *others: FlowState) -> FlowState:
 
 
 @dataclass
-class Loop:
+class LoopFlow:
     """A loop being analysed: the depths of ``control`` and ``outer_divergent_stores``, and the states at its jumps.
 
     ``skip`` is a ``continue`` in it that only some of the threads take, once one is found.
@@ -119,7 +119,7 @@ class FunctionFlow:
     shared: Mapping[str, str] = field(default_factory=dict)
     twins: Mapping[str, str] = field(default_factory=dict)
     control: list[Diversion] = field(default_factory=list)
-    loops: list[Loop] = field(default_factory=list)
+    loops: list[LoopFlow] = field(default_factory=list)
     exits: list[FlowState] = field(default_factory=list)
     results: list[Parts] = field(default_factory=list)
     stores: list[SharedStore] = field(default_factory=list)

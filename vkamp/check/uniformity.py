@@ -19,9 +19,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from vkamp.check.reasons import Diversion, Reason, because, fix_of, graft, notes_of, shortest
-from vkamp.check.state import FlowState, FunctionFlow, Group, Loop, Parts, SharedStore, Summary, join
+from vkamp.check.state import FlowState, FunctionFlow, Group, LoopFlow, Parts, SharedStore, Summary, join
 from vkamp.check.syntax import culprit_of, first_places, may_run, unique_stores, variable_of, written_arrays
-from vkamp.check.values import Values, part_key, parts_of, place_parts
+from vkamp.check.values import ValueAnalysis, part_key, parts_of, place_parts
 from vkamp.errors import CompileError, Span, UnsupportedFeatureError, diagnostic
 from vkamp.ir import nodes as ir
 from vkamp.ir.requirements import uses_subgroups
@@ -91,10 +91,10 @@ class _Analysis:
         self.kernel = kernel
         self.group = group
         self.functions = {f.name: f for f in kernel.functions}
-        self.values = Values(kernel, group)
+        self.values = ValueAnalysis(kernel, group)
         self.written = written_arrays(kernel)
         self.barriers = first_places(kernel, lambda s: isinstance(s, ir.Barrier) and s.fence.waits)
-        self.claims = first_places(kernel, lambda s: isinstance(s, ir.Claim))
+        self.uniform_asserts = first_places(kernel, lambda s: isinstance(s, ir.UniformAssert))
         self.meetings = first_places(kernel, lambda s: isinstance(s, ir.Subgroup))
         self.summaries: dict[_ContextKey, Summary] = {}
         self.conditions: dict[int, Reason] = {}
@@ -377,11 +377,11 @@ class _Analysis:
         skip: Diversion | None,
         state: FlowState,
         frame: FunctionFlow,
-    ) -> tuple[Loop, FlowState]:
+    ) -> tuple[LoopFlow, FlowState]:
         """One round of a loop's body."""
         if diversion is not None:
             frame.control.append(diversion)
-        loop = Loop(len(frame.control), len(frame.outer_divergent_stores), skip)
+        loop = LoopFlow(len(frame.control), len(frame.outer_divergent_stores), skip)
         frame.loops.append(loop)
         end = self._block(statement.body, state, frame)
         frame.loops.pop()
@@ -390,7 +390,7 @@ class _Analysis:
         return loop, end
 
     @staticmethod
-    def _after(head: FlowState, back: FlowState, loop: Loop, *, at_least_once: bool, endless: bool) -> FlowState:
+    def _after(head: FlowState, back: FlowState, loop: LoopFlow, *, at_least_once: bool, endless: bool) -> FlowState:
         """The state behind a loop: its condition failed, or a ``break``."""
         if endless:
             normal = replace(head.copy(), live=False)
@@ -463,7 +463,7 @@ class _Analysis:
                 self._set(variable, {"": reason}, statement.span, state, frame)
         return state
 
-    def _claim(self, statement: ir.Claim, state: FlowState, frame: FunctionFlow) -> FlowState:
+    def _uniform_assert(self, statement: ir.UniformAssert, state: FlowState, frame: FunctionFlow) -> FlowState:
         diversion = self._missing(state, frame)
         if diversion is not None and self.group == "tile":
             raise self._refusal("VKA606", statement.span, diversion, frame, {"what": "it is"})
@@ -558,10 +558,10 @@ class _Analysis:
             fields = {"function": function.python_name}
             span, calls = inside[0], (*inside[1:], statement.span)
             raise self._refusal("VKA605", span, diversion, frame, fields, calls)
-        claimed = self.claims.get(function.name)
-        if claimed is not None and diversion is not None and self.group == "tile":
+        asserted = self.uniform_asserts.get(function.name)
+        if asserted is not None and diversion is not None and self.group == "tile":
             fields = {"what": f"`{function.python_name}` is called"}
-            span, calls = claimed[0], (*claimed[1:], statement.span)
+            span, calls = asserted[0], (*asserted[1:], statement.span)
             raise self._refusal("VKA606", span, diversion, frame, fields, calls)
         meeting = self.meetings.get(function.name)
         if meeting is not None and diversion is not None and self.group == "subgroup":

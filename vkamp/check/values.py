@@ -56,7 +56,7 @@ def place_parts(place: ir.Place) -> tuple[tuple[str, ...], bool]:
     return ("",), False
 
 
-class Values:
+class ValueAnalysis:
     """The values of one kernel's expressions, for the threads of a tile or of a subgroup."""
 
     def __init__(self, kernel: ir.Kernel, group: Group) -> None:

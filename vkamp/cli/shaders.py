@@ -14,7 +14,7 @@ from vkamp.cli.kernels import find_kernel, forget_changed, project_root
 from vkamp.cli.signatures import constants_of, name_missing_types, parse_arguments, parse_sizes, signature_of
 from vkamp.cli.workflow import State, check_one, export_kernel, look, merge_one, revert_one
 from vkamp.edit.folder import find_folder
-from vkamp.edit.store import Form, Store
+from vkamp.edit.store import ShaderForm, Store
 from vkamp.errors import AmpError
 
 _STYLES = {
@@ -95,7 +95,7 @@ def export(
     name_missing_types(found, arguments)
     signature = signature_of(arguments, sizes, rank, found.precise, constants_of(constants))
     group = (256, 1, 1) if signature["rank"] == 1 else (32, 8, 1)
-    form = Form("threads" if lanes is None else "loops", lanes or 1, False, (64, 1, 1) if tile else group)
+    form = ShaderForm("threads" if lanes is None else "loops", lanes or 1, False, (64, 1, 1) if tile else group)
     kept = export_kernel(_store(folder, new=True), found, signature, form)
     say(f"wrote {kept.path}")
 

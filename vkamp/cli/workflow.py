@@ -9,12 +9,12 @@ from pathlib import Path
 from types import FunctionType
 
 from vkamp.artifacts import Shader, Target
-from vkamp.cli.kernels import Place, kernel_of, load_module, places
+from vkamp.cli.kernels import KernelPlace, kernel_of, load_module, places
 from vkamp.dispatch import override_files
 from vkamp.edit.compare import code_of, conflict_line
 from vkamp.edit.loading import is_stale, load
 from vkamp.edit.merging import Merged, merge
-from vkamp.edit.store import Form, Kept, Record, Store
+from vkamp.edit.store import Kept, Record, ShaderForm, Store
 from vkamp.errors import AmpError, ShaderEditError
 from vkamp.lang.kernel import KernelFunction
 from vkamp.pipeline import compiler, request_of
@@ -64,7 +64,7 @@ def generate(function: FunctionType, record: Record) -> Shader:
     return compiler.executable(compiled.kernel, _target(record.form)).shader
 
 
-def _target(form: Form) -> Target:
+def _target(form: ShaderForm) -> Target:
     lowering = "loops" if form.lowering == "loops" else "threads"
     return Target(form.push_words, form.folded, form.group, lowering=lowering, lanes=form.lanes)  # type: ignore[arg-type]
 
@@ -115,7 +115,7 @@ def _moved(kept: Kept, edited: bool, root: Path) -> State:
     """Searches for the kernel under another name in its file, and under its name in other files."""
     record = kept.record
     base = code_of(kept.base_text or "")
-    best: tuple[float, Place, Shader, Record] | None = None
+    best: tuple[float, KernelPlace, Shader, Record] | None = None
     for place in places(root):
         if (place.file == record.file) == (place.kernel == record.kernel):
             continue
@@ -133,7 +133,7 @@ def _moved(kept: Kept, edited: bool, root: Path) -> State:
     return State(kept, "moved", edited, text, shader, now)
 
 
-def _candidate(place: Place, root: Path, record: Record) -> tuple[Shader, Record] | None:
+def _candidate(place: KernelPlace, root: Path, record: Record) -> tuple[Shader, Record] | None:
     """The shader of another kernel for a record's signature, and its record; ``None`` if it has none."""
     try:
         kernel = vars(load_module(place.module, root, place.file)).get(place.kernel)
@@ -149,7 +149,7 @@ def _candidate(place: Place, root: Path, record: Record) -> tuple[Shader, Record
 # -- the commands ------------------------------------------------------------------------------------------------
 
 
-def export_kernel(store: Store, kernel: KernelFunction, signature: dict[str, object], form: Form) -> Kept:
+def export_kernel(store: Store, kernel: KernelFunction, signature: dict[str, object], form: ShaderForm) -> Kept:
     """Writes the shader of a kernel for a signature (``front.describe_request``)."""
     request, captured = request_of(kernel.function, signature)
     compiled = compiler.compile_kernel(request, captured)

@@ -82,7 +82,7 @@ def check(*args: Any, **constants: Any) -> Any:
 
     The report has ``ok``, ``findings`` (each once, with the first threads that did it) and ``not_covered``.  Found are
     indices out of bounds, data races in a tile and between tiles, reads of tile_static and private memory that nothing
-    wrote, integer divisions by zero, shifts and conversions out of range, failed assertions, and wrong claims of
+    wrote, integer divisions by zero, shifts and conversions out of range, failed assertions, and wrong assertions of
     ``amp.uniform``.  Raises what the launch would raise, nothing for what it finds.
     """
     return _launches().on_demand().check(args, constants)

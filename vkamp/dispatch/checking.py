@@ -152,7 +152,7 @@ class _CheckedLaunch(SingleLaunch):
         return next(compiled for made, compiled in self.prepared.programs.checked.values() if made is self.made)
 
     @staticmethod
-    def _regions(descriptors: Mapping[str, Descriptor], made: checked.Instrumented) -> dict[str, checked.Region]:
+    def _regions(descriptors: Mapping[str, Descriptor], made: checked.Instrumented) -> dict[str, checked.ShadowRegion]:
         return {
             name: checked.region_of(
                 each.offset_elements, each.strides_elements, each.shape, each.dtype.itemsize // made.layout.unit

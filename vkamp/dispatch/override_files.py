@@ -20,7 +20,7 @@ from vkamp.artifacts import Domain, Executable, Target
 from vkamp.edit.active import export_folder, set_export_folder
 from vkamp.edit.compare import code_of
 from vkamp.edit.loading import is_stale, load
-from vkamp.edit.store import OUTSIDE, Form, Kept, Record, Store
+from vkamp.edit.store import OUTSIDE, Kept, Record, ShaderForm, Store
 from vkamp.errors import InvalidComputeDomainError, ShaderEditWarning, Span, edit_diagnostic
 from vkamp.run.accelerators import accelerator_view, queue_of
 from vkamp.run.module import read_module
@@ -53,7 +53,7 @@ _export = _Export()
 
 
 def record_of(
-    function: FunctionType, request: pipeline.Request, constants: Mapping[str, Any], form: Form, folder: Path
+    function: FunctionType, request: pipeline.Request, constants: Mapping[str, Any], form: ShaderForm, folder: Path
 ) -> Record:
     """What stands beside a kernel's shader in a folder."""
     file = _file_of(function, folder)
@@ -77,11 +77,11 @@ def _file_of(function: FunctionType, folder: Path) -> str:
         return f"{OUTSIDE}{path.name}"
 
 
-def _form_of(target: Target) -> Form:
-    return Form(target.lowering, target.lanes, target.folded, target.group, target.push_words)
+def _form_of(target: Target) -> ShaderForm:
+    return ShaderForm(target.lowering, target.lanes, target.folded, target.group, target.push_words)
 
 
-def _target_of(form: Form) -> Target:
+def _target_of(form: ShaderForm) -> Target:
     lowering: Any = form.lowering
     return Target(form.push_words, form.folded, form.group, lowering=lowering, lanes=form.lanes)
 
@@ -143,7 +143,7 @@ def choose(
     return Override(kept, target, _executable(kept, programs, target, view))
 
 
-def _is_usable(kept: Form, form: Target, domain: Domain, view: accelerator_view) -> bool:
+def _is_usable(kept: ShaderForm, form: Target, domain: Domain, view: accelerator_view) -> bool:
     limits = queue_of(view).info.limits
     if kept.folded != form.folded or kept.push_words > form.push_words:
         return False
@@ -181,7 +181,7 @@ def _moved(store: Store, programs: KernelPrograms, record: Record) -> list[Kept]
     generated shader is this kernel's.
     """
     found = []
-    texts: dict[Form, str] = {}
+    texts: dict[ShaderForm, str] = {}
     for kept in store.kept:
         if kept.record.signature["args"] != record.signature["args"] or not kept.is_edited:
             continue

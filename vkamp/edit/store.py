@@ -31,7 +31,7 @@ _FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Form:
+class ShaderForm:
     """The form of a kernel's shader: how a tile's threads run (``threads``, or ``loops`` of ``lanes`` lanes), whether
     the tiles are folded into a smaller grid, the threads of a group of an untiled kernel, and the number of 32-bit
     words of push constants that it may use.
@@ -60,7 +60,7 @@ class Record:
     kernel: str
     file: str
     signature: Mapping[str, Any]
-    form: Form
+    form: ShaderForm
 
     @cached_property
     def identity(self) -> str:
@@ -313,5 +313,5 @@ def _record_of(data: Mapping[str, Any]) -> Record:
         data["kernel"],
         data["file"],
         data["signature"],
-        Form(form["lowering"], form["lanes"], form["folded"], tuple(form["group"]), form["push_words"]),
+        ShaderForm(form["lowering"], form["lanes"], form["folded"], tuple(form["group"]), form["push_words"]),
     )

@@ -104,7 +104,7 @@ def memory_name(place: ir.Place) -> str:
     return root.buffer if isinstance(root, ir.BufferElement) else root.variable.name
 
 
-class Expressions:
+class ExpressionPrinter:
     """Prints the expressions of one function.
 
     ``locals`` and ``threads`` give the names of its variables and thread indices.  In a precise kernel an expression
@@ -648,4 +648,4 @@ def _has_opposite(compare: ir.Compare) -> bool:
 
 
 #: How each class of expressions is printed.
-PRINTERS = ir.handlers(Expressions, ir.Expr)
+PRINTERS = ir.handlers(ExpressionPrinter, ir.Expr)

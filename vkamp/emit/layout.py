@@ -69,7 +69,7 @@ def structs_of(kernel: ir.Kernel) -> list[Struct]:
 
 
 @dataclass(frozen=True)
-class Block:
+class StorageBlock:
     """A storage buffer: the parameters that it serves, the type that its memory is declared as, what is done with it,
     and its memory qualifiers."""
 
@@ -87,7 +87,7 @@ def _orders_global(kernel: ir.Kernel) -> bool:
     )
 
 
-def storage_blocks(kernel: ir.Kernel, forms: Forms) -> list[Block]:
+def storage_blocks(kernel: ir.Kernel, forms: Forms) -> list[StorageBlock]:
     """The buffers that the shader needs, in the order of their first parameters.
 
     Elements that are parts of words are words here, and stores of them atomic.
@@ -112,11 +112,11 @@ def storage_blocks(kernel: ir.Kernel, forms: Forms) -> list[Block]:
     for key, params in groups.items():
         same_memory = [kind for other, kind in kinds.items() if other[0] == key[0]]
         qualifiers = _qualifiers(kinds[key], same_memory, fenced)
-        blocks.append(Block(tuple(params), key[1], kinds[key], qualifiers))
+        blocks.append(StorageBlock(tuple(params), key[1], kinds[key], qualifiers))
     return blocks
 
 
-def piece_views(kernel: ir.Kernel, blocks: list[Block]) -> list[tuple[int, Block]]:
+def piece_views(kernel: ir.Kernel, blocks: list[StorageBlock]) -> list[tuple[int, StorageBlock]]:
     """The other declarations of buffers whose elements are accessed in pieces, each with the number of its binding.
 
     None for words that are declared as such already.  No element is accessed by both, so that both are ``restrict``.
@@ -125,7 +125,9 @@ def piece_views(kernel: ir.Kernel, blocks: list[Block]) -> list[tuple[int, Block
     for (name, element), kind in typed_access(kernel).items():
         number = next(n for n, b in enumerate(blocks) if any(p.name == name for p in b.params))
         if (name, element) in kernel.views and blocks[number].element != element:
-            found.append((number, Block((kernel.buffer(name),), element, kind, _qualifiers(kind, [kind], False))))
+            found.append(
+                (number, StorageBlock((kernel.buffer(name),), element, kind, _qualifiers(kind, [kind], False)))
+            )
     return found
 
 

@@ -20,7 +20,7 @@ BODY_START = -1
 
 
 @dataclass(frozen=True)
-class Plan:
+class ScopePlan:
     """Which declarations stand where.
 
     ``initialised``: variables that the statement at a position declares while it assigns them.  ``before``: variables
@@ -105,7 +105,7 @@ def _own_loops(name: str, table: _Uses, loops: dict[Position, ir.For]) -> bool:
     ) and not any(name in assigned(loops[p].body) for p in positions)
 
 
-def plan(function: ir.Function) -> Plan:
+def plan(function: ir.Function) -> ScopePlan:
     """The declarations of a function's local variables.
 
     A variable that several statements use, each for itself, is declared in each of them.
@@ -134,7 +134,7 @@ def plan(function: ir.Function) -> Plan:
                 initialised.setdefault(position, set()).add(name)
             else:
                 before.setdefault(position, []).append(table.variables[name])
-    return Plan(
+    return ScopePlan(
         {p: frozenset(names) for p, names in initialised.items()},
         {p: tuple(variables) for p, variables in before.items()},
         frozenset(headers),

@@ -11,7 +11,7 @@ from vkamp.artifacts import Binding, ContainerAccess, Pieces, PushWord, Shader, 
 from vkamp.emit.expressions import memory_name
 from vkamp.emit.globals import Globals, word_type
 from vkamp.emit.helpers import GLSL_TYPES, HELPER_NAMES
-from vkamp.emit.layout import Block, piece_views, storage_blocks, struct_members, structs_of
+from vkamp.emit.layout import StorageBlock, piece_views, storage_blocks, struct_members, structs_of
 from vkamp.emit.names import Namer
 from vkamp.emit.narrow_types import Forms
 from vkamp.emit.statements import Line, fence_glsl, function_lines, holds_float, is_float_atomic, type_text
@@ -121,10 +121,10 @@ class _Shader:
                 out[buffer, kind, does] = named[key]
         return out
 
-    def _block_name(self, block: Block) -> str:
+    def _block_name(self, block: StorageBlock) -> str:
         return self._name(block).rstrip("_")
 
-    def _name(self, block: Block) -> str:
+    def _name(self, block: StorageBlock) -> str:
         return self.globals.buffer_names[block.params[0].name, block.element]
 
     # -- the parts ---------------------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ class _Shader:
         used = tuple(sorted((w for w in self.candidates if w in self.globals.words), key=lambda word: -word.size))
         return _Words(used, len(self.blocks) if sum(w.size for w in used) > 4 * self.target.push_words else None)
 
-    def _binding(self, number: int, block: Block) -> Binding:
+    def _binding(self, number: int, block: StorageBlock) -> Binding:
         return Binding(
             number=number,
             name=self._name(block),
@@ -240,7 +240,7 @@ class _Shader:
         members = [f"    {GLSL_TYPES[w.type]} {self.globals.word_names[w]};" for w in words.words]
         return [f"{head} {self.launch_name} {{", *members, "};"]
 
-    def _buffer(self, number: int, block: Block) -> list[str]:
+    def _buffer(self, number: int, block: StorageBlock) -> list[str]:
         qualifiers = "".join(f"{q} " for q in block.qualifiers)
         # std430 would put vectors of three components 16 bytes apart.
         is_packed = isinstance(block.element, Vector) and block.element.count == 3

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vkamp.artifacts import Target
-from vkamp.emit.expressions import Expressions, has_float_arithmetic, is_packed, memory_name
+from vkamp.emit.expressions import ExpressionPrinter, has_float_arithmetic, is_packed, memory_name
 from vkamp.emit.globals import Globals
 from vkamp.emit.helpers import GLSL_TYPES
 from vkamp.emit.names import Namer
 from vkamp.emit.narrow_types import Forms
-from vkamp.emit.scopes import BODY_START, Plan, Position, plan
+from vkamp.emit.scopes import BODY_START, Position, ScopePlan, plan
 from vkamp.emit.text import Text, choice, operation
 from vkamp.emit.threads import thread_lines
 from vkamp.errors import Span, UnsupportedFeatureError
@@ -107,7 +107,7 @@ class _FunctionPrinter:
         self.lines: list[Line] = []
         self.indent = 0
         self.last_comment: tuple[str, int] | None = None
-        self.plan: Plan = plan(function)
+        self.plan: ScopePlan = plan(function)
         self.names = Namer(names)
         self.local_names = self._local_names()
         self.results = self._result_names()
@@ -116,7 +116,7 @@ class _FunctionPrinter:
         self.seen_names: dict[str, str] = {}
         self.seen_in_scope: list[set[str]] = []
         self.threads = self._thread_names()
-        self.expressions = Expressions(shared, self.local_names, self.threads, self.ranges)
+        self.expressions = ExpressionPrinter(shared, self.local_names, self.threads, self.ranges)
 
     # -- names -------------------------------------------------------------------------------------------------
 
@@ -644,7 +644,7 @@ def _is_simple_and_fixed(bound: ir.Expr, changed: set[str]) -> bool:
     return True
 
 
-#: How each class of statements is printed; asserts, claims and remarks are none of the device's.
+#: How each class of statements is printed; assertions and remarks are not printed as statements.
 PRINTERS = ir.handlers(_FunctionPrinter, ir.Stmt)
 
 

@@ -487,7 +487,7 @@ def _c_division(ctx: Context, name: Any, node: ast.Call) -> Value:
 
 
 def _uniform(ctx: Context, node: ast.Call) -> Value:
-    """The author's claim: what is known at compile time needs none."""
+    """``amp.uniform``; a value that is known at compile time needs no assertion."""
     check_arity(ctx, node, 1, ctx.text(node.func), f"{ctx.text(node.func)}(x)")
     if ctx.module.tile is None:
         ctx.fail("VKA607", node)
@@ -496,8 +496,8 @@ def _uniform(ctx: Context, node: ast.Call) -> Value:
     if isinstance(number, Constant):
         return number
     kind, span = convert.scalar_type(number), ctx.span(node)
-    variable = ctx.new_variable("claimed", kind, span, temporary=True)
-    ctx.emit(ir.Claim(span, variable, number.expr))
+    variable = ctx.new_variable("uniform_value", kind, span, temporary=True)
+    ctx.emit(ir.UniformAssert(span, variable, number.expr))
     return Number(ir.Load(span, kind, ir.Local(span, kind, variable)), number.weak)
 
 

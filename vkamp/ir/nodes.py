@@ -392,14 +392,14 @@ class Call(Stmt):
 
 @dataclass(frozen=True, repr=False)
 class Assert(Stmt):
-    """A claim that check mode and the reference accelerator verify; a device ignores it."""
+    """An assertion that check mode and the reference accelerator verify; a device ignores it."""
 
     condition: Expr
     message: str = ""
 
 
 @dataclass(frozen=True, repr=False)
-class Claim(Stmt):
+class UniformAssert(Stmt):
     """``variable = value``, a scalar that the author says is the same for all threads of the tile.
 
     All of them come here together.  Check mode and the reference accelerator verify it (floats bit by bit, a NaN is
@@ -582,17 +582,17 @@ def definitions(statement: Stmt) -> tuple[Variable, ...]:
     return (*results(statement), *whole)
 
 
-def without_claims(block: Block) -> Block:
-    """The block as a device runs it: a claim is an assignment."""
-    return tuple(map(_unclaimed, block))
+def without_uniform_asserts(block: Block) -> Block:
+    """The block as a device runs it: an assertion of uniformity is an assignment."""
+    return tuple(map(_without_assert, block))
 
 
-def _unclaimed(statement: Stmt) -> Stmt:
-    if isinstance(statement, Claim):
+def _without_assert(statement: Stmt) -> Stmt:
+    if isinstance(statement, UniformAssert):
         return Assign(
             statement.span, Local(statement.span, statement.variable.type, statement.variable), statement.value
         )
-    return map_blocks(statement, without_claims)
+    return map_blocks(statement, without_uniform_asserts)
 
 
 def place_name(place: Place) -> str:

@@ -27,7 +27,9 @@ def _given(statement: ir.Stmt) -> ir.Expr | ir.For | None:
     """What gives the whole variable that a statement changes its value; ``None`` where that is not known."""
     if isinstance(statement, ir.For):
         return statement
-    if isinstance(statement, ir.Claim) or (isinstance(statement, ir.Assign) and isinstance(statement.place, ir.Local)):
+    if isinstance(statement, ir.UniformAssert) or (
+        isinstance(statement, ir.Assign) and isinstance(statement.place, ir.Local)
+    ):
         return statement.value
     return None
 

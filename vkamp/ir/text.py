@@ -167,7 +167,7 @@ class _Printer:
             return "breakpoint()"
         if isinstance(statement, ir.Remark):
             return f"# {statement.text}"
-        if isinstance(statement, ir.Claim):
+        if isinstance(statement, ir.UniformAssert):
             return f"{statement.variable.name} = uniform({self.expr(statement.value)})"
         if isinstance(statement, ir.Subgroup):
             return f"{statement.result.name} = subgroup.{statement.name}({self._list(statement.args)})"

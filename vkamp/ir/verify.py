@@ -355,8 +355,8 @@ class _FunctionVerifier:
         for value in statement.values:
             self.expr(value)
 
-    def _claim(self, statement: ir.Claim) -> None:
-        self.expect(self.kernel.tile is not None, statement, "a claim in a kernel without tiles")
+    def _uniform_assert(self, statement: ir.UniformAssert) -> None:
+        self.expect(self.kernel.tile is not None, statement, "an assertion of uniformity in a kernel without tiles")
         self.variable(statement.variable, statement)
         self.expect(statement.variable.storage == "local", statement, "no local variable")
         self.expect(isinstance(statement.variable.type, Scalar), statement, "no scalar")

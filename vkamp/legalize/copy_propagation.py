@@ -1,8 +1,8 @@
 """Results where they go: IR -> IR, before printing.
 
 The front end puts the results of calls and atomics into temporaries and copies them on; a person writes the variable
-itself.  ``t = f(x); y = t`` becomes ``y = f(x)`` where nothing else uses ``t``, and ``t = f(x); if t > 0`` becomes
-``if f(x) > 0`` where ``f`` changes nothing.  Values that were kept in between go with it.  A claim of uniformity is an
+itself. ``t = f(x); y = t`` becomes ``y = f(x)`` where nothing else uses ``t``, and ``t = f(x); if t > 0`` becomes ``if
+f(x) > 0`` where ``f`` changes nothing. Values that were kept in between go with it. An assertion of uniformity is an
 assignment to a device; where only the next statement uses it, its value stands there.
 """
 
@@ -26,9 +26,9 @@ def direct_results(kernel: ir.Kernel) -> ir.Kernel:
     return ir.map_functions(kernel, lambda function: _function(function, pure))
 
 
-def without_claims(kernel: ir.Kernel) -> ir.Kernel:
-    """The kernel with assignments for claims, and nothing else changed."""
-    return ir.map_functions(kernel, lambda f: dataclasses.replace(f, body=ir.without_claims(f.body)))
+def without_uniform_asserts(kernel: ir.Kernel) -> ir.Kernel:
+    """The kernel with assertions of uniformity as assignments, and nothing else changed."""
+    return ir.map_functions(kernel, lambda f: dataclasses.replace(f, body=ir.without_uniform_asserts(f.body)))
 
 
 def _pure(kernel: ir.Kernel) -> frozenset[str]:
@@ -78,11 +78,12 @@ def _block(block: ir.Block, uses: Counter[str], pure: frozenset[str] | None) -> 
 
 
 def _with_values(block: ir.Block, uses: Counter[str], pure: frozenset[str] | None) -> ir.Block:
-    """The block with values where they are used: those of claims, of calls of pure functions, and kept ones."""
+    """The block with values where they are used: those of assertions of uniformity, of calls of pure functions, and
+    kept ones."""
     out: list[ir.Stmt] = []
     for statement in reversed(block):
         following = out[-1] if out else None
-        if isinstance(statement, ir.Claim):
+        if isinstance(statement, ir.UniformAssert):
             if statement.variable.temporary and not uses[statement.variable.name]:
                 continue
             if following is not None and _is_used_in(following, statement.variable, uses, 1):

@@ -65,4 +65,4 @@ def _is_computed(statement: ir.Stmt) -> bool:
     """Whether a statement may be computed elsewhere: it changes a variable alone."""
     if isinstance(statement, ir.Assign):
         return isinstance(statement.place, ir.Local)
-    return isinstance(statement, (ir.Barrier, ir.Claim, ir.Declare, ir.Remark))
+    return isinstance(statement, (ir.Barrier, ir.UniformAssert, ir.Declare, ir.Remark))

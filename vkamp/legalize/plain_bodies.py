@@ -22,7 +22,7 @@ _BYTES, WORD = 16, 4
 #: several nodes, in a precise kernel as many.
 _MAX_NODES, _FUNCTION, _PRECISE_FUNCTION = 300, 5, 60
 #: Statements that a body of a piece may have; none of them loops or waits.
-_PLAIN = (ir.Assert, ir.Assign, ir.Call, ir.Claim, ir.If, ir.Remark, ir.Return)
+_PLAIN = (ir.Assert, ir.Assign, ir.Call, ir.UniformAssert, ir.If, ir.Remark, ir.Return)
 _NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 #: An index that differs by less from the thread's does not wrap within a domain.
 _SMALL_STEP = 1 << 16

@@ -202,7 +202,7 @@ class _Splitter:
                     # From here on no barrier follows, so that the rest of the block is one phase.
                     self.check_exits(jumps, where)
                     exits = True
-                run += ir.without_claims((statement,))
+                run += ir.without_uniform_asserts((statement,))
         flush()
         return tuple(items)
 

@@ -12,8 +12,8 @@ from vkamp.check.instrument import REPORT as REPORT
 from vkamp.check.instrument import Instrumented as Instrumented
 from vkamp.check.instrument import instrument as _instrument
 from vkamp.check.report import Where as Where
-from vkamp.check.shadows import Region as Region
 from vkamp.check.shadows import ShadowPlan as ShadowPlan
+from vkamp.check.shadows import ShadowRegion as ShadowRegion
 from vkamp.check.shadows import Shadows as Shadows
 from vkamp.check.shadows import region_of as region_of
 from vkamp.findings import Finding

@@ -14,7 +14,7 @@ from vkamp.ir.requirements import types_in_use
 from vkamp.ir.types import Array
 from vkamp.ir.unroll import limited
 from vkamp.legalize.bind_arrays import bind_arrays
-from vkamp.legalize.copy_propagation import direct_results, without_claims
+from vkamp.legalize.copy_propagation import direct_results, without_uniform_asserts
 from vkamp.legalize.early_exits import plain_exits
 from vkamp.legalize.kept_barriers import kept_barriers
 from vkamp.legalize.lower_addresses import lower_places, memory_elements
@@ -54,8 +54,8 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
     verify_if_asked(kernel, "lowered")
     if target.private_bytes is not None:
         _check_private(kernel, types, target.private_bytes)
-    # Temporaries of the front end hide what a person would write; devices have no claims.
-    kernel = _may("results", kernel, direct_results, without_claims)
+    # Temporaries of the front end hide what a person would write; devices have no assertions of uniformity.
+    kernel = _may("results", kernel, direct_results, without_uniform_asserts)
     # Some drivers unroll slowly, and no loops around others.
     if target.max_unrolled_statements is not None:
         most = target.max_unrolled_statements

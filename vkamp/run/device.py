@@ -18,11 +18,11 @@ from vkamp.run.engine import DeviceInfo, Program, Statistics
 from vkamp.run.lifetime import FORKED
 from vkamp.run.memory import readable
 from vkamp.run.module import read_module
-from vkamp.run.pool import Block, Pool, size_class
+from vkamp.run.pool import Pool, PooledBlock, size_class
 
 POOL_CAPACITY = 512 << 20
 
-S = TypeVar("S", bound=Block)
+S = TypeVar("S", bound=PooledBlock)
 
 
 class DeviceProgram(Program):

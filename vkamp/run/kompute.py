@@ -33,7 +33,7 @@ from vkamp.run.pool import Pool, size_class
 
 if TYPE_CHECKING:
     from vkamp.run.kompute_queue import KomputeQueue
-    from vkamp.run.submission import Submission
+    from vkamp.run.submission import KomputeSubmission
 
 
 _PIPELINES = 1024
@@ -133,7 +133,7 @@ class _Recording:
 # -- memory -------------------------------------------------------------------------------------
 
 
-class Slot:
+class TensorSlot:
     """A ``kp.Tensor`` of words with the bytes that the host sees of it.
 
     ``dirty``: the host's bytes are newer than the device's; ``stale``: the device's are newer. Memory that both see
@@ -160,7 +160,7 @@ class Held(Protocol):
         """Releases everything of kp's."""
 
 
-class Device(BaseDevice[Slot]):
+class Device(BaseDevice[TensorSlot]):
     """A ``kp.Manager`` with everything that was made on it. The kinds of memory: ``mirrored`` or not.
 
     ``condition`` wakes the threads that wait for a long kernel.
@@ -179,20 +179,20 @@ class Device(BaseDevice[Slot]):
         self.manager = _open_manager(kp, info)
         # A CPU can't be lost; elsewhere every submission ends with a word that says so.
         self.needs_canary = info.kind != "cpu"
-        self.running: dict[int, Submission] = {}
+        self.running: dict[int, KomputeSubmission] = {}
         #: The seconds that went into submissions between which the host waited.
         self._lost = 0.0
         #: The seconds of the quickest submission that was waited for from its start.
         self.quickest = math.inf
         self.budget = Budget(info, lambda: devices.free_memory(info))
         self.pool = Pool(min(POOL_CAPACITY, self.budget.capacity // 4))
-        self._flags: deque[Slot] = deque()
-        self._slots: dict[int, Slot] = {}
+        self._flags: deque[TensorSlot] = deque()
+        self._slots: dict[int, TensorSlot] = {}
         self._pipelines: OrderedDict[Hashable, Pipeline] = OrderedDict()
         self._recordings: OrderedDict[Hashable, _Recording] = OrderedDict()
         self._programs: weakref.WeakValueDictionary[str, KomputeProgram]
         self._programs = weakref.WeakValueDictionary()
-        self._dummy: Slot | None = None
+        self._dummy: TensorSlot | None = None
         #: When it last got work, by the host's clock.
         self.used = 0.0
         #: What is kept outside of the device, and holds objects of kp's.
@@ -212,10 +212,10 @@ class Device(BaseDevice[Slot]):
 
     # -- memory
 
-    def _forget(self, slot: Slot) -> None:
+    def _forget(self, slot: TensorSlot) -> None:
         slot.dirty = slot.stale = False
 
-    def take_flag(self) -> Slot:
+    def take_flag(self) -> TensorSlot:
         """A word that is 1 in the device's memory: copied home, it says that the device got that far.
 
         They are made two at a time and never pooled, since making one waits for the device.
@@ -230,18 +230,18 @@ class Device(BaseDevice[Slot]):
             self._flags.extend(made)
         return self._flags.popleft()
 
-    def give_back_flag(self, flag: Slot) -> None:
+    def give_back_flag(self, flag: TensorSlot) -> None:
         """Returns a flag; called from finalizers."""
         self._flags.append(flag)
 
     def _reserve(self, size: int, kind: Hashable, statistics: Statistics) -> str | None:
         return self.budget.shortage(size, mirrored=bool(kind))
 
-    def _create(self, size: int, kind: Hashable, statistics: Statistics) -> Slot:
+    def _create(self, size: int, kind: Hashable, statistics: Statistics) -> TensorSlot:
         statistics.allocations += 1
         return self._make(size, mirrored=bool(kind))
 
-    def _make(self, size: int, *, mirrored: bool) -> Slot:
+    def _make(self, size: int, *, mirrored: bool) -> TensorSlot:
         kind = self.kp.TensorTypes.device if mirrored else self.kp.TensorTypes.host
         guard = self.guard if mirrored == self.mirrored else 0
         try:
@@ -249,11 +249,11 @@ class Device(BaseDevice[Slot]):
         except (RuntimeError, MemoryError) as error:
             raise OutOfMemoryError(f"{self.info.name} cannot allocate {readable(size)}: {error}") from error
         self.budget.take(size, mirrored=mirrored)
-        slot = Slot(self.number(), tensor, size, guard, mirrored=mirrored)
+        slot = TensorSlot(self.number(), tensor, size, guard, mirrored=mirrored)
         self._slots[slot.id] = slot
         return slot
 
-    def _destroy(self, slot: Slot) -> None:
+    def _destroy(self, slot: TensorSlot) -> None:
         for table in (self._recordings, self._pipelines):
             for key in [k for k, made in table.items() if slot.id in made.slots]:
                 del table[key]
@@ -275,7 +275,7 @@ class Device(BaseDevice[Slot]):
     def pipeline(
         self,
         program: KomputeProgram,
-        slots: tuple[Slot, ...],
+        slots: tuple[TensorSlot, ...],
         groups: tuple[int, int, int],
         statistics: Statistics,
     ) -> Pipeline:
@@ -293,7 +293,7 @@ class Device(BaseDevice[Slot]):
         return made
 
     def _make_pipeline(
-        self, program: KomputeProgram, slots: tuple[Slot, ...], groups: tuple[int, int, int]
+        self, program: KomputeProgram, slots: tuple[TensorSlot, ...], groups: tuple[int, int, int]
     ) -> Pipeline:
         # Two dimensions keep the words from being taken for a list of floats.
         push = np.zeros((1, program.push_bytes // 4), _WORD)
@@ -309,7 +309,7 @@ class Device(BaseDevice[Slot]):
             raise AmpError(f"{self.info.name} can't compile the program")
         return Pipeline(program, self.number(), algorithm, frozenset(slot.id for slot in slots))
 
-    def _dummy_slot(self, statistics: Statistics) -> Slot:
+    def _dummy_slot(self, statistics: Statistics) -> TensorSlot:
         """What a program without buffers is bound to: kp crashes on none."""
         if self._dummy is None:
             self._dummy = self.take(4, self.kind, statistics)

@@ -23,10 +23,10 @@ from vkamp.lang.copying import copy_bytes
 from vkamp.lang.region import ByteSet, scatter
 from vkamp.run.driver import PAUSE, pause_after
 from vkamp.run.engine import Dispatch, Sink, Timing
-from vkamp.run.kompute import Device, Slot
+from vkamp.run.kompute import Device, TensorSlot
 from vkamp.run.plan import levels
 from vkamp.run.queue import BaseQueue, DeviceBuffer, moved, taken
-from vkamp.run.submission import KomputeReady, KomputeRecording, Pending, Submission, call_noted, touches
+from vkamp.run.submission import KomputeReady, KomputeRecording, KomputeSubmission, Pending, call_noted, touches
 
 _MAX_PENDING = 64
 _MAX_RUNNING = 32
@@ -47,7 +47,7 @@ _PART_PAUSED = 0.1
 _POLL_LIMIT = 60.0
 
 
-class KomputeQueue(BaseQueue[Slot, Pending]):
+class KomputeQueue(BaseQueue[TensorSlot, Pending]):
     """One in-order queue of a device."""
 
     device: Device
@@ -55,7 +55,7 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
     def __init__(self, device: Device) -> None:
         super().__init__(device)
         # Submissions in order, then dispatches that are in none yet: one list, so that planning is one assignment.
-        self._work: list[Submission | Pending] = []
+        self._work: list[KomputeSubmission | Pending] = []
         with device.lock:
             self._flag = device.take_flag()
         weakref.finalize(self, device.give_back_flag, self._flag).atexit = False
@@ -111,7 +111,9 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
                 self._submit()
                 return
             is_idle = not self._work
-            on_their_way = {slot.id for each in self._work if isinstance(each, Submission) for slot in each.uploads}
+            on_their_way = {
+                slot.id for each in self._work if isinstance(each, KomputeSubmission) for slot in each.uploads
+            }
             made = [s for level in recording.levels for s in self._submissions(level, on_their_way)]
             for each in made:
                 each.kept = recording.sequences
@@ -123,7 +125,7 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
             # Its memory is held by others most likely; two of them are enough to do.
             self._bound(_MAX_PENDING + 2 * sum(len(each.dispatches) for each in made))
 
-    def _cost(self, submission: Submission) -> float:
+    def _cost(self, submission: KomputeSubmission) -> float:
         """The seconds that it takes to start the operations one by one: what takes no longer is better waited for."""
         return self.device.submission_cost * len(submission.dispatches)
 
@@ -148,9 +150,9 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
 
     def _bound(self, most: int) -> None:
         """Waits for the oldest work where there are more dispatches than ``most``: they hold their memory."""
-        running = [each for each in self._work if isinstance(each, Submission)]
+        running = [each for each in self._work if isinstance(each, KomputeSubmission)]
         held = sum(len(each.dispatches) for each in running)
-        oldest: list[Submission] = []
+        oldest: list[KomputeSubmission] = []
         for each in running:
             if held <= most:
                 break
@@ -183,7 +185,7 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
         self._check()
         with self.device.lock:
             self._submit()
-            before = [each for each in self._work if isinstance(each, Submission)]
+            before = [each for each in self._work if isinstance(each, KomputeSubmission)]
 
         def wait() -> None:
             self._check()
@@ -201,7 +203,9 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
 
     # -- host access
 
-    def upload(self, buffer: DeviceBuffer[Slot], offset: int, data: NDArray[np.uint8], where: ByteSet | None) -> None:
+    def upload(
+        self, buffer: DeviceBuffer[TensorSlot], offset: int, data: NDArray[np.uint8], where: ByteSet | None
+    ) -> None:
         """Writes ``data`` into the host's bytes; the device gets them before the next dispatch that uses them."""
         self._check()
         slot, whole = buffer.slot, where is None and data.nbytes == buffer.nbytes
@@ -225,7 +229,7 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
 
     def download(
         self,
-        buffer: DeviceBuffer[Slot],
+        buffer: DeviceBuffer[TensorSlot],
         offset: int,
         nbytes: int,
         where: ByteSet | None,
@@ -239,12 +243,12 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
             self._statistics.downloaded_bytes += moved(nbytes, where)
             return taken(slot.mirror[offset : offset + nbytes], where, out)
 
-    def _copy_to_host(self, slot: Slot) -> None:
+    def _copy_to_host(self, slot: TensorSlot) -> None:
         """Makes the host's bytes of ``slot`` the newest."""
 
         def changing() -> bool:
             return any(
-                each.changes(slot) if isinstance(each, Submission) else slot.id in each.access.writes
+                each.changes(slot) if isinstance(each, KomputeSubmission) else slot.id in each.access.writes
                 for each in self._work
             )
 
@@ -303,14 +307,14 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
 
     # -- planning
 
-    def _plan(self, needed_slot: Slot | None = None) -> None:
+    def _plan(self, needed_slot: TensorSlot | None = None) -> None:
         """Puts all pending dispatches into submissions; ``needed_slot`` is copied to the host by the one that writes it
         last.
         """
-        planned = [each for each in self._work if isinstance(each, Submission)]
+        planned = [each for each in self._work if isinstance(each, KomputeSubmission)]
         pending = [each for each in self._work if isinstance(each, Pending)]
         on_their_way = {slot.id for each in planned for slot in each.uploads}
-        made: list[Submission] = []
+        made: list[KomputeSubmission] = []
         for level in levels([each.access for each in pending]):
             # What is timed runs alone.
             for part in [level] if self._sink is None else [[at] for at in level]:
@@ -320,10 +324,10 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
             if last is not None:
                 last.downloads.append(needed_slot)
             elif not any(needed_slot in s.downloads for s in planned):
-                made.append(Submission(self, [], [], [needed_slot]))
+                made.append(KomputeSubmission(self, [], [], [needed_slot]))
         self._work[len(planned) : len(planned) + len(pending)] = made
 
-    def _submissions(self, level: list[Pending], on_their_way: set[int]) -> list[Submission]:
+    def _submissions(self, level: list[Pending], on_their_way: set[int]) -> list[KomputeSubmission]:
         """A level's submission, after one for the uploads that can't be in it."""
         slots = {slot.id: slot for each in level for slot in each.slots}
         fresh = [s for s in slots.values() if s.dirty and s.id not in on_their_way]
@@ -331,8 +335,8 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
         written = {i for each in level for i in each.access.writes}
         # The barrier that Kompute records after a copy covers reads only.
         before = [slot for slot in fresh if slot.id in written]
-        made = [Submission(self, [], before, [])] if before else []
-        made.append(Submission(self, level, [s for s in fresh if s.id not in written], []))
+        made = [KomputeSubmission(self, [], before, [])] if before else []
+        made.append(KomputeSubmission(self, level, [s for s in fresh if s.id not in written], []))
         return made
 
     # -- running
@@ -355,10 +359,10 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
                 self._seen = self._statistics.dispatches
                 return pause_after(0)
         # What is planned is about to hold its memory: no more than the host may have enqueued.
-        if sum([len(each.dispatches) if isinstance(each, Submission) else 1 for each in work]) <= _MAX_PENDING:
+        if sum([len(each.dispatches) if isinstance(each, KomputeSubmission) else 1 for each in work]) <= _MAX_PENDING:
             self._plan()
         until = time.perf_counter() + _SLICE
-        while work and not device.running and isinstance(head := work[0], Submission):
+        while work and not device.running and isinstance(head := work[0], KomputeSubmission):
             if head.seconds() >= max(PAUSE, min(self._cost(head), _SHORT)):
                 break
             self._advance(head)
@@ -368,15 +372,15 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
         if not work:
             return PAUSE
         head = work[0]
-        started = head.started if isinstance(head, Submission) and head.is_started else time.perf_counter()
+        started = head.started if isinstance(head, KomputeSubmission) and head.is_started else time.perf_counter()
         return pause_after(time.perf_counter() - started)
 
     def _start_ready(self) -> None:
         """Starts the submissions that need nothing of those before them."""
-        before: list[Submission] = []
+        before: list[KomputeSubmission] = []
         while len(before) < min(len(self._work), _MAX_RUNNING):
             each = self._work[len(before)]
-            if not isinstance(each, Submission):
+            if not isinstance(each, KomputeSubmission):
                 return
             if not each.is_started:
                 if any(other.access.conflicts(each.access) for other in before):
@@ -391,7 +395,7 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
         """Takes off the submissions at the front that are over."""
         while self._work:
             head = self._work[0]
-            if not isinstance(head, Submission) or not head.is_started:
+            if not isinstance(head, KomputeSubmission) or not head.is_started:
                 return
             if not head.done:
                 self._raise_flag(head)
@@ -403,14 +407,14 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
         """Waits for everything handed to the device, and for nothing else."""
         self._settle(lambda s: bool(s.running or s.done))
 
-    def _settle(self, needed: Callable[[Submission], bool]) -> None:
+    def _settle(self, needed: Callable[[KomputeSubmission], bool]) -> None:
         """Runs submissions in order until none is ``needed``."""
-        while any(isinstance(each, Submission) and needed(each) for each in self._work):
+        while any(isinstance(each, KomputeSubmission) and needed(each) for each in self._work):
             head = self._work[0]
-            assert isinstance(head, Submission)
+            assert isinstance(head, KomputeSubmission)
             self._advance(head)
 
-    def _advance(self, head: Submission) -> None:
+    def _advance(self, head: KomputeSubmission) -> None:
         """Brings the first submission to its end, or returns when another thread has."""
         short, since = self._is_short(head), time.perf_counter()
         if not head.is_started:
@@ -423,7 +427,7 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
             return
         self._finish(head, since)
 
-    def _is_short(self, submission: Submission) -> bool:
+    def _is_short(self, submission: KomputeSubmission) -> bool:
         if self._sink is not None:
             return True  # only what is waited for in one piece has times
         others = [s for s in self.device.running.values() if s is not submission]
@@ -436,7 +440,7 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
         """Whether work that takes so long may be waited for inside kp, where at most ``limit`` may."""
         return seconds < limit and (seconds < _SHORT_BESIDE or self.device.is_alone)
 
-    def _operations(self, submission: Submission) -> list[Any]:
+    def _operations(self, submission: KomputeSubmission) -> list[Any]:
         """The kp operations of a submission, in order."""
         kp = self.device.kp
         operations = []
@@ -455,7 +459,7 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
         words = np.frombuffer(each.push, np.uint32).reshape(1, -1)
         return [self.device.kp.OpAlgoDispatch(each.pipeline.algorithm, words)]
 
-    def _evaluate(self, submission: Submission) -> None:
+    def _evaluate(self, submission: KomputeSubmission) -> None:
         """Runs a submission inside kp: from a recording if the same ran before, with timestamps if it is timed."""
         device = self.device
         canary = self._flag if device.needs_canary else None
@@ -481,7 +485,7 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
         if sink is not None:
             sink(self._timing(submission, ticks))
 
-    def _recorded(self, submission: Submission, canary: Slot | None) -> Any:
+    def _recorded(self, submission: KomputeSubmission, canary: TensorSlot | None) -> Any:
         """The sequence of a submission, recorded when it runs for the first time."""
         key = (
             tuple(s.id for s in submission.uploads),
@@ -497,7 +501,7 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
             sequence = submission.kept[key] = self._sequence(submission, canary)
         return sequence
 
-    def _sequence(self, submission: Submission, canary: Slot | None, *, has_times: bool = False) -> Any:
+    def _sequence(self, submission: KomputeSubmission, canary: TensorSlot | None, *, has_times: bool = False) -> Any:
         """A sequence of a submission's operations; with times it has a timestamp after each."""
         device = self.device
         operations = self._operations(submission)
@@ -509,7 +513,7 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
             sequence.record(device.kp.OpTensorSyncLocal([canary.tensor]))
         return sequence
 
-    def _timing(self, submission: Submission, ticks: list[int]) -> Timing:
+    def _timing(self, submission: KomputeSubmission, ticks: list[int]) -> Timing:
         """How long the dispatch of a timed submission took."""
         (each,) = submission.dispatches  # timed ones come alone
         seen, begin = time.perf_counter(), submission.started
@@ -518,7 +522,7 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
         before = int(bool(submission.uploads))
         return each.timing(self.device.info, ticks[before], ticks[before + 1], begin, seen)
 
-    def _start(self, submission: Submission) -> None:
+    def _start(self, submission: KomputeSubmission) -> None:
         """Hands every operation to the device and returns."""
         device = self.device
         try:
@@ -539,7 +543,7 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
         """vkamp's own errors pass; kp's mean that the device does not work any more."""
         return error if isinstance(error, AmpError) else self.device.lose(str(error))
 
-    def _poll(self, head: Submission) -> bool:
+    def _poll(self, head: KomputeSubmission) -> bool:
         """Waits with the lock given up; True when ``head`` is over, False when another thread has finished it."""
         device = self.device
         flag = self._flag
@@ -555,7 +559,7 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
                 break
         return True
 
-    def _raise_flag(self, head: Submission) -> None:
+    def _raise_flag(self, head: KomputeSubmission) -> None:
         """Has the device write the queue's flag when the first submission, which was started, is over."""
         if head.flag:
             return
@@ -569,7 +573,7 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
             raise self._failed(error) from error
         self._statistics.submissions += 1
 
-    def _finish(self, head: Submission, since: float = math.inf) -> None:
+    def _finish(self, head: KomputeSubmission, since: float = math.inf) -> None:
         """Ends the first submission: every step may be repeated, the last one takes it off the list. ``since``: when
         this thread began to wait for it.
         """
@@ -597,7 +601,7 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
                 device.waited_between(over - head.started)
         device.condition.notify_all()
 
-    def _learn(self, head: Submission, seconds: float) -> None:
+    def _learn(self, head: KomputeSubmission, seconds: float) -> None:
         """Remembers how long the programs took; only an upper bound, if no thread waited from the start."""
         tiles = sum([each.tiles for each in head.dispatches])
         if not tiles:
@@ -619,7 +623,7 @@ class KomputeQueue(BaseQueue[Slot, Pending]):
                 program.seconds_per_tile = max(rate, known / 4)
             program.runs += 1
 
-    def _count(self, submission: Submission, submissions: int) -> None:
+    def _count(self, submission: KomputeSubmission, submissions: int) -> None:
         numbers = self._statistics
         numbers.submissions += submissions
         numbers.dispatches += len(submission.dispatches)

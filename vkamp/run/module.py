@@ -56,7 +56,7 @@ _SUBGROUPS = {
 
 
 @dataclass(frozen=True)
-class Module:
+class ModuleDeclarations:
     """What a compute module declares: device features, operations of subgroups, tile size (x, y, z), bindings and
     descriptor sets used.
     """
@@ -68,7 +68,7 @@ class Module:
     sets: frozenset[int]
 
 
-def read_module(spirv: bytes) -> Module:
+def read_module(spirv: bytes) -> ModuleDeclarations:
     """Reads the declarations of ``spirv``. Raises ``AmpError`` if it is no compute module with an entry "main"."""
     if not isinstance(spirv, bytes) or len(spirv) < 4 * _HEADER_WORDS or len(spirv) % 4:
         raise AmpError(f"this is not a SPIR-V module: {len(spirv)} bytes")
@@ -93,7 +93,9 @@ def read_module(spirv: bytes) -> Module:
             sets.add(operands[2])
     if not has_main:
         raise AmpError('this SPIR-V module has no compute entry point "main"')
-    return Module(frozenset(features), frozenset(subgroups), local_size, frozenset(bindings), frozenset(sets))
+    return ModuleDeclarations(
+        frozenset(features), frozenset(subgroups), local_size, frozenset(bindings), frozenset(sets)
+    )
 
 
 def with_guard(spirv: bytes, nbytes: int) -> bytes:

@@ -26,7 +26,7 @@ def size_class(nbytes: int, largest: int) -> int:
     return max(words, min(-(-words // step) * step, largest))
 
 
-class Block(Protocol):
+class PooledBlock(Protocol):
     """What a pool holds: ``id`` is unique and orders blocks, ``group`` says which are interchangeable."""
 
     @property
@@ -42,7 +42,7 @@ class Block(Protocol):
         """The block's size in bytes."""
 
 
-B = TypeVar("B", bound=Block)
+B = TypeVar("B", bound=PooledBlock)
 
 
 class Pool(Generic[B]):

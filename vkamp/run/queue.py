@@ -18,10 +18,10 @@ from vkamp.run.device import BaseDevice, DeviceProgram
 from vkamp.run.driver import Driver
 from vkamp.run.engine import Buffer, DeviceInfo, Dispatch, Queue, Sink, Statistics, Transfer
 from vkamp.run.plan import Regions
-from vkamp.run.pool import Block
+from vkamp.run.pool import PooledBlock
 from vkamp.run.work import BoundDispatch
 
-S = TypeVar("S", bound=Block)
+S = TypeVar("S", bound=PooledBlock)
 W = TypeVar("W", bound=BoundDispatch[Any, Any])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from vkamp.run.engine import Dispatch, Recording
-from vkamp.run.kompute import KomputeProgram, Pipeline, Slot
+from vkamp.run.kompute import KomputeProgram, Pipeline, TensorSlot
 from vkamp.run.plan import Access, Regions, joint, levels
 from vkamp.run.work import BoundDispatch, BoundReady
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _BYTES_PER_SECOND = 4e9
 
 
-class Pending(BoundDispatch[KomputeProgram, Slot]):
+class Pending(BoundDispatch[KomputeProgram, TensorSlot]):
     """A dispatch with its pipeline, and the recorded sequence of it alone; ``None`` where it needs more."""
 
     __slots__ = ("alone", "pipeline")
@@ -26,7 +26,7 @@ class Pending(BoundDispatch[KomputeProgram, Slot]):
         self,
         dispatch: Dispatch,
         program: KomputeProgram,
-        slots: tuple[Slot, ...],
+        slots: tuple[TensorSlot, ...],
         regions: tuple[Regions, ...],
         pipeline: Pipeline,
     ) -> None:
@@ -45,7 +45,7 @@ class Pending(BoundDispatch[KomputeProgram, Slot]):
         return float("inf") if rate is None else rate * self.tiles
 
 
-class Submission:
+class KomputeSubmission:
     """Work that the device may do without the host between: uploads, then dispatches, then downloads.
 
     It runs in one of two ways. *Blocking*: one recorded sequence, evaluated inside kp (``done``). *Running*: each
@@ -57,8 +57,8 @@ class Submission:
         self,
         queue: KomputeQueue,
         dispatches: list[Pending],
-        uploads: list[Slot],
-        downloads: list[Slot],
+        uploads: list[TensorSlot],
+        downloads: list[TensorSlot],
     ) -> None:
         self.queue = queue
         self.dispatches = dispatches
@@ -83,7 +83,7 @@ class Submission:
             return True
         return self.operations is not None and len(self.running) == len(self.operations)
 
-    def changes(self, slot: Slot) -> bool:
+    def changes(self, slot: TensorSlot) -> bool:
         """Whether ``slot`` holds something else after it, for the device or for the host."""
         return slot in self.downloads or any(slot.id in d.access.writes for d in self.dispatches)
 
@@ -129,11 +129,11 @@ class KomputeRecording(Recording):
         self.sequences.clear()
 
 
-def touches(work: Submission | Pending, slot: Slot) -> bool:
+def touches(work: KomputeSubmission | Pending, slot: TensorSlot) -> bool:
     return slot.id in work.access.writes or slot.id in work.access.reads
 
 
-def _joint_access(dispatches: list[Pending], uploads: list[Slot], downloads: list[Slot]) -> Access:
+def _joint_access(dispatches: list[Pending], uploads: list[TensorSlot], downloads: list[TensorSlot]) -> Access:
     if len(dispatches) == 1 and not uploads and not downloads:
         return dispatches[0].access
     syncs = Access(dict.fromkeys([s.id for s in downloads]), dict.fromkeys([s.id for s in uploads]))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from vkamp.run.device import DeviceProgram
 from vkamp.run.engine import DeviceInfo, Dispatch, Ready, Timing
 from vkamp.run.plan import Regions, access_of
-from vkamp.run.pool import Block
+from vkamp.run.pool import PooledBlock
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vkamp.run.queue import BaseQueue
 
 P = TypeVar("P", bound=DeviceProgram)
-S = TypeVar("S", bound=Block)
+S = TypeVar("S", bound=PooledBlock)
 
 
 class BoundDispatch(Generic[P, S]):

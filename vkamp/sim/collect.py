@@ -13,7 +13,7 @@ from vkamp.errors import Span
 from vkamp.findings import Finding, in_order
 from vkamp.ir.types import Array
 from vkamp.sim.faults import NOWHERE, BufferLayout, FaultReporter, Thread
-from vkamp.sim.memory import ZEROS, Buffer, KernelArray, Region
+from vkamp.sim.memory import ZEROS, BufferMemory, KernelArray, MemoryRegion
 from vkamp.sim.shadow import Clock, Shadow
 
 
@@ -87,11 +87,16 @@ class CollectingArray(KernelArray):
         self.mem = _GuardedList([None] * len(self.mem))
 
 
-class CollectingBuffer(Buffer):
+class CollectingBuffer(BufferMemory):
     """A captured container that stands wrong accesses."""
 
     def __init__(
-        self, region: Region, layout: BufferLayout, judge: FaultReporter, shadow: Shadow | None, array: NDArray[Any]
+        self,
+        region: MemoryRegion,
+        layout: BufferLayout,
+        judge: FaultReporter,
+        shadow: Shadow | None,
+        array: NDArray[Any],
     ) -> None:
         super().__init__(region, layout, judge, shadow, array)
         guarded: dict[str, _GuardedWords] = {}

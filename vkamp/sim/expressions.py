@@ -40,7 +40,7 @@ _COMPARES = {
 INDEX_NAMES = {"global": "_g", "local": "_l", "tile": "_b", "tile_origin": "_o"}
 
 
-class Expressions(Places):
+class ExpressionTranslator(Places):
     """Values: what an expression becomes in Python."""
 
     def expr(self, node: ir.Expr) -> ast.expr:
@@ -218,4 +218,4 @@ def scalar_of(kind: Type) -> Scalar:
     return kind
 
 
-_HANDLERS = ir.handlers(Expressions, ir.Expr)
+_HANDLERS = ir.handlers(ExpressionTranslator, ir.Expr)

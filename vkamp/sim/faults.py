@@ -273,10 +273,10 @@ class FaultReporter:
             self._found(findings.failed_assert(site.text, self._at(thread), site.span))
 
     def differs(self, first: tuple[int, object], second: tuple[int, object], number: int) -> None:
-        """A claim of uniformity for which two threads (number, value) have different values."""
+        """An ``amp.uniform`` for which two threads (number, value) have different values."""
         if self._is_new("differs", number):
             one, other = ((self.grid.thread(thread), value) for thread, value in (first, second))
-            self._found(findings.claim(one, other, self.sites[number].span))
+            self._found(findings.not_uniform(one, other, self.sites[number].span))
 
     def fell(self, thread: Thread, number: int) -> None:
         """A device function that ended without a result."""

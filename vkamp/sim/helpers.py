@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from vkamp.ir.types import BOOL, SCALARS, SMALL, Scalar, int_range
-from vkamp.sim.claims import Claims
 from vkamp.sim.faults import NOWHERE, FaultReporter, Thread
 from vkamp.sim.memory import LETTERS, ZEROS, KernelArray, Layout, nothing
 from vkamp.sim.output import Output, debugger
 from vkamp.sim.shadow import Clock
+from vkamp.sim.uniform_asserts import UniformAsserts
 
 
 def _tdiv(left: int, right: int) -> int:
@@ -128,7 +128,7 @@ def _conversions(judge: FaultReporter) -> dict[str, Any]:
     return out
 
 
-def helpers(judge: FaultReporter, clock: Clock, claims: Claims, output: Output) -> dict[str, Any]:
+def helpers(judge: FaultReporter, clock: Clock, uniform: UniformAsserts, output: Output) -> dict[str, Any]:
     """The helpers by the names that the generated code has for them."""
     return {
         **_conversions(judge),
@@ -137,7 +137,7 @@ def helpers(judge: FaultReporter, clock: Clock, claims: Claims, output: Output) 
         "_div0": judge.division,
         "_shift": judge.shift,
         "_failed": judge.assertion_failed,
-        "_uniform": claims.judge,
+        "_uniform": uniform.judge,
         "_fell": judge.fell,
         "_fence": clock.fence,
         "_each": _each,

@@ -21,23 +21,23 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.passes import required
 from vkamp.ir.types import Array, int_range
 from vkamp.progress import NOTHING, Activity, activity
-from vkamp.sim.claims import Claims
 from vkamp.sim.collect import Collected, CollectingArray, CollectingBuffer, CollectingShadow
 from vkamp.sim.faults import FaultReporter, Grid, Site, Thread
 from vkamp.sim.helpers import helpers
-from vkamp.sim.memory import Buffer, KernelArray, Region, bind
+from vkamp.sim.memory import BufferMemory, KernelArray, MemoryRegion, bind
 from vkamp.sim.output import Follow, Output
-from vkamp.sim.program import Mode, Program
+from vkamp.sim.program import Mode, TranslatedProgram
 from vkamp.sim.schedule import SWITCH, Orders, Schedule
 from vkamp.sim.shadow import Clock, FencedShadow, LaunchShadow, Shadow, TileShadow
 from vkamp.sim.subgroups import Meetings
 from vkamp.sim.translate import translate
+from vkamp.sim.uniform_asserts import UniformAsserts
 
 #: The lanes of a subgroup unless a launch chooses; that of most discrete GPUs.
 SUBGROUP_SIZE = 32
 
 #: Translated kernels; held by identity, for equal kernels may be at different lines.
-_programs: OrderedDict[tuple[int, Mode], Program] = OrderedDict()
+_programs: OrderedDict[tuple[int, Mode], TranslatedProgram] = OrderedDict()
 _KEPT = 64
 
 #: Threads of an untiled kernel that are switched among each other at a time.
@@ -110,7 +110,7 @@ def _schedule(schedule: Schedule | None, seed: int | None) -> Schedule:
     return Schedule() if seed is None else Schedule("random", seed)
 
 
-def _program(kernel: ir.Kernel, mode: Mode) -> Program:
+def _program(kernel: ir.Kernel, mode: Mode) -> TranslatedProgram:
     key = (id(kernel), mode)
     program = _programs.get(key)
     if program is None:
@@ -150,7 +150,7 @@ def _scalars(kernel: ir.Kernel, scalars: Mapping[str, int | float | bool]) -> di
     return names
 
 
-def _unassigned(error: UnboundLocalError, program: Program) -> tuple[Thread, Site] | None:
+def _unassigned(error: UnboundLocalError, program: TranslatedProgram) -> tuple[Thread, Site] | None:
     """The thread and the read that an unbound variable of the generated code stands for."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -202,7 +202,7 @@ class _Launch:
         self.judge = FaultReporter(kernel, self.grid, self.program.sites, collect, self.program.unit)
         self.output = Output(self.judge, kernel.name, follow)
         self.clock = Clock()
-        self.claims = Claims(self.judge)
+        self.uniform = UniformAsserts(self.judge)
         self.orders = Orders(schedule)
         self.races = races
         self.arrays: list[KernelArray] = []
@@ -222,7 +222,7 @@ class _Launch:
         names: dict[str, Any] = {"__name__": f"vkamp kernel {kernel.name}", **self.program.constants}
         # Under their own names for a debugger: the generated code has others.
         names.update(_named(scalars))
-        names.update(helpers(self.judge, self.clock, self.claims, self.output))
+        names.update(helpers(self.judge, self.clock, self.uniform, self.output))
         if self.collected is not None:
             names["_private"] = partial(CollectingArray, unit=self.program.unit)
         names.update(_scalars(kernel, scalars))
@@ -248,7 +248,7 @@ class _Launch:
     def _bind_buffers(self, names: dict[str, Any], buffers: Mapping[str, NDArray[Any]]) -> None:
         """Gives the generated code its containers."""
         program = self.program
-        kind = Buffer if self.collected is None else CollectingBuffer
+        kind = BufferMemory if self.collected is None else CollectingBuffer
         shadow = self._shadow_of_region if self.races else None
         bound, self.global_shadows = bind(program.kernel, buffers, program.written, self.judge, kind, shadow)
         for name, buffer in bound.items():
@@ -263,7 +263,7 @@ class _Launch:
                 names[f"_n{dim}_{name}"] = extent
                 names[f"_p{dim}_{name}"] = buffer.layout.strides[dim]
 
-    def _shadow_of_region(self, _: Region) -> Shadow:
+    def _shadow_of_region(self, _: MemoryRegion) -> Shadow:
         clock = self.clock if self.program.split[0] else None
         if self.collected is not None:
             return CollectingShadow(self.judge, whole_launch=True, clock=clock, space=0)
@@ -352,7 +352,7 @@ class _Launch:
             thread.tile, thread.origin, thread.local = tile, origin, local
             thread.global_ = tuple(map(sum, zip(origin, local, strict=True)))
         self.clock.restart(threads)
-        self.claims.forget()
+        self.uniform.forget()
         self.aborted = False
         for array in self.arrays:
             array.forget()
@@ -451,7 +451,7 @@ class _Launch:
             self.collected.ended_tiles.append(threads[0].tile)
             return False
         self.clock.barrier()
-        self.claims.forget()
+        self.uniform.forget()
         fence = self.program.fences[site]
         for orders, shadows in (
             (fence.orders_global, self.global_shadows),

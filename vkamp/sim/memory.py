@@ -167,7 +167,7 @@ class _Scalars:
         self.codec.pack_into(self.raw, word * self.unit, value)
 
 
-class Region:
+class MemoryRegion:
     """A range of numpy memory that buffers are in, as arrays of words of each type."""
 
     def __init__(self, low: int, high: int, owners: tuple[NDArray[Any], ...], unit: int = 4) -> None:
@@ -192,12 +192,12 @@ class Region:
         return self._raw.view(made) if made is not None else self._raw.view(np.dtype(code)).data
 
 
-class Buffer:
+class BufferMemory:
     """A captured container at its place in a region."""
 
     def __init__(
         self,
-        region: Region,
+        region: MemoryRegion,
         layout: BufferLayout,
         judge: FaultReporter,
         shadow: Shadow | None,
@@ -297,7 +297,7 @@ def _span(array: NDArray[Any]) -> tuple[int, int]:
     return low, high + array.itemsize
 
 
-def _regions(buffers: Iterable[NDArray[Any]], unit: int) -> list[Region]:
+def _regions(buffers: Iterable[NDArray[Any]], unit: int) -> list[MemoryRegion]:
     """The merged ranges of memory of all buffers."""
     spans = sorted(((*_span(a), a) for a in buffers), key=lambda s: s[:2])
     merged: list[tuple[int, int, list[NDArray[Any]]]] = []
@@ -307,7 +307,7 @@ def _regions(buffers: Iterable[NDArray[Any]], unit: int) -> list[Region]:
             merged[-1] = (start, max(end, high), [*owners, array])
         elif high > low:
             merged.append((low, high, [array]))
-    return [Region(low, high, tuple(owners), unit) for low, high, owners in merged]
+    return [MemoryRegion(low, high, tuple(owners), unit) for low, high, owners in merged]
 
 
 def bind(
@@ -315,9 +315,9 @@ def bind(
     buffers: Mapping[str, NDArray[Any]],
     written: frozenset[str],
     judge: FaultReporter,
-    kind: type[Buffer],
-    shadow: Callable[[Region], Shadow] | None,
-) -> tuple[dict[str, Buffer], list[Shadow]]:
+    kind: type[BufferMemory],
+    shadow: Callable[[MemoryRegion], Shadow] | None,
+) -> tuple[dict[str, BufferMemory], list[Shadow]]:
     """The buffers by name, each of class ``kind``, and the shadows that ``shadow`` makes of their regions.
 
     ``written`` names the buffers that the kernel stores to; memory that it only reads needs no shadow.
@@ -327,8 +327,8 @@ def bind(
     _check(kernel, buffers, written, used, unit)
     arrays = {p.name: buffers[p.name] for p in kernel.buffers}
     regions = _regions([array for name, array in arrays.items() if name in used], unit)
-    empty = Region(0, 0, (), unit)
-    home: dict[str, Region] = {}
+    empty = MemoryRegion(0, 0, (), unit)
+    home: dict[str, MemoryRegion] = {}
     for name, array in arrays.items():
         low, high = _span(array)
         around = (r for r in regions if name in used and high > low and r.low <= low < r.high)

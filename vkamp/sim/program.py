@@ -25,7 +25,7 @@ class Mode(NamedTuple):
 
 
 @dataclass
-class Program:
+class TranslatedProgram:
     """A kernel as Python code.
 
     ``codes``: the module of each function with its name in the generated code, callees first, the

@@ -14,14 +14,14 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.types import Struct, Type, Vector, scalar_fields
 from vkamp.sim.faults import Site
 from vkamp.sim.memory import LETTERS, Layout, words_of
-from vkamp.sim.program import Mode, Program
+from vkamp.sim.program import Mode, TranslatedProgram
 from vkamp.sim.trees import name_of
 
 
 class Scope(ABC):
     """What the translation of places, expressions and statements shares."""
 
-    def __init__(self, program: Program, function: ir.Function, waiting: set[str], mode: Mode) -> None:
+    def __init__(self, program: TranslatedProgram, function: ir.Function, waiting: set[str], mode: Mode) -> None:
         self.program = program
         self.kernel = program.kernel
         self.function = function

@@ -9,7 +9,7 @@ from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS
 from vkamp.ir.types import BOOL, Array, Scalar, Struct, Type, Vector
-from vkamp.sim.expressions import INDEX_NAMES, Expressions, scalar_of
+from vkamp.sim.expressions import INDEX_NAMES, ExpressionTranslator, scalar_of
 from vkamp.sim.output import PrintedText
 from vkamp.sim.places import Address
 from vkamp.sim.schedule import SWITCH
@@ -18,7 +18,7 @@ from vkamp.sim.trees import definition, name_of, place_at, quote, sum_of
 _INDEX_SOURCES = {"global": "global_", "local": "local", "tile": "tile", "tile_origin": "origin"}
 
 
-class FunctionTranslator(Expressions):
+class FunctionTranslator(ExpressionTranslator):
     """Translates one function."""
 
     def run(self) -> None:
@@ -230,7 +230,7 @@ class FunctionTranslator(Expressions):
         failed = ast.Expr(quote("_failed(_t, S)", S=site))
         return [ast.If(quote("not X", X=self.expr(node.condition)), [failed], [])]
 
-    def _claim(self, node: ir.Claim) -> list[ast.stmt]:
+    def _uniform_assert(self, node: ir.UniformAssert) -> list[ast.stmt]:
         value = quote("_uniform(_t, S, X)", S=self.site(node.span), X=self.expr(node.value))
         return [self.assign_name(self.local(node.variable.name), value)]
 

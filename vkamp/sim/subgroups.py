@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.sim.faults import FaultReporter, Thread
-from vkamp.sim.program import Program
+from vkamp.sim.program import TranslatedProgram
 
 
 class Meetings:
@@ -16,7 +16,7 @@ class Meetings:
     may have fewer threads.
     """
 
-    def __init__(self, program: Program, judge: FaultReporter, threads: Sequence[Thread], size: int) -> None:
+    def __init__(self, program: TranslatedProgram, judge: FaultReporter, threads: Sequence[Thread], size: int) -> None:
         self._program = program
         self._judge = judge
         self._threads = threads

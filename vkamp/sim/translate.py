@@ -29,13 +29,13 @@ from vkamp.errors import AmpError
 from vkamp.ir import nodes as ir
 from vkamp.ir.fences import Fence
 from vkamp.ir.requirements import memory_unit
-from vkamp.sim.program import Mode, Program
+from vkamp.sim.program import Mode, TranslatedProgram
 from vkamp.sim.statements import FunctionTranslator
 
 
-def translate(kernel: ir.Kernel, mode: Mode) -> Program:
+def translate(kernel: ir.Kernel, mode: Mode) -> TranslatedProgram:
     """The Python code of a kernel."""
-    program = Program(kernel, memory_unit(kernel))
+    program = TranslatedProgram(kernel, memory_unit(kernel))
     functions = (*kernel.functions, kernel.body)
     statements = [s for f in functions for s in ir.walk_statements(f.body)]
     program.written = _written(statements)

@@ -41,7 +41,7 @@ class Instruction:
 
 
 @dataclass
-class Block:
+class BasicBlock:
     """A block: what it does, the merge instruction if it is the head of a construct, and how it ends."""
 
     label: int
@@ -72,11 +72,11 @@ class Block:
 
 
 @dataclass
-class Function:
+class SpirvFunction:
     """A function: the instructions before its first block, and its blocks."""
 
     head: list[Instruction]
-    blocks: list[Block]
+    blocks: list[BasicBlock]
 
     @property
     def type(self) -> int:
@@ -88,7 +88,7 @@ class Function:
         """Its id."""
         return self.head[0].operands[1]
 
-    def by_label(self) -> dict[int, Block]:
+    def by_label(self) -> dict[int, BasicBlock]:
         """The blocks by their labels."""
         return {block.label: block for block in self.blocks}
 
@@ -98,12 +98,12 @@ class Function:
 
 
 @dataclass
-class Module:
+class SpirvModule:
     """A module: its header, the instructions before its first function, and its functions."""
 
     header: list[int]
     declarations: list[Instruction] = field(default_factory=list)
-    functions: list[Function] = field(default_factory=list)
+    functions: list[SpirvFunction] = field(default_factory=list)
 
     def new_id(self) -> int:
         """An id that nothing has."""
@@ -147,20 +147,20 @@ def instructions(spirv: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
         at += length
 
 
-def parse(spirv: bytes) -> Module:
+def parse(spirv: bytes) -> SpirvModule:
     """The module of these bytes. AmpError if they are none."""
     found = [Instruction(op, operands) for op, operands in instructions(spirv)]
-    module = Module(list(struct.unpack(f"<{_HEADER_WORDS}I", spirv[: 4 * _HEADER_WORDS])))
-    function: Function | None = None
-    block: Block | None = None
+    module = SpirvModule(list(struct.unpack(f"<{_HEADER_WORDS}I", spirv[: 4 * _HEADER_WORDS])))
+    function: SpirvFunction | None = None
+    block: BasicBlock | None = None
     for each in found:
         if each.op == Op.FUNCTION:
-            function, block = Function([each], []), None
+            function, block = SpirvFunction([each], []), None
             module.functions.append(function)
         elif function is None:
             module.declarations.append(each)
         elif each.op == Op.LABEL:
-            block = Block(each.operands[0], [], None, Instruction(Op.UNREACHABLE, ()))
+            block = BasicBlock(each.operands[0], [], None, Instruction(Op.UNREACHABLE, ()))
             function.blocks.append(block)
         elif block is None:
             function.head.append(each)

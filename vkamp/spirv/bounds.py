@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vkamp.artifacts import ATOMIC_GUARD, Accesses
-from vkamp.spirv.blocks import Function, Instruction, Module, Op, parse
+from vkamp.spirv.blocks import Instruction, Op, SpirvFunction, SpirvModule, parse
 
 _STORAGE_BUFFER, _ARRAY_STRIDE = 12, 6
 #: The first and the last of the atomic instructions whose third operand is their pointer, and OpAtomicFAddEXT.
@@ -39,7 +39,7 @@ def limit_subscripts(spirv: bytes, accesses: Accesses) -> bytes:
 class _Types:
     """What a module declares: types, constants, and the variables of buffers."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: SpirvModule) -> None:
         self.module = module
         declared = module.declarations
         self.glsl = next(e.operands[0] for e in declared if e.op == Op.EXT_INST_IMPORT)
@@ -84,7 +84,7 @@ class _Types:
 class _Limits:
     """Limits the subscripts of a function."""
 
-    def __init__(self, types: _Types, function: Function, accesses: Accesses) -> None:
+    def __init__(self, types: _Types, function: SpirvFunction, accesses: Accesses) -> None:
         self.types = types
         self.function = function
         self.beyond = ATOMIC_GUARD if accesses == "atomics" else 0

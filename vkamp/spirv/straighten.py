@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Set
 
-from vkamp.spirv.blocks import Block, Function, Instruction, Module, Op, parse
+from vkamp.spirv.blocks import BasicBlock, Instruction, Op, SpirvFunction, SpirvModule, parse
 
 _FUNCTION_STORAGE = 7
 #: Input and PushConstant.
@@ -48,7 +48,7 @@ def straightened(spirv: bytes) -> bytes:
 class _Common:
     """What the functions of a module share: its types and constants."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: SpirvModule) -> None:
         self.module = module
         declared = module.declarations
         self.bool_type = next((e.operands[0] for e in declared if e.op == Op.TYPE_BOOL), 0)
@@ -79,12 +79,12 @@ class _Common:
             self.module.declarations.append(Instruction(Op.UNDEF, (kind, number)))
         return self.undefined_values[kind]
 
-    def variables(self, function: Function) -> dict[int, int]:
+    def variables(self, function: SpirvFunction) -> dict[int, int]:
         """The types of a function's own variables and of the parameters that are pointers to such, by their ids."""
         own = [e for e in (*function.head, *function.blocks[0].body) if e.op in (Op.PARAMETER, Op.VARIABLE)]
         return {e.operands[1]: self.pointees[e.operands[0]] for e in own if e.operands[0] in self.pointees}
 
-    def variable(self, function: Function, kind: int) -> int:
+    def variable(self, function: SpirvFunction, kind: int) -> int:
         """A new variable of a function."""
         pointer, number = self.module.new_id(), self.module.new_id()
         self.pointees[pointer] = kind
@@ -92,13 +92,15 @@ class _Common:
         function.blocks[0].body.insert(0, Instruction(Op.VARIABLE, (pointer, number, _FUNCTION_STORAGE)))
         return number
 
-    def value(self, block: Block, op: int, kind: int, *operands: int, result: int | None = None) -> int:
+    def value(self, block: BasicBlock, op: int, kind: int, *operands: int, result: int | None = None) -> int:
         """The result of a new instruction at the end of a block; ``result``: the id to give it."""
         number = self.module.new_id() if result is None else result
         block.body.append(Instruction(op, (kind, number, *operands)))
         return number
 
-    def choice(self, block: Block, kind: int, condition: int, then: int, orelse: int, result: int | None = None) -> int:
+    def choice(
+        self, block: BasicBlock, kind: int, condition: int, then: int, orelse: int, result: int | None = None
+    ) -> int:
         """One of two values of a type that has a size, chosen at the end of a block; ``result``: the id to give it."""
         size = self.sizes[kind]
         if size > 1:
@@ -114,20 +116,20 @@ def _branch(target: int) -> Instruction:
     return Instruction(Op.BRANCH, (target,))
 
 
-def _decide(block: Block, condition: int, then: int, merge: int, orelse: int | None = None) -> None:
+def _decide(block: BasicBlock, condition: int, then: int, merge: int, orelse: int | None = None) -> None:
     """Lets a block end in a selection; without ``orelse`` in one with one side."""
     block.merge = Instruction(Op.SELECTION_MERGE, (merge, 0))
     block.end = Instruction(Op.BRANCH_CONDITIONAL, (condition, then, merge if orelse is None else orelse))
 
 
-def _retarget(block: Block, old: int, new: int) -> None:
+def _retarget(block: BasicBlock, old: int, new: int) -> None:
     """Lets a block branch to another label."""
     first = 0 if block.end.op == Op.BRANCH else 1
     changed = (new if n >= first and each == old else each for n, each in enumerate(block.end.operands))
     block.end = Instruction(block.end.op, tuple(changed))
 
 
-def _rename_parent(block: Block, old: int, new: int) -> None:
+def _rename_parent(block: BasicBlock, old: int, new: int) -> None:
     """Lets the phis of a block name one that it comes from by another label."""
     for number, each in enumerate(block.body):
         if each.op == Op.PHI:
@@ -135,15 +137,15 @@ def _rename_parent(block: Block, old: int, new: int) -> None:
             block.body[number] = Instruction(Op.PHI, (*each.operands[:2], *parents))
 
 
-def _has_phi(block: Block) -> bool:
+def _has_phi(block: BasicBlock) -> bool:
     return any(each.op == Op.PHI for each in block.body)
 
 
-def _returns(block: Block) -> bool:
+def _returns(block: BasicBlock) -> bool:
     return block.end.op in (Op.RETURN, Op.RETURN_VALUE)
 
 
-def _reached(blocks: dict[int, Block], first: int, ends: Set[int]) -> Iterator[Block]:
+def _reached(blocks: dict[int, BasicBlock], first: int, ends: Set[int]) -> Iterator[BasicBlock]:
     """The blocks that can be reached from a label without passing one of ``ends``."""
     seen, pending = set(ends), [first]
     while pending:
@@ -154,7 +156,7 @@ def _reached(blocks: dict[int, Block], first: int, ends: Set[int]) -> Iterator[B
             pending += blocks[label].targets
 
 
-def _leads_to(blocks: dict[int, Block], first: int, ends: Set[int], target: int) -> bool:
+def _leads_to(blocks: dict[int, BasicBlock], first: int, ends: Set[int], target: int) -> bool:
     return first == target or any(target in block.targets for block in _reached(blocks, first, ends))
 
 
@@ -169,7 +171,7 @@ class _SingleExit:
     it has.
     """
 
-    def __init__(self, common: _Common, function: Function) -> None:
+    def __init__(self, common: _Common, function: SpirvFunction) -> None:
         self.common = common
         self.function = function
         self.blocks = function.by_label()
@@ -193,20 +195,20 @@ class _SingleExit:
             self.leave(head)
         self.region(entry, last.label, flagged=False)
 
-    def new_block(self, end: Instruction) -> Block:
-        block = Block(self.common.module.new_id(), [], None, end)
+    def new_block(self, end: Instruction) -> BasicBlock:
+        block = BasicBlock(self.common.module.new_id(), [], None, end)
         self.blocks[block.label] = block
         return block
 
-    def inside(self, head: Block) -> list[Block]:
+    def inside(self, head: BasicBlock) -> list[BasicBlock]:
         """The blocks of a loop."""
         position = self.function.position
         return self.function.blocks[position(head.label) : position(head.merge_label)]
 
-    def in_loop(self, block: Block) -> bool:
+    def in_loop(self, block: BasicBlock) -> bool:
         return any(block in self.inside(head) for head in self.function.blocks if head.is_loop)
 
-    def leave(self, head: Block) -> None:
+    def leave(self, head: BasicBlock) -> None:
         """Lets the returns in a loop leave it, and return behind it. Inner loops come first."""
         returns = [block for block in self.inside(head) if _returns(block)]
         for block in returns:
@@ -214,7 +216,7 @@ class _SingleExit:
         if returns:
             self.return_if_flagged(head.merge_label)
 
-    def end(self, block: Block, target: int, *, flagged: bool) -> None:
+    def end(self, block: BasicBlock, target: int, *, flagged: bool) -> None:
         """Makes a return a branch."""
         if block.end.op == Op.RETURN_VALUE:
             block.body.append(Instruction(Op.STORE, (self.result, block.end.operands[0])))
@@ -263,7 +265,7 @@ class _SingleExit:
             else:
                 label, stop = self.selection(block, stop, flagged=flagged)
 
-    def selection(self, head: Block, stop: int, *, flagged: bool) -> tuple[int, int]:
+    def selection(self, head: BasicBlock, stop: int, *, flagged: bool) -> tuple[int, int]:
         """Does what :meth:`region` does for a selection; where that goes on, and the new label where it stops."""
         merge = head.merge_label
         sides = [target for target in dict.fromkeys(head.targets) if target != merge]
@@ -295,7 +297,7 @@ class _SingleExit:
 # -- old values ----------------------------------------------------------------------------------------------------
 
 
-def _forget(common: _Common, function: Function, *, is_entry: bool) -> None:
+def _forget(common: _Common, function: SpirvFunction, *, is_entry: bool) -> None:
     """Stores undefined values to variables that have no value: where a function starts, and where an iteration does."""
     lifetimes = _Lifetimes(common, function)
     for head in function.blocks:
@@ -310,7 +312,7 @@ def _forget(common: _Common, function: Function, *, is_entry: bool) -> None:
         _undefine(common, entry, lifetimes, lifetimes.kinds.keys() & declared - lifetimes.stored[entry.label])
 
 
-def _undefine(common: _Common, block: Block, lifetimes: _Lifetimes, names: Set[int]) -> None:
+def _undefine(common: _Common, block: BasicBlock, lifetimes: _Lifetimes, names: Set[int]) -> None:
     position = next((n for n, e in enumerate(block.body) if e.op not in (Op.PHI, Op.VARIABLE)), len(block.body))
     stores = [Instruction(Op.STORE, (name, common.undefined(lifetimes.kinds[name]))) for name in sorted(names)]
     block.body[position:position] = stores
@@ -322,7 +324,7 @@ class _Lifetimes:
     or behind a block, by the block's label.
     """
 
-    def __init__(self, common: _Common, function: Function) -> None:
+    def __init__(self, common: _Common, function: SpirvFunction) -> None:
         kinds = {name: kind for name, kind in common.variables(function).items() if kind in common.sizes}
         for each in (each for block in function.blocks for each in block.body):
             for name in _used_otherwise(each) & kinds.keys():
@@ -339,7 +341,7 @@ class _Lifetimes:
                     loaded.add(each.operands[2])
         self.spread(function)
 
-    def spread(self, function: Function) -> None:
+    def spread(self, function: SpirvFunction) -> None:
         """Lets what lives in a block live in those before it."""
         changed = True
         while changed:
@@ -364,7 +366,7 @@ def _used_otherwise(each: Instruction) -> set[int]:
 # -- choices instead of branches -----------------------------------------------------------------------------------
 
 
-def _choose(common: _Common, function: Function) -> None:
+def _choose(common: _Common, function: SpirvFunction) -> None:
     """Makes choices of the selections whose sides do nothing but arithmetic, inner ones first."""
     chooser = _Chooser(common, function)
     for head in reversed(function.blocks):
@@ -374,7 +376,7 @@ def _choose(common: _Common, function: Function) -> None:
 
 
 class _Chooser:
-    def __init__(self, common: _Common, function: Function) -> None:
+    def __init__(self, common: _Common, function: SpirvFunction) -> None:
         self.common = common
         self.blocks = function.by_label()
         self.arrivals = Counter(label for block in function.blocks for label in set(block.targets))
@@ -383,7 +385,7 @@ class _Chooser:
         self.named = Counter(label for b in heads if b.merge for label in b.merge.operands[: 1 + b.is_loop])
         self.variables = common.variables(function)
 
-    def selection(self, head: Block) -> None:
+    def selection(self, head: BasicBlock) -> None:
         """Makes a choice of a selection if it can be one."""
         condition, *targets = head.end.operands[:3]
         merge = self.blocks[head.merge_label]
@@ -416,7 +418,7 @@ class _Chooser:
         for target in head.targets:
             _rename_parent(self.blocks[target], merge.label, head.label)
 
-    def is_join(self, block: Block) -> bool:
+    def is_join(self, block: BasicBlock) -> bool:
         """Whether a block is behind one selection alone, and its phis can be choices."""
         phis = [each for each in block.body if each.op == Op.PHI]
         return (
@@ -426,7 +428,7 @@ class _Chooser:
             and all(each.operands[0] in self.common.sizes for each in phis)
         )
 
-    def is_plain(self, side: Block, merge: int) -> bool:
+    def is_plain(self, side: BasicBlock, merge: int) -> bool:
         """Whether a side of a selection may run where the other one does."""
         if side.merge is not None or side.end != _branch(merge) or self.arrivals[side.label] != 1:
             return False
@@ -448,7 +450,7 @@ class _Chooser:
                 return False
         return True
 
-    def hoist(self, side: Block, head: Block) -> dict[int, int]:
+    def hoist(self, side: BasicBlock, head: BasicBlock) -> dict[int, int]:
         """Lets the head compute what a side does; the values that the side would store, by variable."""
         stored: dict[int, int] = {}
         for each in side.body:
@@ -465,7 +467,7 @@ class _Chooser:
 # -- one side at a time --------------------------------------------------------------------------------------------
 
 
-def _split(common: _Common, function: Function) -> None:
+def _split(common: _Common, function: SpirvFunction) -> None:
     """Makes two selections of each that has two sides which both go on behind it."""
     blocks = function.by_label()
     out = list(function.blocks)
@@ -485,7 +487,7 @@ def _split(common: _Common, function: Function) -> None:
         sides = [list(_reached(blocks, target, ends)) for target in targets]
         if not all(any(merge in block.targets for block in side) for side in sides):
             continue
-        between = Block(common.module.new_id(), [], None, _branch(merge))
+        between = BasicBlock(common.module.new_id(), [], None, _branch(merge))
         for block in sides[0]:
             _retarget(block, merge, between.label)
         opposite = common.value(head, Op.LOGICAL_NOT, common.bool_type, condition)

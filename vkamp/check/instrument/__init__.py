@@ -5,7 +5,7 @@ goes on: a load that is out of bounds gives 0, such a store is left out, a wrong
 device but 32-bit atomics in buffers.
 
 A divergent barrier needs no look here: a barrier under control flow that is not uniform does not compile, and where
-the author claims that a value is uniform, all threads go on with the first one's.
+``amp.uniform`` asserts that a value is uniform, all threads continue with that of the first thread.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from vkamp.artifacts import ContainerAccess
-from vkamp.check.instrument.layout import Layout, Sites
+from vkamp.check.instrument.layout import ReportLayout, Sites
 from vkamp.check.instrument.make import NOWHERE, REPORT, THREAD, Maker, uint
 from vkamp.check.instrument.plan import CHECKED_TILES, STATIC_SHADOWS, Plan, buffer_word, tiles_word
 from vkamp.check.instrument.rewrite import Rewriter
@@ -42,7 +42,7 @@ class Instrumented:
     """
 
     kernel: ir.Kernel
-    layout: Layout
+    layout: ReportLayout
     sites: Sites
     shadows: Mapping[str, int]
     words: tuple[str, ...]
@@ -143,7 +143,7 @@ def _notes(plan: Plan) -> list[str]:
                 f"the order of {space} memory by a fence and a barrier in separate statements: every barrier is "
                 "assumed to order it"
             )
-    if plan.long_claims:
+    if plan.wide_uniform:
         out.append("amp.uniform for values that are not 32 bits wide")
     if plan.partly_set:
         out.append("unwritten members of structs that are copied as a whole out of tile_static or private memory")
@@ -155,11 +155,11 @@ def _rewritten(plan: Plan, function: ir.Function) -> ir.Function:
     return Rewriter(plan, function).run()
 
 
-def _layout(plan: Plan, kernel: ir.Kernel, threads: int) -> Layout:
+def _layout(plan: Plan, kernel: ir.Kernel, threads: int) -> ReportLayout:
     words = sum(v.type.size // plan.unit for v in kernel.tile_statics)
     sites = plan.sites
     tables = (3 if plan.judged_static else 1) + _atomics_may_set(plan)
-    return Layout(threads, len(sites.values), len(sites.static), len(sites.global_), words, tables, plan.unit)
+    return ReportLayout(threads, len(sites.values), len(sites.static), len(sites.global_), words, tables, plan.unit)
 
 
 def _atomics_may_set(plan: Plan) -> bool:
@@ -167,7 +167,7 @@ def _atomics_may_set(plan: Plan) -> bool:
     return any(s.access == "atomic" for s in plan.sites.static)
 
 
-def _too_many(accesses: int, layout: Layout) -> bool:
+def _too_many(accesses: int, layout: ReportLayout) -> bool:
     return accesses > _MAX_ACCESSES or layout.thread_bits + accesses.bit_length() > 32 - _INTERVAL_BITS
 
 
@@ -207,7 +207,7 @@ def _thread_variables(plan: Plan) -> tuple[ir.Variable, ...]:
     return tuple(used)
 
 
-def _first_statements(kernel: ir.Kernel, plan: Plan, layout: Layout) -> list[ir.Stmt]:
+def _first_statements(kernel: ir.Kernel, plan: Plan, layout: ReportLayout) -> list[ir.Stmt]:
     """Which thread this is, and how it signs."""
     make = Maker(NOWHERE)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vkamp.check.instrument.layout import COUNT, EXHAUSTED, FIRST_RECORD, RECORD_WORDS, RECORDS, Layout
+from vkamp.check.instrument.layout import COUNT, EXHAUSTED, FIRST_RECORD, RECORD_WORDS, RECORDS, ReportLayout
 from vkamp.check.instrument.make import NOWHERE, THREAD, Maker, uint
 from vkamp.findings import AccessKind
 from vkamp.ir import nodes as ir
@@ -42,7 +42,7 @@ def _differ(left: ir.Expr, right: ir.Expr | int) -> ir.Expr:
     return _make.compare("ne", left, uint(right) if isinstance(right, int) else right)
 
 
-class Helpers:
+class CheckHelpers:
     """The helpers of one kernel.  Names are asked for while the kernel is rewritten; the bodies come after, when the
     layout is known.
     """
@@ -88,7 +88,7 @@ class Helpers:
 
     # -- functions
 
-    def functions(self, layout: Layout, atomics_may_set: bool) -> tuple[ir.Function, ...]:
+    def functions(self, layout: ReportLayout, atomics_may_set: bool) -> tuple[ir.Function, ...]:
         """Every helper that is used, callees first."""
         makers: dict[str, type[_Space]] = {"static": _Static, "global": _Global}
         out = [_note_function(layout)]
@@ -122,7 +122,7 @@ def _function(
 _CELL, _OTHER_TILE, _OTHER, _A, _B = map(_parameter, ("cell", "other_tile", "other", "a", "b"))
 
 
-def _note_function(layout: Layout) -> ir.Function:
+def _note_function(layout: ReportLayout) -> ir.Function:
     taken, number, at = map(_local, ("taken", "number", "at"))
     cell = _add(uint(layout.cells), _load(_CELL))
     values = (_load(THREAD.tile), _load(THREAD.local), *map(_load, (_OTHER_TILE, _OTHER, _A, _B)))
@@ -154,7 +154,7 @@ def _conversion_function(name: str) -> ir.Function:
     return _function(name, (_CELL, value), body)
 
 
-def _interval_function(name: str, space: str, layout: Layout) -> ir.Function:
+def _interval_function(name: str, space: str, layout: ReportLayout) -> ir.Function:
     variable = THREAD.in_static if space == "static" else THREAD.in_global
     bits = (layout.static_bits if space == "static" else layout.global_bits) + layout.thread_bits
     step = 1 << bits
@@ -183,7 +183,7 @@ class _Space:
     signature: ir.Variable
     judge: str
 
-    def __init__(self, layout: Layout, atomics_may_set: bool) -> None:
+    def __init__(self, layout: ReportLayout, atomics_may_set: bool) -> None:
         self.layout = layout
         self.atomics_may_set = atomics_may_set
 

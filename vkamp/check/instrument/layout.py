@@ -1,8 +1,9 @@
 """How the report buffer is laid out, and how accesses are signed.
 
 The buffer holds, in 32-bit words: the number of findings and a flag, a table of findings, a cell for everything that
-can be found (taken by the first thread that finds it), a cell for each tile's claims, and the shadows: a group of
-entries for each word of memory that is looked after; such a word has 32 bits, or as many as the kernel's smallest type.
+can be found (taken by the first thread that finds it), a cell for the assertions of uniformity of each tile, and the
+shadows: a group of entries for each word of memory that is looked after; such a word has 32 bits, or as many as the
+kernel's smallest type.
 
 An entry of a shadow is a signature plus the number of the access in the kernel.  Entries are only ever raised, by
 ``atomicMax``.  Within a tile a signature is ``interval | thread in the tile``, so that an access of the running
@@ -70,7 +71,7 @@ class Sites:
 
 
 @dataclass(frozen=True)
-class Layout:
+class ReportLayout:
     """The numbers of one instrumented kernel.
 
     ``threads``: of a tile, one where there are none.  ``static_tables`` and ``global_tables``: words of a shadow's
@@ -123,7 +124,7 @@ class Layout:
 
     @property
     def fixed_words(self) -> int:
-        """Words before the cells of claims, which are as many as tiles."""
+        """Words before the cells for assertions of uniformity, one for each tile."""
         return self.cells + self.global_pairs + (self.global_ + 1) ** 2
 
     @property

@@ -18,7 +18,7 @@ from vkamp.ir.types import INT32, UINT32, VECTOR_LETTERS, Vector, scalar_fields
 
 
 @dataclass(frozen=True)
-class Bound:
+class IndexBound:
     """A condition that an access needs, and what is noted where it does not hold: a site and two values."""
 
     holds: ir.Expr
@@ -28,7 +28,7 @@ class Bound:
 
 
 @dataclass
-class Address:
+class ShadowAddress:
     """A place with simple indices, the conditions for it to be there, and its word.
 
     ``terms`` add up to the word: in a container from the start of the memory that all containers on it share, in an
@@ -36,7 +36,7 @@ class Address:
     """
 
     place: ir.Place
-    bounds: list[Bound] = field(default_factory=list)
+    bounds: list[IndexBound] = field(default_factory=list)
     terms: list[ir.Expr] = field(default_factory=list)
 
 
@@ -71,10 +71,10 @@ class Addresses:
         self._value = value
         self._keep = keep
 
-    def of(self, place: ir.Place) -> Address:
+    def of(self, place: ir.Place) -> ShadowAddress:
         """The address of a place; its indices are evaluated."""
         if isinstance(place, ir.Local):
-            return Address(place)
+            return ShadowAddress(place)
         if isinstance(place, ir.ViewElement):
             return self._view(place)
         if isinstance(place, ir.BufferElement):
@@ -100,7 +100,7 @@ class Addresses:
         span: Span,
         *,
         is_view: bool = False,
-    ) -> list[Bound]:
+    ) -> list[IndexBound]:
         """The condition that an index lies in its extent, unless it always does."""
         low, high = self._ranges.of(index)
         if index.type == UINT32:
@@ -112,9 +112,9 @@ class Addresses:
         kind = index.type
         what = f"a view of {name}" if is_view else ""
         site = ValueSite("bounds", span, name, dim if rank > 1 else None, kind, what)
-        return [Bound(make.compare("lt", value, most), self._plan.sites.add(site), value, most)]
+        return [IndexBound(make.compare("lt", value, most), self._plan.sites.add(site), value, most)]
 
-    def _view(self, place: ir.ViewElement) -> Address:
+    def _view(self, place: ir.ViewElement) -> ShadowAddress:
         name, rank = ir.place_name(place.base), len(place.indices)
         bounds = []
         for dim, (index, size) in enumerate(zip(place.indices, place.extent, strict=True)):
@@ -125,7 +125,7 @@ class Addresses:
         address.bounds[:0] = bounds
         return address
 
-    def _buffer(self, place: ir.BufferElement) -> Address:
+    def _buffer(self, place: ir.BufferElement) -> ShadowAddress:
         make, rank = Maker(place.span), len(place.indices)
         kept = [self._index(i, place.buffer) for i in place.indices]
         bounds = []
@@ -135,7 +135,7 @@ class Addresses:
         terms: list[ir.Expr] = []
         if place.buffer in self._plan.judged | self._plan.reinterpreted:
             terms = [self._plan.buffer_word("at", place.buffer), *self._steps(place, kept, make)]
-        return Address(dataclasses.replace(place, indices=tuple(kept)), bounds, terms)
+        return ShadowAddress(dataclasses.replace(place, indices=tuple(kept)), bounds, terms)
 
     def _steps(self, place: ir.BufferElement, indices: list[ir.Expr], make: Maker) -> list[ir.Expr]:
         """The words from a container's first element to another."""
@@ -151,7 +151,7 @@ class Addresses:
             number = make.add(make.mul(number, extent), index)
         return [make.mul(number, size)]
 
-    def _part(self, place: ir.ComponentsOf | ir.FieldOf | ir.ArrayElement) -> Address:
+    def _part(self, place: ir.ComponentsOf | ir.FieldOf | ir.ArrayElement) -> ShadowAddress:
         """A component, a member, or an element of an array."""
         name, make, unit = ir.place_name(place.base), Maker(place.span), self._plan.unit
         address = self.of(place.base)
@@ -170,7 +170,7 @@ class Addresses:
         address.place = place
         return address
 
-    def _reinterpreted(self, place: ir.Reinterpreted) -> Address:
+    def _reinterpreted(self, place: ir.Reinterpreted) -> ShadowAddress:
         if isinstance(place.base, ir.ArrayElement):
             return self._same_word(place, place.base)
         address = self.of(place.base)
@@ -185,10 +185,10 @@ class Addresses:
         inside = make.compare("lt", offset, words)
         fits = make.compare("ge", make.binary("sub", words, offset), uint(size))
         site = self._plan.sites.add(ValueSite("view_bounds", place.span, root.buffer))
-        address.bounds.append(Bound(make.both([inside, fits]), site, uint(0), uint(0)))
+        address.bounds.append(IndexBound(make.both([inside, fits]), site, uint(0), uint(0)))
         return address
 
-    def _same_word(self, place: ir.Reinterpreted, base: ir.ArrayElement) -> Address:
+    def _same_word(self, place: ir.Reinterpreted, base: ir.ArrayElement) -> ShadowAddress:
         """In an array of the kernel: the same word as another scalar."""
         *rows, last = base.indices
         moved = dataclasses.replace(base, span=place.span, indices=(*rows, sum_of(last, place.index)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from vkamp.check.instrument.helpers import Helpers
+from vkamp.check.instrument.helpers import CheckHelpers
 from vkamp.check.instrument.layout import Sites
 from vkamp.check.instrument.make import NOWHERE
 from vkamp.ir import nodes as ir
@@ -33,10 +33,10 @@ class Plan:
     #: Bytes of a word of memory.
     unit: int = 4
     sites: Sites = field(default_factory=Sites)
-    helpers: Helpers = field(default_factory=Helpers)
+    helpers: CheckHelpers = field(default_factory=CheckHelpers)
     words: dict[str, None] = field(default_factory=dict)
     partly_set: bool = False
-    long_claims: bool = False
+    wide_uniform: bool = False
 
     def launch_word(self, name: str) -> ir.Expr:
         """A launch word of instrumentation's own, which the kernel takes from now on."""
@@ -50,7 +50,7 @@ class Plan:
 
 #: Names of launch words: where the cells that ``amp.uniform`` compares through begin, where the shadows of tile_static
 #: memory begin, and how many tiles have one.
-UNIFORM_CELLS, STATIC_SHADOWS, CHECKED_TILES = "claim cells", "tile_static shadows", "checked tiles"
+UNIFORM_CELLS, STATIC_SHADOWS, CHECKED_TILES = "uniform cells", "tile_static shadows", "checked tiles"
 
 
 def tiles_word(dim: int) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from vkamp.check.instrument.lanes import BALLOT, always_there, is_set, source_lane
 from vkamp.check.instrument.layout import RaceSite, ValueSite
 from vkamp.check.instrument.make import THREAD, Maker, is_simple, uint
-from vkamp.check.instrument.places import Address, Addresses, words_in
+from vkamp.check.instrument.places import Addresses, ShadowAddress, words_in
 from vkamp.check.instrument.plan import UNIFORM_CELLS, Plan
 from vkamp.errors import Span
 from vkamp.findings import AccessKind
@@ -212,20 +212,20 @@ class Rewriter:
         note = self.note(ValueSite("assert", statement.span, text=statement.message))
         self.out.append(make.when(make.opposite(condition), [note]))
 
-    def _claim(self, statement: ir.Claim) -> None:
-        """Thread 0's value for everyone, whatever the claim is worth: all threads come here together."""
+    def _uniform_assert(self, statement: ir.UniformAssert) -> None:
+        """Gives all threads the value of thread 0, even if the assertion is wrong: all threads come here together."""
         make, kind = Maker(statement.span), statement.variable.type
         assert isinstance(kind, Scalar)
         self.out.append(make.set(statement.variable, self.expr(statement.value)))
         if kind.bits != 32:
-            self.plan.long_claims = True
+            self.plan.wide_uniform = True
             return
-        own = self.new("claimed", UINT32)
+        own = self.new("uniform_value", UINT32)
         value = make.load(statement.variable)
         bits = ir.Builtin(make.span, UINT32, "asuint", (value,)) if kind == FLOAT32 else make.as_uint(value)
         self.out.append(make.set(own, bits))
         at = make.add(self.plan.launch_word(UNIFORM_CELLS), make.load(THREAD.tile))
-        first = self.new("claimed_by_first", UINT32)
+        first = self.new("first_value", UINT32)
         is_first = make.compare("eq", make.load(THREAD.local), uint(0))
         wait = ir.Barrier(statement.span, FENCES["wait"])
         self.out += [
@@ -287,7 +287,7 @@ class Rewriter:
         args = (number, uint(0), uint(0), a or uint(0), b or uint(0))
         return Maker(site.span).call(self.plan.helpers.note(), *args)
 
-    def guarded(self, address: Address, inside: Sequence[ir.Stmt], outside: Sequence[ir.Stmt]) -> None:
+    def guarded(self, address: ShadowAddress, inside: Sequence[ir.Stmt], outside: Sequence[ir.Stmt]) -> None:
         """Adds ``inside``, where the place is not there ``outside`` and a finding."""
         if not address.bounds:
             self.out.extend(inside)
@@ -300,7 +300,7 @@ class Rewriter:
         condition = make.both([bound.holds for bound in address.bounds])
         self.out.append(make.when(condition, inside, [*otherwise, *outside]))
 
-    def notes(self, address: Address, access: AccessKind, span: Span, *, may_set: bool = False) -> list[ir.Stmt]:
+    def notes(self, address: ShadowAddress, access: AccessKind, span: Span, *, may_set: bool = False) -> list[ir.Stmt]:
         """The statements that look at an access of memory."""
         place = address.place
         root = ir.root_of(place)
@@ -315,7 +315,7 @@ class Rewriter:
         return []
 
     def _notes_of_container(
-        self, address: Address, buffer: str, access: AccessKind, words: list[int], span: Span
+        self, address: ShadowAddress, buffer: str, access: AccessKind, words: list[int], span: Span
     ) -> list[ir.Stmt]:
         if buffer not in self.plan.judged:
             return []
@@ -332,7 +332,7 @@ class Rewriter:
 
     def _notes_of_tile_static(
         self,
-        address: Address,
+        address: ShadowAddress,
         variable: ir.Variable,
         access: AccessKind,
         words: list[int],
@@ -354,7 +354,7 @@ class Rewriter:
         return [make.call(name, make.add(*address.terms, uint(first + word)), number) for word in words]
 
     def _notes_of_private(
-        self, address: Address, variable: ir.Variable, access: AccessKind, words: list[int], span: Span
+        self, address: ShadowAddress, variable: ir.Variable, access: AccessKind, words: list[int], span: Span
     ) -> list[ir.Stmt]:
         mark, make = self.mark(variable), Maker(span)
         if isinstance(address.place.type, Struct) and access == "read":

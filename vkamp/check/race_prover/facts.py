@@ -64,7 +64,7 @@ class Facts:
 
     def _find_local_only(self, statement: ir.Stmt) -> bool:
         for inner in ir.walk_statements((statement,)):
-            if isinstance(inner, (ir.Barrier, ir.Atomic, ir.Return, ir.Claim)):
+            if isinstance(inner, (ir.Barrier, ir.Atomic, ir.Return, ir.UniformAssert)):
                 return False
             if isinstance(inner, ir.Assign) and _shared(inner.place):
                 return False

@@ -75,7 +75,7 @@ class Interpreter:
                 if isinstance(root, ir.Local) and not isinstance(root.type, Array):
                     self.run.state.env[root.variable.name] = None
 
-    def _claim(self, statement: ir.Claim) -> None:
+    def _uniform_assert(self, statement: ir.UniformAssert) -> None:
         with self.run.at(statement):
             value = self.values.value(statement.value)
             if value is None and statement.variable.type in TRACKED:

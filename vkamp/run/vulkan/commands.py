@@ -14,7 +14,7 @@ from vkamp.run.engine import Dispatch
 from vkamp.run.plan import NOTHING, Access, Regions, access_of, joint, levels
 from vkamp.run.queue import DeviceBuffer
 from vkamp.run.vulkan.api import Api
-from vkamp.run.vulkan.memory import Slot
+from vkamp.run.vulkan.memory import MemorySlot
 from vkamp.run.vulkan.pipelines import DescriptorSet, VulkanProgram
 from vkamp.run.work import BoundDispatch
 
@@ -24,7 +24,7 @@ _REGIONS = 1 << 16
 _HEAVY = 256 << 20
 
 
-class DispatchWork(BoundDispatch[VulkanProgram, Slot]):
+class DispatchWork(BoundDispatch[VulkanProgram, MemorySlot]):
     """A dispatch with its descriptor set. ``number`` is its own if it may be enqueued more than once."""
 
     __slots__ = ("is_heavy", "number", "sets")
@@ -33,7 +33,7 @@ class DispatchWork(BoundDispatch[VulkanProgram, Slot]):
         self,
         dispatch: Dispatch,
         program: VulkanProgram,
-        slots: tuple[Slot, ...],
+        slots: tuple[MemorySlot, ...],
         regions: tuple[Regions, ...],
         sets: DescriptorSet | None,
         number: int = 0,
@@ -69,8 +69,8 @@ class CopyWork:
 
     def __init__(
         self,
-        source: DeviceBuffer[Slot],
-        target: DeviceBuffer[Slot],
+        source: DeviceBuffer[MemorySlot],
+        target: DeviceBuffer[MemorySlot],
         regions: NDArray[np.uint64],
         *,
         by_parts: bool = False,
@@ -117,7 +117,7 @@ def joint_access(work: Sequence[Work]) -> Access:
     return joint(each.access for each in work)
 
 
-class Recorder:
+class CommandRecorder:
     """Writes work into command buffers.
 
     Everything that is independent runs side by side; a barrier is recorded only before work that touches what was

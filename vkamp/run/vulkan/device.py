@@ -18,7 +18,7 @@ from vkamp.run.engine import DeviceInfo, Statistics
 from vkamp.run.pool import Pool
 from vkamp.run.vulkan.api import Api, VulkanError
 from vkamp.run.vulkan.frames import Frames
-from vkamp.run.vulkan.memory import Kind, Memory, Slot
+from vkamp.run.vulkan.memory import BlockMemory, Kind, MemorySlot
 from vkamp.run.vulkan.pipelines import DescriptorSets, Layouts, Pipelines, VulkanProgram
 from vkamp.run.vulkan.relay import Relay
 
@@ -32,7 +32,7 @@ _STAGING = 256 << 20
 _LEAVING = 5.0
 
 
-class VulkanDevice(BaseDevice[Slot]):
+class VulkanDevice(BaseDevice[MemorySlot]):
     """A logical device; shared by the queues on the device. ``staged``: the host does not see the memory that kernels
     use.
     """
@@ -48,16 +48,16 @@ class VulkanDevice(BaseDevice[Slot]):
             raise AmpError(f"the Vulkan engine can't open {info.name}: {error}") from error
         self.kind = "device" if staged else "shared"
         try:
-            self.memory = Memory(self.api, info)
+            self.memory = BlockMemory(self.api, info)
             self.layouts = Layouts(self.api)
             self.pipelines = Pipelines(self.api, info, self.layouts)
         except BaseException:
             self.api.close()
             raise
         self.pool = Pool(min(POOL_CAPACITY, self.memory.capacity(self.kind) // 4))
-        self._staging: Pool[Slot] = Pool(_STAGING)
+        self._staging: Pool[MemorySlot] = Pool(_STAGING)
         #: The host's memory is given up at once.
-        self._imports: Pool[Slot] = Pool(0)
+        self._imports: Pool[MemorySlot] = Pool(0)
         self.sets = DescriptorSets(self.api, self.layouts)
         #: Queues with submitted work; what holds them until it is over.
         self.busy: dict[int, VulkanQueue] = {}
@@ -87,16 +87,16 @@ class VulkanDevice(BaseDevice[Slot]):
     def _reserve(self, size: int, kind: Hashable, statistics: Statistics) -> str | None:
         return self.memory.reserve(size, cast(Kind, kind), statistics)
 
-    def _create(self, size: int, kind: Hashable, statistics: Statistics) -> Slot:
+    def _create(self, size: int, kind: Hashable, statistics: Statistics) -> MemorySlot:
         return self.memory.create(self.number(), size)
 
-    def _destroy(self, slot: Slot) -> None:
+    def _destroy(self, slot: MemorySlot) -> None:
         empty = self.memory.destroy(slot)
         if empty is not None:
             self.sets.forget_block(empty.serial)
             self.memory.free(empty)
 
-    def lend(self, memory: NDArray[np.uint8], statistics: Statistics) -> Slot | None:
+    def lend(self, memory: NDArray[np.uint8], statistics: Statistics) -> MemorySlot | None:
         """The host's memory itself as memory of the device; None where it can't be."""
         if self.staged:
             return None
@@ -122,7 +122,7 @@ class VulkanDevice(BaseDevice[Slot]):
             if self.is_usable:
                 self.collect()
 
-    def _pool_of(self, group: Hashable) -> Pool[Slot]:
+    def _pool_of(self, group: Hashable) -> Pool[MemorySlot]:
         kind = group[1]  # type: ignore[index]
         if kind == "host":
             return self._imports

@@ -28,7 +28,7 @@ class Commands:
         self.behind = behind
 
 
-class Frame:
+class CommandFrame:
     """A command buffer, the fence that says when it is done, and places for timestamps."""
 
     __slots__ = ("commands", "fence", "fences", "is_over", "own", "queries", "results", "submit", "waiters")
@@ -61,8 +61,8 @@ class Frames:
         create.flags = api.vk.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT
         create.queueFamilyIndex = api.family
         self._pool = api.create("VkCommandPool", create)
-        self._made: list[Frame] = []
-        self._spare: list[Frame] = []
+        self._made: list[CommandFrame] = []
+        self._spare: list[CommandFrame] = []
         self._begin = api.struct("VkCommandBufferBeginInfo")
         self._begin.flags = api.vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT
         self._begin_again = api.struct("VkCommandBufferBeginInfo")
@@ -70,7 +70,7 @@ class Frames:
         self._barrier: Any = None
         self._spare_commands: deque[Any] = deque()
 
-    def begin(self) -> Frame:
+    def begin(self) -> CommandFrame:
         """A frame whose command buffer records."""
         api = self._api
         frame = self._take()
@@ -78,7 +78,7 @@ class Frames:
         api.check("vkBeginCommandBuffer", api.BeginCommandBuffer(frame.commands, self._begin))
         return frame
 
-    def again(self, commands: Commands, *, behind: bool) -> Frame:
+    def again(self, commands: Commands, *, behind: bool) -> CommandFrame:
         """A frame that submits recorded commands; with ``behind`` everything before is over and visible to them."""
         frame = self._take()
         frame.submit = commands.behind if behind else commands.alone
@@ -112,7 +112,7 @@ class Frames:
         api.check("vkEndCommandBuffer", api.EndCommandBuffer(handle))
         return handle
 
-    def _take(self) -> Frame:
+    def _take(self) -> CommandFrame:
         """A frame that is not in use."""
         for at, frame in enumerate(self._spare):
             if not frame.waiters:
@@ -122,7 +122,7 @@ class Frames:
                 return frame
         return self._make()
 
-    def _reset(self, frame: Frame) -> None:
+    def _reset(self, frame: CommandFrame) -> None:
         api = self._api
         api.check("vkResetFences", api.ResetFences(api.device, 1, frame.fences))
         frame.results = []
@@ -135,7 +135,7 @@ class Frames:
         elif self._spare[0].results and not self._spare[0].waiters:
             self._reset(self._spare[0])
 
-    def give_back(self, frame: Frame) -> None:
+    def give_back(self, frame: CommandFrame) -> None:
         """Returns a frame that is done, or was never submitted."""
         self._spare.append(frame)
 
@@ -158,15 +158,15 @@ class Frames:
         info.pCommandBuffers = held
         return info, held
 
-    def _make(self) -> Frame:
+    def _make(self) -> CommandFrame:
         api = self._api
         handle = self._allocate()[0]
         fence = api.create("VkFence", api.struct("VkFenceCreateInfo"))
-        frame = Frame(handle, api.ffi.new("VkFence[]", [fence]), self._submit_info([handle]))
+        frame = CommandFrame(handle, api.ffi.new("VkFence[]", [fence]), self._submit_info([handle]))
         self._made.append(frame)
         return frame
 
-    def submit(self, frame: Frame) -> None:
+    def submit(self, frame: CommandFrame) -> None:
         """Hands a recorded frame to the device; does nothing the second time."""
         if not frame.results:
             # No place for a KeyboardInterrupt between the call and the note that it was made.
@@ -178,14 +178,14 @@ class Frames:
             frame.results = []  # nothing was submitted: to be tried again
         self._api.check("vkQueueSubmit", result)
 
-    def is_done(self, frame: Frame) -> bool:
+    def is_done(self, frame: CommandFrame) -> bool:
         """Whether a frame was submitted and has ended."""
         if not frame.is_over and frame.results:
             api = self._api
             frame.is_over = api.check("vkGetFenceStatus", api.GetFenceStatus(api.device, frame.fence)) == 0
         return frame.is_over
 
-    def wait(self, frame: Frame, poll: float, check: Callable[[], None]) -> None:
+    def wait(self, frame: CommandFrame, poll: float, check: Callable[[], None]) -> None:
         """Waits for a submitted frame: first ``poll`` seconds awake, since to be woken costs more than a short kernel.
         ``check`` is called now and then.
         """
@@ -203,7 +203,7 @@ class Frames:
             check()
         frame.is_over = True
 
-    def queries(self, frame: Frame, count: int) -> Any:
+    def queries(self, frame: CommandFrame, count: int) -> Any:
         """The query pool of a frame, for ``count`` timestamps, reset by its commands."""
         api = self._api
         if frame.queries is None or frame.queries[1] < count:
@@ -217,7 +217,7 @@ class Frames:
         api.CmdResetQueryPool(frame.commands, frame.queries[0], 0, count)
         return frame.queries[0]
 
-    def ticks(self, frame: Frame, count: int) -> list[int]:
+    def ticks(self, frame: CommandFrame, count: int) -> list[int]:
         """The timestamps of a frame that is done."""
         api = self._api
         data = api.ffi.new("uint64_t[]", count)

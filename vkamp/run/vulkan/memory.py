@@ -29,7 +29,7 @@ _MIN_IMPORT = 4096
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 20, 64 << 20
 
 
-class Block:
+class MemoryBlock:
     """One allocation of the driver's with the buffer that fills it; ``mapped`` are the host's bytes of it, if any."""
 
     __slots__ = ("buffer", "kind", "mapped", "memory", "need", "places", "serial")
@@ -44,12 +44,12 @@ class Block:
         self.mapped: NDArray[np.uint8] | None = None
 
 
-class Slot:
+class MemorySlot:
     """A range of a block. ``place``: what a descriptor says of it."""
 
     __slots__ = ("block", "group", "guard", "id", "mapped", "nbytes", "offset", "place")
 
-    def __init__(self, number: int, block: Block, start: int, nbytes: int, guard: int) -> None:
+    def __init__(self, number: int, block: MemoryBlock, start: int, nbytes: int, guard: int) -> None:
         self.id = number
         self.block = block
         #: Bytes before it and behind it that are its own, too.
@@ -66,7 +66,7 @@ class Slot:
         return self.mapped[start : start + nbytes]
 
 
-class Memory:
+class BlockMemory:
     """The blocks of a device, by kind."""
 
     def __init__(self, api: Api, info: DeviceInfo) -> None:
@@ -76,9 +76,9 @@ class Memory:
         self._properties = api.ffi.new("VkPhysicalDeviceMemoryProperties*")
         api.vk.lib.vkGetPhysicalDeviceMemoryProperties(api.physical, self._properties)
         self.alignment: int = max(_ALIGNMENT, api.properties.limits.minStorageBufferOffsetAlignment)
-        self.blocks: dict[int, Block] = {}
+        self.blocks: dict[int, MemoryBlock] = {}
         self._serial = 0
-        self._place: tuple[Block, int, int] | None = None
+        self._place: tuple[MemoryBlock, int, int] | None = None
 
     def capacity(self, kind: Kind) -> int:
         """Bytes that the heap of this kind may hold."""
@@ -110,15 +110,15 @@ class Memory:
         self._place = (made, offset, min(length, made.places.size))
         return None
 
-    def create(self, number: int, size: int) -> Slot:
+    def create(self, number: int, size: int) -> MemorySlot:
         """The slot for which there is a place."""
         assert self._place is not None
         block, offset = self._place[:2]
-        slot = Slot(number, block, offset, size, self._guard(block.kind))
+        slot = MemorySlot(number, block, offset, size, self._guard(block.kind))
         self._place = None
         return slot
 
-    def destroy(self, slot: Slot) -> Block | None:
+    def destroy(self, slot: MemorySlot) -> MemoryBlock | None:
         """Gives a slot's place back; the block, if it is empty now."""
         slot.mapped = None
         block = slot.block
@@ -128,7 +128,7 @@ class Memory:
         self._give_back(block, slot.offset - slot.guard, length)
         return block if block.places.is_empty else None
 
-    def _give_back(self, block: Block, offset: int, length: int) -> None:
+    def _give_back(self, block: MemoryBlock, offset: int, length: int) -> None:
         block.places.give_back(offset, length)
         self._place = None
 
@@ -141,7 +141,7 @@ class Memory:
 
     # -- the host's own memory
 
-    def import_host(self, number: int, memory: NDArray[np.uint8]) -> Slot | None:
+    def import_host(self, number: int, memory: NDArray[np.uint8]) -> MemorySlot | None:
         """A slot that is the host's ``memory`` itself, which it keeps alive; None where the device can't have that.
 
         What is imported are whole pages, as the driver asks; what is bound is ``memory`` alone, in whole words.
@@ -160,11 +160,11 @@ class Memory:
         if block is None:
             return None
         self.blocks[block.serial] = block
-        slot = Slot(number, block, before, memory.size, 0)
+        slot = MemorySlot(number, block, before, memory.size, 0)
         slot.mapped = memory
         return slot
 
-    def _import(self, address: int, size: int) -> Block | None:
+    def _import(self, address: int, size: int) -> MemoryBlock | None:
         """A block of the host's pages; None if the driver does not take them."""
         api, vk = self._api, self._api.vk
         kind = vk.VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT
@@ -183,11 +183,11 @@ class Memory:
             if error.is_lost:
                 raise
             return None
-        return made if isinstance(made, Block) else None
+        return made if isinstance(made, MemoryBlock) else None
 
     # -- blocks
 
-    def _make_block(self, size: int, kind: Kind) -> Block | str:
+    def _make_block(self, size: int, kind: Kind) -> MemoryBlock | str:
         """A block with room for ``size`` bytes; large requests get one of their own. Text if there is no memory."""
         largest = _LARGEST_BLOCK if kind in ("shared", "device") else _LARGEST_BLOCK // 4
         usual = max(_SMALLEST_BLOCK, min(largest, self.capacity(kind) // 64))
@@ -195,12 +195,14 @@ class Memory:
         problem = ""
         for each in sizes:
             found = self._try_block(each, kind)
-            if isinstance(found, Block):
+            if isinstance(found, MemoryBlock):
                 return found
             problem = found
         return problem
 
-    def _try_block(self, size: int, kind: Kind, fit: int = ~0, external: Any = None, source: Any = None) -> Block | str:
+    def _try_block(
+        self, size: int, kind: Kind, fit: int = ~0, external: Any = None, source: Any = None
+    ) -> MemoryBlock | str:
         """A block of the best memory that is left; text if there is none. For the host's own pages, ``fit`` are the
         types that they can be, and ``external`` and ``source`` the structs that describe them.
         """
@@ -248,7 +250,9 @@ class Memory:
             create.pNext = self._api.ffi.cast("void*", more)
         return self._api.create("VkBuffer", create)
 
-    def _allocate(self, size: int, kind: Kind, need: tuple[int, int], number: int, source: Any = None) -> Block | None:
+    def _allocate(
+        self, size: int, kind: Kind, need: tuple[int, int], number: int, source: Any = None
+    ) -> MemoryBlock | None:
         """Memory of a type, mapped if the host uses it; None if the driver has none left. ``source``: a struct that
         says whose pages it is.
         """
@@ -265,7 +269,7 @@ class Memory:
                 return None
             api.check("vkAllocateMemory", result)
         self._serial += 1
-        block = Block(self._serial, kind, size, need)
+        block = MemoryBlock(self._serial, kind, size, need)
         block.memory = memory[0]
         self.budget.count([need])
         if kind not in ("device", "host"):
@@ -278,14 +282,14 @@ class Memory:
             block.mapped = np.frombuffer(api.ffi.buffer(address[0], size), np.uint8)
         return block
 
-    def free(self, block: Block) -> None:
+    def free(self, block: MemoryBlock) -> None:
         """Gives a block, of which nothing is used, back to the driver."""
         self.blocks.pop(block.serial, None)
         block.mapped = None
         self._api.DestroyBuffer(self._api.device, block.buffer, self._api.null)
         self._free(block)
 
-    def _free(self, block: Block) -> None:
+    def _free(self, block: MemoryBlock) -> None:
         self._api.FreeMemory(self._api.device, block.memory, self._api.null)  # unmaps it, too
         self.budget.uncount([block.need])
 

@@ -15,7 +15,7 @@ from vkamp.progress import activity
 from vkamp.run.device import DeviceProgram
 from vkamp.run.engine import DeviceInfo
 from vkamp.run.vulkan.api import Api, VulkanError
-from vkamp.run.vulkan.memory import Slot
+from vkamp.run.vulkan.memory import MemorySlot
 
 #: Pipelines and descriptor sets kept; the ones unused longest go first.
 _PIPELINES = 512
@@ -36,10 +36,10 @@ class VulkanProgram(DeviceProgram):
     def __init__(self, device: Any, executable: Any) -> None:
         super().__init__(device, executable)
         self.pipeline: Any = None
-        self.layout: Layout | None = None
+        self.layout: ProgramLayout | None = None
 
 
-class Layout:
+class ProgramLayout:
     """How programs of so many buffers and so many bytes of push constants are bound."""
 
     def __init__(self, api: Api, sets: Any, buffers: int, push_bytes: int) -> None:
@@ -63,7 +63,7 @@ class Layouts:
     def __init__(self, api: Api) -> None:
         self._api = api
         self._sets: dict[int, Any] = {}
-        self._layouts: dict[tuple[int, int], Layout] = {}
+        self._layouts: dict[tuple[int, int], ProgramLayout] = {}
 
     def set_layout(self, buffers: int) -> Any:
         """The descriptor set layout of ``buffers`` storage buffers, bound at 0, 1, ..."""
@@ -82,12 +82,12 @@ class Layouts:
             found = self._sets[buffers] = api.create("VkDescriptorSetLayout", create)
         return found
 
-    def layout(self, buffers: int, push_bytes: int) -> Layout:
+    def layout(self, buffers: int, push_bytes: int) -> ProgramLayout:
         """The layout of programs with these."""
         found = self._layouts.get((buffers, push_bytes))
         if found is None:
             sets = self.set_layout(buffers) if buffers else None
-            found = self._layouts[buffers, push_bytes] = Layout(self._api, sets, buffers, push_bytes)
+            found = self._layouts[buffers, push_bytes] = ProgramLayout(self._api, sets, buffers, push_bytes)
         return found
 
     def destroy(self) -> None:
@@ -211,7 +211,7 @@ class DescriptorSets:
     def __len__(self) -> int:
         return len(self._sets)
 
-    def get(self, slots: tuple[Slot, ...]) -> DescriptorSet:
+    def get(self, slots: tuple[MemorySlot, ...]) -> DescriptorSet:
         """The set that binds ``slots`` at 0, 1, ..."""
         key = tuple([slot.place for slot in slots])
         found = self._sets.get(key)
@@ -268,7 +268,7 @@ class DescriptorSets:
         api.check("vkAllocateDescriptorSets", api.AllocateDescriptorSets(api.device, allocate, made))
         return list(made)
 
-    def _write(self, handle: Any, slots: tuple[Slot, ...]) -> None:
+    def _write(self, handle: Any, slots: tuple[MemorySlot, ...]) -> None:
         api, vk = self._api, self._api.vk
         rows = api.ffi.new("VkDescriptorBufferInfo[]", len(slots))
         for number, slot in enumerate(slots):

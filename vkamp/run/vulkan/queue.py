@@ -24,10 +24,10 @@ from vkamp.run.plan import NOTHING, Access, joint
 from vkamp.run.queue import BaseQueue, DeviceBuffer, moved, taken
 from vkamp.run.vulkan import staging
 from vkamp.run.vulkan.api import VulkanError
-from vkamp.run.vulkan.commands import CopyWork, DispatchWork, Hazards, Recorder, Stamps, Work, joint_access
+from vkamp.run.vulkan.commands import CommandRecorder, CopyWork, DispatchWork, Hazards, Stamps, Work, joint_access
 from vkamp.run.vulkan.device import VulkanDevice
-from vkamp.run.vulkan.frames import Frame
-from vkamp.run.vulkan.memory import Kind, Slot
+from vkamp.run.vulkan.frames import CommandFrame
+from vkamp.run.vulkan.memory import Kind, MemorySlot
 from vkamp.run.vulkan.recording import Recorded, Repeats, VulkanRecording
 from vkamp.run.vulkan.relay import relay
 from vkamp.run.work import BoundReady
@@ -60,7 +60,7 @@ class Submission:
     )  # fmt: skip
 
     def __init__(
-        self, frame: Frame, access: Access, held: tuple[object, ...], pieces: int, slots: dict[int, int]
+        self, frame: CommandFrame, access: Access, held: tuple[object, ...], pieces: int, slots: dict[int, int]
     ) -> None:
         self.frame = frame
         self.access = access
@@ -75,7 +75,7 @@ class Submission:
         self.is_over = False
 
     @classmethod
-    def of(cls, work: Sequence[Work], frame: Frame, stamps: Stamps | None, sink: Sink | None) -> Submission:
+    def of(cls, work: Sequence[Work], frame: CommandFrame, stamps: Stamps | None, sink: Sink | None) -> Submission:
         """What was recorded for this once."""
         slots = {slot.id: slot.nbytes for each in work for slot in each.slots}
         made = cls(frame, joint_access(work), (work,), len(work), slots)
@@ -95,10 +95,10 @@ class _State(NamedTuple):
     hazards: Hazards
 
 
-Buffer = DeviceBuffer[Slot]
+Buffer = DeviceBuffer[MemorySlot]
 
 
-class HostBuffer(DeviceBuffer[Slot]):
+class HostBuffer(DeviceBuffer[MemorySlot]):
     """Memory of the host's in which the device works itself; satisfies ``vkamp.lang.storage.SharedStorage``."""
 
     queue: VulkanQueue
@@ -111,7 +111,7 @@ class HostBuffer(DeviceBuffer[Slot]):
         return self.queue.device.tidy
 
 
-class VulkanQueue(BaseQueue[Slot, DispatchWork]):
+class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
     """One in-order queue of a device."""
 
     device: VulkanDevice
@@ -119,7 +119,7 @@ class VulkanQueue(BaseQueue[Slot, DispatchWork]):
     def __init__(self, device: VulkanDevice) -> None:
         super().__init__(device)
         self._state = _State([], [], Hazards())
-        self._recorder = Recorder(device.api)
+        self._recorder = CommandRecorder(device.api)
         self._repeats = Repeats()
         self._poll = 0.0 if device.info.kind == "cpu" else _POLL
         with device.lock:
@@ -383,18 +383,18 @@ class VulkanQueue(BaseQueue[Slot, DispatchWork]):
 
     # -- what is used by what
 
-    def _is_used(self, slot: Slot, *, writes_only: bool) -> bool:
+    def _is_used(self, slot: MemorySlot, *, writes_only: bool) -> bool:
         """Whether work that is not over uses or writes a slot."""
         if not self._uses(slot, writes_only):
             return False
         self.retire()
         return self._uses(slot, writes_only)
 
-    def _uses(self, slot: Slot, writes_only: bool) -> bool:
+    def _uses(self, slot: MemorySlot, writes_only: bool) -> bool:
         state = self._state
         return any(_touches(each.access, slot, writes_only) for each in (*state.running, *state.pending))
 
-    def _last_use(self, slot: Slot, *, writes_only: bool) -> Submission:
+    def _last_use(self, slot: MemorySlot, *, writes_only: bool) -> Submission:
         """The submission after which a slot, that is used, is not used any more; pending work is submitted for it."""
         self._submit(Access({slot.id: None}, {}) if writes_only else Access({}, {slot.id: None}))
         return next(s for s in reversed(self._state.running) if _touches(s.access, slot, writes_only))
@@ -597,7 +597,7 @@ class VulkanQueue(BaseQueue[Slot, DispatchWork]):
         ]
 
 
-def _touches(access: Access, slot: Slot, writes_only: bool) -> bool:
+def _touches(access: Access, slot: MemorySlot, writes_only: bool) -> bool:
     return slot.id in access.writes or (not writes_only and slot.id in access.reads)
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from vkamp.lang.region import ByteSet
 from vkamp.run.queue import DeviceBuffer
 from vkamp.run.vulkan import staging
-from vkamp.run.vulkan.memory import Slot
+from vkamp.run.vulkan.memory import MemorySlot
 
 if TYPE_CHECKING:
     from vkamp.run.vulkan.device import VulkanDevice
@@ -31,13 +31,13 @@ _PIECES, _PIECE = 8, 8 << 20
 #: Fewer bytes go through memory that each device has already.
 _MIN = 1 << 20
 
-Buffer = DeviceBuffer[Slot]
+Buffer = DeviceBuffer[MemorySlot]
 
 
-class _Piece(DeviceBuffer[Slot]):
+class _Piece(DeviceBuffer[MemorySlot]):
     """A part of a relay, which keeps its memory."""
 
-    def __init__(self, queue: VulkanQueue, slot: Slot) -> None:
+    def __init__(self, queue: VulkanQueue, slot: MemorySlot) -> None:
         self.queue = queue
         self.slot = slot
         self._nbytes = slot.nbytes
@@ -46,7 +46,7 @@ class _Piece(DeviceBuffer[Slot]):
 class Relay:
     """Pages of the host's that two devices have imported, from the one to the other. Used with its lock."""
 
-    def __init__(self, memory: NDArray[np.uint8], slots: tuple[list[Slot], list[Slot]]) -> None:
+    def __init__(self, memory: NDArray[np.uint8], slots: tuple[list[MemorySlot], list[MemorySlot]]) -> None:
         self.lock = threading.Lock()
         self.memory = memory
         self.slots = slots
@@ -58,7 +58,7 @@ class Relay:
     def between(cls, one: VulkanDevice, other: VulkanDevice) -> Relay | None:
         """New pages; None if one of the devices does not take them."""
         memory = np.frombuffer(mmap.mmap(-1, _PIECES * _PIECE), np.uint8)
-        found: tuple[list[Slot], list[Slot]] = ([], [])
+        found: tuple[list[MemorySlot], list[MemorySlot]] = ([], [])
         for device, slots in zip((one, other), found, strict=True):
             with device.lock:
                 device.check()

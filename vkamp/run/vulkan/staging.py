@@ -18,7 +18,7 @@ from vkamp.lang.copying import copy_bytes, copy_soon, copying_threads
 from vkamp.lang.region import ByteSet, scatter
 from vkamp.run.queue import DeviceBuffer
 from vkamp.run.vulkan.commands import CopyWork
-from vkamp.run.vulkan.memory import Kind, Slot
+from vkamp.run.vulkan.memory import Kind, MemorySlot
 
 if TYPE_CHECKING:
     from vkamp.run.vulkan.queue import Submission, VulkanQueue
@@ -32,7 +32,7 @@ _WINDOW = 32 << 20
 #: More intervals are not copied one by one.
 _MAX_INTERVALS = 1024
 
-Buffer = DeviceBuffer[Slot]
+Buffer = DeviceBuffer[MemorySlot]
 _Bytes = NDArray[np.uint8]
 
 

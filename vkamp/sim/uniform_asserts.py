@@ -1,4 +1,4 @@
-"""Claims of uniformity (``amp.uniform``): whether the threads of a tile agree."""
+"""Assertions of uniformity (``amp.uniform``): whether the threads of a tile have equal values."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from vkamp.sim.faults import FaultReporter, Thread
 
 
-class Claims:
-    """The values that the threads of the running tile claimed since its last barrier.
+class UniformAsserts:
+    """The values that the threads of the running tile passed to ``amp.uniform`` since its last barrier.
 
-    All threads come to each claim together, so the claims that they pass at a site are the same ones in the same
+    All threads reach each assertion together, so the assertions that they pass at a site are the same ones in the same
     order: the nth of one thread is the nth of the others.
     """
 
@@ -22,7 +22,7 @@ class Claims:
         self._passed: dict[tuple[int, int], int] = {}
 
     def forget(self) -> None:
-        """The tile's threads have all passed the same claims, or another tile begins."""
+        """Called when all threads of the tile have passed the same assertions, or another tile begins."""
         self._first.clear()
         self._passed.clear()
 
