@@ -17,6 +17,7 @@ from typing import Any
 
 import vkamp as amp
 from tools.bench import (
+    algorithms,
     capturing,
     checking,
     compiling,
@@ -52,6 +53,7 @@ GROUPS: dict[str, Callable[[Options], Iterator[Measurement]]] = {
         lowering,
         forms,
         subgroups,
+        algorithms,
         capturing,
         moving,
         overlap,

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import functional, lazy
+from vkamp.algorithms import _choose, functional, lazy
 from vkamp.algorithms._arguments import dtype_of, in_words, place
 from vkamp.algorithms.counted import counted
+from vkamp.algorithms.reduce import combine_pieces
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.scan import scan_into
 
@@ -65,6 +66,22 @@ def _compact(idx, flags, upto, source, out, count):
 
 
 @amp.kernel
+def select_run(t_idx, flags, before, source, out, count, n, length):
+    """Stores the chosen elements of one run; ``before[r]``: how many are chosen before run ``r``."""
+    run = t_idx.global_[0]
+    if run < before.extent[0]:
+        first = run * length
+        at = before[run]
+        for i in range(first, first + min(length, n - first)):
+            if flags.value(i) != 0:
+                if at < out.extent[0]:
+                    out[at] = source.value(i)
+                at += 1
+        if run == before.extent[0] - 1:
+            count[0] = at
+
+
+@amp.kernel
 def _split(idx, flags, upto, source, out, count):
     """Stores the chosen elements first, and the others behind them."""
     i = idx[0]
@@ -90,7 +107,16 @@ def _selected(
         out = amp.array_view(out)
     count = amp.array(amp.extent(1), np.int32, accelerator_view=view)
     values, target = in_words(source, out)
-    amp.parallel_for_each(view, flags.extent, kernel, flags, _positions(view, flags), values, target, count)
+    if kernel is _compact and _choose.form_of(view) == "runs":
+        n = flags.extent[0]
+        split = _choose.runs(view, n)
+        before = amp.array(amp.extent(split.pieces), np.int32, accelerator_view=view)
+        combine_pieces(view, flags, before, split, functional.plus)
+        scan_into(view, lazy.Elements(before), before, functional.plus, inclusive=False, init=0)
+        domain = _choose.domain_of_runs(view, split)
+        amp.parallel_for_each(view, domain, select_run, flags, before, values, target, count, n, split.length)
+    else:
+        amp.parallel_for_each(view, flags.extent, kernel, flags, _positions(view, flags), values, target, count)
     return counted(out, device_scalar(count))
 
 
