@@ -1,7 +1,7 @@
 """Accelerators and their views: what users see of devices (AMP: ``accelerator``, ``accelerator_view``).
 
-Importing this module asks no driver; the first use of a device does. Two engines lead to Vulkan devices, Kompute's and
-the direct one; others are added by :func:`register_engine`.
+Importing this module does not access a driver; the first use of a device does. Two engines lead to Vulkan devices,
+Kompute's and the direct one; others are added by :func:`register_engine`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _Engines:
         self.observer: Observer | None = None
         self.default: _Default | None = None
         self.access: dict[DeviceInfo, access_type] = {}  # arrays' default, once it was set or used
-        self.unopened: dict[str, str] = {}  # devices that the direct engine can't open, and why
+        self.unopened: dict[str, str] = {}  # Devices that the direct engine cannot open, and why.
 
     def add(self, engine: Engine) -> None:
         with self.lock:
@@ -101,7 +101,7 @@ def register_engine(engine: Engine) -> None:
 
 
 def _engine_name(requested: str | None) -> str:
-    """The engine that is asked for, else the variable's, else ``"auto"``."""
+    """The requested engine, else that of the environment variable, else ``"auto"``."""
     given = os.environ.get(_ENGINE_VARIABLE, "") if requested is None else requested
     name = given.strip().lower() or (_AUTO if requested is None else "")
     if name not in (*_VULKAN_ENGINES, _AUTO):
@@ -111,7 +111,7 @@ def _engine_name(requested: str | None) -> str:
 
 
 def choose_engine(info: DeviceInfo) -> tuple[str, str]:
-    """The engine that ``auto`` takes to a Vulkan device, and why."""
+    """The engine that ``auto`` selects for a Vulkan device, and why."""
     if info.kind == "cpu":
         if not libraries.has_kp():
             return _DIRECT, "Kompute (the package kp) is not installed"
@@ -127,7 +127,7 @@ def _identity(info: DeviceInfo) -> str:
 
 
 def _is_default(info: DeviceInfo) -> bool:
-    """Whether it is reached by the engine that is taken where none is named."""
+    """Whether its engine is the one that is used if none is named."""
     name = _engine_name(None)
     return info.engine == (choose_engine(info)[0] if name == _AUTO else name)
 
@@ -169,7 +169,7 @@ def _named(name: str, asked: str, engine: str | None = None) -> DeviceInfo | str
     """The device that ``name`` means; ``"cpu"`` for the accelerator that only stores.
 
     A name is ``cpu``, a device path, an index, or part of a description, whichever fits first; all but ``cpu`` may end
-    in ``@`` and an engine, as ``engine`` says it otherwise. ``asked`` says in errors where the name was given.
+    in ``@`` and an engine, instead of ``engine``. ``asked`` tells errors where the name was given.
     """
     requested, engine = _without_engine(name.strip().lower(), engine)
     others = _other_devices() if engine is None else []
@@ -219,11 +219,11 @@ def _default_device() -> DeviceInfo | str:
         return _named(name, f"{_VARIABLE}={name}")
     if _engines.chosen is not None:
         return _engines.chosen
-    _engine_name(None)  # a wrong one is an error everywhere
+    _engine_name(None)  # A wrong name is an error everywhere.
     try:
         return min(_vulkan_devices(), key=devices.rank)
     except AmpError:
-        return _CPU  # asking never fails; a launch says what to install
+        return _CPU  # This never fails; a launch reports what to install.
 
 
 # -- the public classes -------------------------------------------------------------------------
@@ -237,12 +237,13 @@ class accelerator:
     :meth:`set_default`, else the best there is (a discrete GPU before an integrated one before a CPU driver).
     ``accelerator(path)`` takes a ``device_path``, an index, part of a description in any case, ``"reference"``,
     ``"cpu"`` (stores, never runs a kernel) or ``"default"``. Raises ``AmpError`` that lists the accelerators if
-    ``path`` names none or several. Without any Vulkan device ``accelerator()`` is ``"cpu"``, and a launch says what to
-    install.
+    ``path`` names none or several. Without any Vulkan device ``accelerator()`` is ``"cpu"``, and a launch reports what
+    to install.
 
-    ``engine`` chooses the way to a Vulkan device: ``"kompute"``, ``"vulkan"`` (directly) or ``"auto"`` (Kompute on CPU
-    drivers, directly on GPUs), by default what the environment variable ``VKAMP_ENGINE`` says, else ``"auto"``. The
-    path may say it, too: ``"nvidia@vulkan"``. The same device by another engine is another accelerator.
+    ``engine`` selects the engine of a Vulkan device: ``"kompute"``, ``"vulkan"`` (the direct engine) or ``"auto"``
+    (Kompute on CPU drivers, the direct engine on GPUs). The default is the environment variable ``VKAMP_ENGINE``, else
+    ``"auto"``. The path may contain the engine, too: ``"nvidia@vulkan"``. The same device with another engine is
+    another accelerator.
     """
 
     __slots__ = ("_info",)
@@ -291,7 +292,7 @@ class accelerator:
     def set_default(cls, path: str) -> bool:
         """Makes ``path`` the default, once per process: False and no effect after an earlier success.
 
-        ``VKAMP_ACCELERATOR`` goes before it. Raises ``AmpError`` as ``accelerator(path)`` does.
+        ``VKAMP_ACCELERATOR`` takes precedence. Raises ``AmpError`` as ``accelerator(path)`` does.
         """
         found = cls(path)._info or _CPU
         with _engines.lock:
@@ -303,7 +304,7 @@ class accelerator:
 
     @staticmethod
     def get_auto_selection_view() -> accelerator_view:
-        """The view that means "choose one": in a launch as if no view was given, else the default view."""
+        """The view that means "choose one": a launch treats it as no view; elsewhere it is the default view."""
         return accelerator_view._of(accelerator().default_view._view, is_auto=True)
 
     @property
@@ -320,7 +321,7 @@ class accelerator:
 
     @property
     def engine(self) -> str:
-        """The way to the device: ``"kompute"``, ``"vulkan"``, ``"reference"``, ``"cpu"``."""
+        """The engine: ``"kompute"``, ``"vulkan"``, ``"reference"``, ``"cpu"``."""
         return _CPU if self._info is None else self._info.engine
 
     @property
@@ -330,7 +331,7 @@ class accelerator:
 
     @property
     def is_debug(self) -> bool:
-        """Whether Vulkan's validation layers were asked for."""
+        """Whether Vulkan's validation layers were requested."""
         return "validation" in os.environ.get("VK_INSTANCE_LAYERS", "").lower()
 
     @property
@@ -345,7 +346,7 @@ class accelerator:
 
     @property
     def dedicated_memory(self) -> int:
-        """The device's own memory in KB; 0 where it has none."""
+        """The device's dedicated memory in KB; 0 if it has none."""
         return 0 if self._info is None or self._info.kind == "cpu" else self._info.memory_bytes // 1024
 
     @property
@@ -355,18 +356,18 @@ class accelerator:
 
     @property
     def supports_limited_double_precision(self) -> bool:
-        """As ``supports_double_precision``: vkamp knows no lesser kind."""
+        """As ``supports_double_precision``: vkamp has no limited double precision."""
         return self.supports_double_precision
 
     @property
     def supports_cpu_shared_memory(self) -> bool:
-        """Whether the device works in the host's own memory."""
+        """Whether the device shares memory with the host."""
         return self._info is None or self._info.kind in ("cpu", "integrated", "reference")
 
     @property
     def default_cpu_access_type(self) -> access_type:
-        """How the host reaches the elements of an array here that asks for nothing: none on a device unless
-        :meth:`set_default_cpu_access_type` said otherwise, read_write on ``"cpu"``.
+        """The default host access to arrays here: none on a device unless :meth:`set_default_cpu_access_type` changed
+        it, read_write on ``"cpu"``.
         """
         if self._info is None:
             return access_type_read_write
@@ -392,7 +393,7 @@ class accelerator:
 
     @property
     def limits(self) -> Limits | None:
-        """What the device takes (tile sizes, memory, ...); None for ``"cpu"``."""
+        """The limits of the device (tile sizes, memory, ...); None for ``"cpu"``."""
         return None if self._info is None else self._info.limits
 
     @property
@@ -441,7 +442,7 @@ class _View:
 
 
 def _open(owner: accelerator) -> Queue:
-    """A queue on an accelerator, which becomes Kompute's where ``auto`` chose an engine that can't open it."""
+    """A queue on an accelerator; it is Kompute's if ``auto`` chose an engine that cannot open the device."""
     info = owner._info
     assert info is not None
     try:
@@ -466,23 +467,23 @@ class Observer(Protocol):
     """What a profile implements to get the events of queues."""
 
     def sink(self, queue: Queue) -> Sink:
-        """What takes the events of a queue."""
+        """The collector of the events of a queue."""
 
     def missed(self, queue: Queue, reason: AmpError) -> None:
-        """Reports a queue of which events are missing."""
+        """Reports a queue whose events are missing."""
 
 
 def _attach(queue: Queue, observer: Observer) -> None:
     try:
         queue.profile(observer.sink(queue))
     except AcceleratorRemovedError:
-        pass  # the next use of it raises
+        pass  # Its next use raises an error.
     except AmpError as error:
         observer.missed(queue, error)
 
 
 def observe(observer: Observer) -> None:
-    """Has the engines time everything on every queue, those of views made later included, until :func:`stop_observing`.
+    """Makes the engines measure the times of all work on all queues, also of later ones, until :func:`stop_observing`.
 
     ``AmpError`` if there is an observer already.
     """
@@ -496,7 +497,7 @@ def observe(observer: Observer) -> None:
 
 
 def stop_observing() -> None:
-    """Waits for everything on every queue, whose observer hears of it, and ends the observation."""
+    """Waits for all work on all queues, reports it to the observer, and ends the observation."""
     with _engines.lock:
         observer, _engines.observer = _engines.observer, None
         queues = [queue for queue in _engines.queues if queue.is_open]
@@ -579,9 +580,9 @@ class accelerator_view:
         return self._view.queue is not None
 
     def host_access(self, requested: access_type) -> access_type:
-        """How the host may reach the elements of an array here that asks for ``requested``; ``AmpError`` if the
-        accelerator shares no memory with the host. ``access_type_auto`` is the accelerator's default, which is fixed
-        from then on.
+        """How the host may access the elements of an array here that requests ``requested``; ``AmpError`` if the
+        accelerator shares no memory with the host. ``access_type_auto`` is the accelerator's default, which cannot be
+        changed after that.
         """
         if not isinstance(requested, access_type):
             raise TypeError(f"cpu_access_type is an access_type, got {requested!r}")
@@ -601,11 +602,11 @@ class accelerator_view:
         return self._view.queue.allocate(nbytes)
 
     def share(self, memory: NDArray[np.uint8]) -> Storage | None:
-        """Memory of the host's itself as storage here; None where the accelerator can't work in it."""
+        """Host memory itself as storage here; None if the accelerator cannot work in it."""
         return None if self._view.queue is None else self._view.queue.share(memory)
 
     def flush(self) -> None:
-        """Submits everything launched so far, without waiting for any of it."""
+        """Submits everything launched so far, without waiting for it."""
         if self._view.queue is not None:
             self._view.queue.flush()
 
@@ -617,7 +618,7 @@ class accelerator_view:
 
     @property
     def statistics(self) -> Statistics:
-        """What the view did so far, a copy: launches, compilations, bytes moved; all 0 on ``"cpu"``."""
+        """A copy of the view's counters: launches, compilations, bytes copied; all 0 on ``"cpu"``."""
         return Statistics() if self._view.queue is None else self._view.queue.statistics
 
     def create_marker(self) -> completion_future:
@@ -649,7 +650,7 @@ def _no_kernels() -> str:
 
 
 class _Default(NamedTuple):
-    """The default view, and what it was found by."""
+    """The default view, and the settings that selected it."""
 
     variables: tuple[str | None, str | None]
     devices: object
@@ -662,7 +663,7 @@ def queue_of(view: accelerator_view) -> Queue:
 
 
 def info_of(place: accelerator_view | accelerator) -> DeviceInfo | None:
-    """What is known of a view's or an accelerator's device; None on ``"cpu"``."""
+    """The properties of a view's or an accelerator's device; None on ``"cpu"``."""
     return place._info
 
 

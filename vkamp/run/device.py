@@ -1,5 +1,5 @@
-"""What the devices of all Vulkan engines share: programs that were checked, memory and its pool, and the ways to be
-unusable.
+"""What the devices of all Vulkan engines share: checked programs, memory and its pool, and the detection of lost
+devices.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class DeviceProgram(Program):
         self.buffers = executable.buffers
         self.push_bytes = executable.push_bytes
         self.subgroup_size = executable.subgroup_size
-        #: How long a tile of it took lately (seconds); None before the first run.
+        #: The recent duration of a tile in seconds; None before the first run.
         self.seconds_per_tile: float | None = None
 
     @property
@@ -46,7 +46,7 @@ class DeviceProgram(Program):
 
 
 def check_program(info: DeviceInfo, executable: Executable) -> None:
-    """Refuses what would crash the driver or silently do nothing."""
+    """Rejects programs that would crash the driver or silently do nothing."""
     module = read_module(executable.spirv)
     missing = sorted(module.features - info.usable_features)
     if missing:
@@ -80,8 +80,8 @@ def check_program(info: DeviceInfo, executable: Executable) -> None:
 class BaseDevice(ABC, Generic[S]):
     """A device with everything that was made on it; shared by the queues on the device.
 
-    ``lock`` guards all of it; a thread that waits for a long kernel releases it during the wait. Memory comes in slots
-    of a size class and a kind, which say what is interchangeable; ``kind`` is what an engine makes of it.
+    ``lock`` guards all of it; a thread that waits for a long kernel releases it during the wait. Memory consists of
+    slots with a size class and a kind; slots with the same ones are interchangeable. Each engine defines its kinds.
     """
 
     def __init__(self, info: DeviceInfo) -> None:
@@ -91,7 +91,7 @@ class BaseDevice(ABC, Generic[S]):
         self.closed = False
         self.removed: str | None = None
         self.is_validated = "validation" in os.environ.get("VK_INSTANCE_LAYERS", "").lower()
-        # The validation layers' synchronisation checks know whole buffers only.
+        # The synchronization checks of the validation layers track only whole buffers.
         self.orders_parts = not self.is_validated
         #: The kind of the memory that kernels use.
         self.kind: Hashable = None
@@ -121,7 +121,7 @@ class BaseDevice(ABC, Generic[S]):
         )
 
     def number(self) -> int:
-        """A number never given before."""
+        """A number that was not used before."""
         self._serial += 1
         return self._serial
 
@@ -152,11 +152,11 @@ class BaseDevice(ABC, Generic[S]):
         return self._create(size, kind, statistics)
 
     def give_back(self, slot: S) -> None:
-        """Returns memory; called from finalizers, at any time and in any thread, so it only notes it."""
+        """Returns memory. Finalizers call this at any time and in any thread, so it only records the return."""
         self._returned.append(slot)
 
     def collect(self) -> None:
-        """Puts what was returned into the pool."""
+        """Puts returned memory into the pool."""
         while self._returned:
             slot = self._returned.popleft()
             self._forget(slot)
@@ -164,7 +164,7 @@ class BaseDevice(ABC, Generic[S]):
                 self._destroy(unfit)
 
     def _make_room(self, size: int, kind: Hashable, statistics: Statistics) -> str | None:
-        """Frees until ``size`` bytes fit; why they don't, otherwise."""
+        """Frees memory until ``size`` bytes fit; returns the reason if they do not."""
         shortage = self._reserve(size, kind, statistics)
         for release in (self._empty_pool, self._release_everything):
             if shortage is None:
@@ -174,7 +174,7 @@ class BaseDevice(ABC, Generic[S]):
         return shortage
 
     def _pool_of(self, group: Hashable) -> Pool[S]:
-        """Where free memory of a group (its size and kind) is kept."""
+        """The free list for memory of a group (its size and kind)."""
         return self.pool
 
     def _empty_pool(self) -> None:
@@ -182,7 +182,7 @@ class BaseDevice(ABC, Generic[S]):
             self._destroy(slot)
 
     def _release_everything(self) -> None:
-        """Frees the memory that only finished work and garbage in cycles hold."""
+        """Frees memory that only finished work and garbage cycles keep."""
         self.settle_queues()
         gc.collect()
         self.collect()
@@ -190,18 +190,18 @@ class BaseDevice(ABC, Generic[S]):
 
     @abstractmethod
     def _reserve(self, size: int, kind: Hashable, statistics: Statistics) -> str | None:
-        """Sees to it that ``_create`` has the memory; why there is none, otherwise."""
+        """Makes memory available for ``_create``; returns the reason if there is none."""
 
     @abstractmethod
     def _create(self, size: int, kind: Hashable, statistics: Statistics) -> S:
-        """A slot of ``size`` bytes, for which ``_reserve`` found room."""
+        """A slot of ``size`` bytes, for which ``_reserve`` has made room."""
 
     @abstractmethod
     def _destroy(self, slot: S) -> None:
-        """Frees memory that nothing uses, and first what was made for it."""
+        """Frees unused memory, after the objects that were made for it."""
 
     def _forget(self, slot: S) -> None:
-        """Called with each slot that comes back: its contents are no longer needed."""
+        """Called with each returned slot, whose contents are no longer needed."""
 
     # -- the end
 

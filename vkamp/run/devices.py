@@ -1,7 +1,7 @@
-"""Device discovery: which Vulkan devices there are, with limits, features and memory, and why there are no others.
+"""Device discovery: the Vulkan devices with their limits, features and memory, and why there are no others.
 
-Kompute crashes where there is no driver, so the loader is asked first through PyPI's ``vulkan``. What this module finds
-is remembered for the process.
+Kompute crashes if there is no driver, so the loader is queried first through PyPI's ``vulkan``. The results are kept
+for the process.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from vkamp.run.engine import SUBGROUP_OPERATIONS, DeviceInfo, DeviceKind, Heap, 
 from vkamp.run.features import FeatureChain, chain, struct
 from vkamp.run.workarounds import has_quirk
 
-#: Kompute's buffer sizes are 32-bit; the last word is left out so that rounding up can't wrap.
+#: Kompute's buffer sizes are 32-bit; the last word is excluded so that rounding up cannot wrap.
 KOMPUTE_BUFFER_BYTES = 2**32 - 4
 _API_1_1 = (1 << 22) | (1 << 12)
 _INCOMPATIBLE_DRIVER = -9
@@ -73,12 +73,13 @@ def as_kompute(info: DeviceInfo) -> DeviceInfo:
 
 
 def shares_memory(info: DeviceInfo) -> bool:
-    """Whether kernels best use memory that the host sees, too."""
+    """Whether kernels should use memory that the host can also access."""
     return info.kind in ("cpu", "integrated") and any(each.host_coherent for each in info.memory_types)
 
 
 def free_memory(info: DeviceInfo) -> tuple[int, ...] | None:
-    """Bytes that each heap of the device would still give this process; None if its driver can't say."""
+    """The bytes that this process can still allocate from each heap of the device; None if the driver does not report
+    it."""
     with libraries.lock:
         binding = libraries.load_vulkan()
         with _instance(binding) as (instance, _):
@@ -98,7 +99,8 @@ def heap_budgets(binding: Any, device: Any) -> tuple[int, ...]:
 
 
 def rank(info: DeviceInfo) -> tuple[int, bool, int, int]:
-    """The sort key for the default device: kind, then the driver (those that end loops too early last), then memory."""
+    """The sort key for the default device: kind, then driver (drivers that end loops too early come last), then
+    memory."""
     return (_ORDER[info.kind], has_quirk(info, "ends_loops"), -info.memory_bytes, info.index)
 
 
@@ -168,7 +170,7 @@ def physical_devices(vk: Any, instance: Any) -> tuple[list[Any], int]:
 
 
 def _ask_loader(vk: Any) -> tuple[list[DeviceInfo], str]:
-    """The devices of an instance made for the question, and why there are none, if so."""
+    """The devices of a temporary instance, or why there are none."""
     with _instance(vk) as (instance, result):
         if instance is None:
             reason = "the Vulkan loader finds no driver"

@@ -1,4 +1,4 @@
-"""The thread of a queue: it hands over what the host enqueued and left, as soon as the device has room."""
+"""The thread of a queue: it submits the work that the host has enqueued as soon as the device has room."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vkamp.run.queue import BaseQueue
 
-#: Seconds that enqueued work may wait for more, so that both go in one submission.
+#: Seconds that enqueued work may wait for more work, to share a submission.
 PAUSE = 1e-3
-#: Of the time that work has taken so far, the part that passes between two looks at it, and the bounds (seconds).
+#: The interval between two checks, as a fraction of the time that the work has taken so far, and its bounds (seconds).
 _PART, _SHORTEST, _MAX_LENGTH = 0.03, 1e-4, 5e-3
 #: Looks in a row that find nothing to do become rarer, up to this (seconds); after so many the thread sleeps until it
 #: is called. To be woken costs a program that waits for each launch more than looks that are rare.
@@ -23,15 +23,15 @@ _log = logging.getLogger("vkamp")
 
 
 def pause_after(seconds: float) -> float:
-    """How long to wait before the next look at work that has taken ``seconds`` so far."""
+    """How long to wait before the next check of work that has taken ``seconds`` so far."""
     return min(max(_PART * seconds, _SHORTEST), _MAX_LENGTH)
 
 
 class Driver:
-    """Calls ``drive`` of its queue from a thread, now and then while there is something to do.
+    """Calls ``drive`` of its queue from a thread at intervals while there is work.
 
-    The thread touches the queue and the device with the device's lock only, and looks first whether the device can
-    still be used. It is made by the first call that needs it, and ends with its queue.
+    The thread accesses the queue and the device only with the device's lock, and first checks whether the device is
+    still usable. The first call that needs the thread starts it, and it ends with its queue.
     """
 
     def __init__(self, queue: BaseQueue[Any, Any]) -> None:
@@ -40,11 +40,11 @@ class Driver:
         self._queue = weakref.ref(queue, self._end)
         self._name = f"vkamp {queue.device.info.name}"
         self._thread: threading.Thread | None = None
-        #: Whether the thread looks; changed with the device's lock.
+        #: Whether the thread is active; changed with the device's lock.
         self.is_awake = False
 
     def call(self) -> None:
-        """Has the thread look at the queue. The caller has the device's lock."""
+        """Wakes the thread for the queue. The caller has the device's lock."""
         if self.is_awake:
             return
         if self._thread is None:
@@ -52,7 +52,7 @@ class Driver:
             try:
                 thread.start()
             except RuntimeError:
-                # No thread starts any more when the interpreter ends: what waits for the work runs it.
+                # The interpreter starts no threads while it shuts down: the call that waits for the work runs it.
                 _log.debug("%s: no thread", self._name)
                 return
             self._thread = thread
@@ -63,7 +63,7 @@ class Driver:
         self._release()
 
     def _release(self) -> None:
-        if self._wake.locked():  # nobody else locks or releases it now
+        if self._wake.locked():  # No other thread locks or releases it now.
             self._wake.release()
 
     def _run(self) -> None:
@@ -75,7 +75,7 @@ class Driver:
                 pause, idle = self._look(idle)
 
     def _look(self, idle: int) -> tuple[float | None, int]:
-        """The seconds until the next look, None for none; and how many looks found nothing to do."""
+        """The seconds until the next check (None: no further check), and the number of checks that found no work."""
         queue = self._queue()
         if queue is None:
             return None, 0
@@ -86,7 +86,7 @@ class Driver:
                 try:
                     pause = queue.drive()
                 except Exception as error:
-                    # The work is still there: whoever waits for it tries again, and gets the error.
+                    # The work remains: the call that waits for it tries again and gets the error.
                     _log.debug("%s: %s", self._name, error)
                     idle = _IDLE_LOOKS
             else:

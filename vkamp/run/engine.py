@@ -37,7 +37,7 @@ DeviceKind = Literal["discrete", "integrated", "virtual", "cpu", "reference", "o
 
 @dataclass(frozen=True)
 class Limits:
-    """What a device takes; sizes in bytes, triples in the order x, y, z.
+    """The limits of a device; sizes in bytes, triples in the order x, y, z.
 
     ``tile_threads``: threads of a tile. ``tile_size``: threads of a tile per dimension. ``tile_count``: tiles of a
     dispatch per dimension. ``shared_bytes``: tile_static memory of a tile. ``buffer_bytes``: the largest buffer.
@@ -62,7 +62,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Heap:
-    """A memory heap: its size, and how much of it this process could take when it was asked (both in bytes)."""
+    """A memory heap: its size, and how much of it this process could allocate at the query (both in bytes)."""
 
     size: int
     budget: int
@@ -71,7 +71,7 @@ class Heap:
 
 @dataclass(frozen=True)
 class MemoryType:
-    """A memory type: which heap it is of, and whether it is device local and host visible and coherent."""
+    """A memory type: its heap, and whether it is device local, host visible and host coherent."""
 
     heap: int
     device_local: bool
@@ -109,7 +109,7 @@ class DeviceInfo:
 
     @property
     def usable_features(self) -> frozenset[str]:
-        """What a program may use there now: the device has it and the engine can enable it."""
+        """The features that a program may use: those of the device that the engine can enable."""
         return self.features & self.engine_features
 
     @property
@@ -120,7 +120,7 @@ class DeviceInfo:
 
 @dataclass
 class Statistics:
-    """What a queue did so far: counts, and bytes.
+    """The counters of a queue: operations and bytes.
 
     ``uploaded_bytes`` and ``downloaded_bytes`` are what callers asked to move, ``synced_bytes`` what the device copied
     between its memory and the host's for that (whole buffers, where the two have memories of their own: Kompute copies
@@ -161,8 +161,8 @@ class Timing:
 
 @dataclass(frozen=True)
 class Transfer:
-    """Bytes that the host moved to (``up``) or from (``down``) a buffer, and when by its clock the call began and
-    returned. What moves after an upload has returned is not in it.
+    """Bytes that the host copied to (``up``) or from (``down``) a buffer, and when by its clock the call began and
+    returned. Copies after the return of an upload are not included.
     """
 
     direction: Literal["up", "down"]
@@ -181,7 +181,7 @@ class Buffer(ABC):
     @property
     @abstractmethod
     def nbytes(self) -> int:
-        """Size in bytes, as it was asked for."""
+        """The requested size in bytes."""
 
     @abstractmethod
     def upload(self, offset: int, data: NDArray[np.uint8], where: ByteSet | None = None) -> None:
@@ -253,7 +253,7 @@ class Dispatch:
 
 
 class Ready(ABC):
-    """A dispatch that was checked and bound to its memory, which it keeps alive."""
+    """A dispatch that is checked and bound to its memory, which it keeps alive."""
 
     @abstractmethod
     def enqueue(self) -> None:
@@ -273,7 +273,7 @@ class Recording(ABC):
 
 
 class _Enqueued(Ready, Recording):
-    """For engines that have no shorter way than :meth:`Queue.enqueue`."""
+    """The implementation for engines that have no faster way than :meth:`Queue.enqueue`."""
 
     def __init__(self, queue: Queue, dispatches: Sequence[Dispatch]) -> None:
         self._queue = queue
@@ -309,7 +309,7 @@ class Queue(ABC):
     @property
     @abstractmethod
     def statistics(self) -> Statistics:
-        """What the queue did so far; a copy."""
+        """A copy of the queue's counters."""
 
     @abstractmethod
     def allocate(self, nbytes: int) -> Buffer:
@@ -387,7 +387,7 @@ class Engine(ABC):
 
 @dataclass
 class Step:
-    """One step of device discovery, for people: what was looked at, and what came of it."""
+    """One step of device discovery, for people: what was checked, and the result."""
 
     what: str
     result: str

@@ -62,7 +62,7 @@ def steps() -> list[Step]:
 
 
 def record(what: str, result: str, *, ok: bool = True, details: list[str] | None = None) -> None:
-    """Notes a step."""
+    """Records a step."""
     known.steps.append(Step(what, result, ok, details or []))
 
 
@@ -107,7 +107,7 @@ def load_vulkan() -> Any:
         record("the Python package vulkan", str(error), ok=False)
         raise AmpError(f"the Python package vulkan is missing ({error}): pip install vulkan") from error
     except OSError as error:
-        # Half imported, it would fail differently the next time.
+        # A half-imported module would fail differently the next time.
         for name in [n for n in sys.modules if n == "vulkan" or n.startswith("vulkan.")]:
             del sys.modules[name]
         record("the Vulkan loader", str(error), ok=False)
@@ -297,7 +297,7 @@ def find_swiftshader() -> list[Path]:
 
 
 def manifest_problem(manifest: Path) -> str | None:
-    """Why a driver manifest can't be used, or None."""
+    """Why a driver manifest is not usable, or None."""
     try:
         library = json.loads(manifest.read_text(encoding="utf-8"))["ICD"]["library_path"]
     except (OSError, ValueError, KeyError, TypeError) as error:

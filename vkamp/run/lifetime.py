@@ -1,4 +1,4 @@
-"""The end of a process and its forks, as an engine's open devices see them."""
+"""What happens to an engine's open devices at the end of a process and in its forks."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class OpenDevices(Generic[D]):
             os.register_at_fork(after_in_child=self._after_fork)
 
     def _after_fork(self) -> None:
-        """In a forked child nothing of the parent's may be used or destroyed: all of it is kept alive."""
+        """Keeps all objects of the parent alive in a forked child, where they may be neither used nor destroyed."""
         self.forked = bool(self.devices)
         _Process.forked |= self.forked
         self.lock = threading.RLock()

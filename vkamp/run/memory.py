@@ -1,5 +1,5 @@
-"""How much device memory there is to take: drivers promise more than there is, and Kompute crashes where an allocation
-fails, so what can't be is not tried.
+"""How much device memory can be allocated. Drivers report more than there is, and Kompute crashes if an allocation
+fails, so allocations that cannot succeed are not attempted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def readable(nbytes: int) -> str:
 
 
 def host_memory_free() -> int | None:
-    """Bytes of main memory that can still be taken, where the system says so (Linux), else None."""
+    """Bytes of main memory that can still be allocated, if the system reports it (Linux), else None."""
     free = None
     try:
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
@@ -33,14 +33,14 @@ def host_memory_free() -> int | None:
         limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
         used = int(Path("/sys/fs/cgroup/memory.current").read_text(encoding="ascii"))
     except (OSError, ValueError):
-        return free  # no such system, or no limit set: what is known so far
+        return free  # Not such a system, or no limit is set: the result so far.
     if limit.isdigit() and free is not None:
         free = min(free, max(0, int(limit) - used))
     return free
 
 
 class HeapBudget:
-    """Counts what one device's heaps hold of ours, against what each may hold.
+    """Counts this process's allocations from the heaps of one device, and limits them.
 
     ``ask`` returns the bytes that the driver would still give from each heap, or None if it can't say; it is asked
     again after every 256 MiB, since other processes allocate too. A *need* is a heap and the bytes of one allocation
@@ -65,7 +65,7 @@ class HeapBudget:
         return self._limit[heap] if self._limit else 0
 
     def shortage_of(self, needs: Sequence[tuple[int, int]]) -> str | None:
-        """Why ``needs`` can't be met, or None."""
+        """Why ``needs`` cannot be met, or None."""
         if self._count + len(needs) > self._info.max_allocations:
             return f"the device allows {self._info.max_allocations} allocations"
         if self._since + max(nbytes for _, nbytes in needs) > _ASK_AGAIN_AFTER:
@@ -124,7 +124,7 @@ class Budget(HeapBudget):
         return self.limit(self._local)
 
     def shortage(self, nbytes: int, *, mirrored: bool) -> str | None:
-        """Why ``nbytes`` more can't be taken, or None."""
+        """Why ``nbytes`` more cannot be allocated, or None."""
         return self.shortage_of(self._needs(nbytes, mirrored))
 
     def take(self, nbytes: int, *, mirrored: bool) -> None:

@@ -1,4 +1,4 @@
-"""Which work may run side by side: that of which none writes what another reads or writes."""
+"""Which work may run concurrently: work that does not write what other work reads or writes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from vkamp.lang.region import Footprint
 
-#: The parts of a memory block that are touched; None for all of it.
+#: The accessed parts of a memory block; None for all of it.
 Regions = tuple[Footprint, ...] | None
 
-#: More parts of one block count as all of it.
+#: More parts than this count as the whole block.
 _MANY = 256
 
 
@@ -22,7 +22,7 @@ class Access(NamedTuple):
 
     @property
     def all(self) -> frozenset[int]:
-        """Every block touched."""
+        """All accessed blocks."""
         return frozenset(self.reads) | frozenset(self.writes)
 
     def conflicts(self, other: Access) -> bool:
@@ -122,7 +122,7 @@ def levels(accesses: Sequence[Access]) -> list[list[int]]:
             known[regions] = max(known.get(regions, 0), level + 1)
         for block, regions in access.writes.items():
             if regions is None:
-                written[block] = {None: level + 1}  # it came after all others
+                written[block] = {None: level + 1}  # It came after all others.
             else:
                 written.setdefault(block, {})[regions] = level + 1
         if level == len(groups):

@@ -1,4 +1,4 @@
-"""Size classes and the pool of free memory blocks; knows neither a driver nor an engine."""
+"""Size classes and the pool of free memory blocks, independent of drivers and engines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator
 from typing import Generic, Protocol, TypeVar
 
 _SMALLEST = 256
-#: From here on a block is as large as asked for: waste would cost more than a miss of the pool.
+#: From this size on a block has the requested size: waste would cost more than a miss of the pool.
 _EXACT_FROM = 16 << 20
 
 
@@ -74,14 +74,14 @@ class Pool(Generic[B]):
         return block
 
     def put(self, block: B) -> list[B]:
-        """Takes ``block`` in; returns the blocks, longest unused first, that no longer fit and must be destroyed."""
+        """Adds ``block``; returns the blocks, least recently used first, that no longer fit and must be destroyed."""
         self._free[block.id] = block
         self.nbytes += block.nbytes
         heapq.heappush(self._groups.setdefault(block.group, []), block.id)
         return self.trim(self.capacity)
 
     def trim(self, capacity: int = 0) -> list[B]:
-        """Gives up blocks, longest unused first, until at most ``capacity`` bytes are left; returns them."""
+        """Removes blocks, least recently used first, until at most ``capacity`` bytes are left; returns them."""
         out = []
         while self._free and self.nbytes > capacity:
             _, block = self._free.popitem(last=False)

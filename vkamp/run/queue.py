@@ -26,7 +26,7 @@ W = TypeVar("W", bound=BoundDispatch[Any, Any])
 
 
 def moved(nbytes: int, where: ByteSet | None) -> int:
-    """How many bytes a transfer is asked to move."""
+    """The number of bytes that a transfer is to copy."""
     return nbytes if where is None else where.nbytes
 
 
@@ -92,7 +92,7 @@ class BaseQueue(Queue, Generic[S, W]):
         self._sink: Sink | None = None
 
     def note_transfer(self, direction: Literal["up", "down"], nbytes: int, started: float) -> None:
-        """Reports a transfer that is over to the profile."""
+        """Reports a finished transfer to the profile."""
         sink = self._sink
         if sink is not None:
             sink(Transfer(direction, nbytes, started, time.perf_counter()))
@@ -144,9 +144,9 @@ class BaseQueue(Queue, Generic[S, W]):
 
     @abstractmethod
     def drive(self) -> float | None:
-        """Hands over what the device has room for, without waiting for the device. The caller has the lock.
+        """Submits work that the device has room for, without waiting for the device. The caller has the lock.
 
-        Returns the seconds until the next look, and ``None`` if nothing is left to do.
+        Returns the seconds until the next check, or ``None`` if no work is left.
         """
 
     @abstractmethod
@@ -188,7 +188,7 @@ class BaseQueue(Queue, Generic[S, W]):
             raise AmpError("this queue is closed")
 
     def _regions(self, dispatch: Dispatch) -> tuple[Regions, ...]:
-        """The parts of its buffers that a dispatch touches, as far as they count on this device."""
+        """The parts of its buffers that a dispatch accesses, as far as they matter on this device."""
         return dispatch.regions if self.device.orders_parts else ()
 
     def _checked(self, dispatch: Dispatch) -> tuple[Any, tuple[S, ...]]:
