@@ -45,7 +45,7 @@ class ShadowReader:
 
 @dataclass(frozen=True)
 class Where:
-    """What a launch's numbers stand for; a word of memory has ``unit`` bytes."""
+    """The meaning of the numbers of a launch; a word of memory has ``unit`` bytes."""
 
     domain: Domain
     containers: Mapping[str, Placed]
@@ -76,7 +76,7 @@ class _Record:
 def decode(
     words: NDArray[np.uint32], layout: ReportLayout, sites: Sites, where: Where
 ) -> tuple[tuple[Finding, ...], list[str]]:
-    """The findings, each once, and what could not be looked at."""
+    """The findings, each once, and what could not be checked."""
     count = int(words[COUNT])
     not_covered = []
     if count > RECORDS:
@@ -164,7 +164,7 @@ def record_first(record: _Record, site: ValueSite) -> tuple[ThreadAt, object]:
 
 
 def _element(variable: str, kind: Type | None, word: int, unit: int) -> tuple[str, tuple[int, ...]]:
-    """Text and index of the element of an array that a word lies in."""
+    """Text and index of the element of an array that contains a word."""
     assert isinstance(kind, Array)
     number, rest = divmod(word, kind.element.size // unit)
     index = unravel(number, kind.shape)

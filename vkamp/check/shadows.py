@@ -42,7 +42,7 @@ class Shadows:
 
 
 class ShadowPlan:
-    """Finds room for the notes of one launch within ``budget`` words; ``not_covered`` says what got none."""
+    """Allocates the records of one launch within ``budget`` words; ``not_covered`` lists what got none."""
 
     def __init__(self, domain: Domain, storages: Mapping[str, int], budget: int) -> None:
         self.domain = domain
@@ -117,7 +117,7 @@ class ShadowPlan:
         return Shadows({name: words[name] for name in made.words}, shadows, containers, end)
 
     def _checked_tiles(self, made: Instrumented, end: int) -> int:
-        """The tiles whose tile_static memory has a shadow; says how many have none."""
+        """The tiles whose tile_static memory has a shadow; records how many have none."""
         if not made.sites.static:
             return 0
         most = max(self.budget - end, 0) // made.layout.tile_words

@@ -144,13 +144,13 @@ class FunctionFlow:
         return reason
 
     def tile_static(self, variable: ir.Variable) -> str | None:
-        """The tile_static variable that this is, or stands for."""
+        """The tile_static variable that this is or refers to."""
         if variable.storage == "tile_static":
             return variable.name
         return self.shared.get(variable.name) if variable.storage == "parameter" else None
 
     def leave(self, state: FlowState, layer: int) -> FlowState:
-        """The state at a jump out of the branches and loops from ``layer`` on; none goes on behind it."""
+        """The state at a jump out of the branches and loops from ``layer`` on; no thread continues after it."""
         leaving = state.copy()
         for outer in self.outer_divergent_stores[layer:]:
             leaving.assigned_divergently = {**outer, **leaving.assigned_divergently}

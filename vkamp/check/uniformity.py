@@ -325,7 +325,7 @@ class _Analysis:
         at_least_once: bool = False,
         endless: bool = False,
     ) -> FlowState:
-        """Repeat the body until nothing changes; ``enter`` says why threads may not go in alike."""
+        """Repeat the body until nothing changes; ``enter`` is the reason why threads may not enter it together."""
         around = state.left or state.skipped
         if around is not None:
             frame.control.append(around)

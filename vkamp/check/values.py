@@ -112,7 +112,7 @@ class ValueAnalysis:
         return because(expr.span, text)
 
     def of_subgroup(self, row: IndexRow | SubgroupRow, span: Span) -> Reason | None:
-        """Why what a function of subgroups gives may differ between the threads of the group."""
+        """Why the result of a subgroup function may differ between the threads of the group."""
         if row.uniform == "tile" or row.uniform == self._group:
             return None
         if row.uniform == "subgroup":

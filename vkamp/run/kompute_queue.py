@@ -1,4 +1,4 @@
-"""What runs when on a Kompute device: queues, their buffers, and submissions.
+"""Scheduling on a Kompute device: queues, their buffers, and submissions.
 
 Kompute records no barrier between dispatches, so one that needs another's results is submitted after the host has
 waited for that other; those that are independent share a submission. The same holds for uploads to memory that a
@@ -38,10 +38,10 @@ _SLICE = 2.5e-4
 _SHORT = 0.02
 #: The same while another device is in use, too: waiting inside kp keeps its threads from working (seconds).
 _SHORT_BESIDE = 1e-3
-#: Nobody waits longer than this for one that is expected to take long, to see whether it does (seconds).
+#: The maximum wait inside kp for a submission that is expected to take long (seconds).
 _MAX_TRY = 1.0
 _FIRST_PAUSE, _MAX_PAUSE = 2e-5, 2e-3
-#: Of the time that was waited, the part that passes between two looks.
+#: The interval between two checks, as a fraction of the time waited so far.
 _PART_PAUSED = 0.1
 #: A lost device never writes the word that is polled; waiting inside kp then raises an error (seconds).
 _POLL_LIMIT = 60.0
@@ -64,7 +64,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
 
     def ready(self, dispatch: Dispatch) -> KomputeReady:
         pending = self._bind(dispatch)
-        # Memory that both see needs no copies, and a CPU is never lost.
+        # Memory that both can access needs no copies, and a CPU is never lost.
         if not self.device.needs_canary and not any(slot.mirrored for slot in pending.slots):
             pending.alone = []
         return KomputeReady(self, pending)
@@ -77,7 +77,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
         self._check()
         program, slots = self._checked(dispatch)
         with self.device.lock:
-            # Made here, so that what the driver can't compile is refused before it is in the queue.
+            # Made here, so that a program that the driver cannot compile is rejected before it is in the queue.
             pipeline = self.device.pipeline(program, slots, dispatch.groups, self._statistics)
         return Pending(dispatch, program, slots, self._regions(dispatch), pipeline)
 
@@ -126,11 +126,11 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
             self._bound(_MAX_PENDING + 2 * sum(len(each.dispatches) for each in made))
 
     def _cost(self, submission: KomputeSubmission) -> float:
-        """The seconds that it takes to start the operations one by one: what takes no longer is better waited for."""
+        """The seconds that it takes to start the operations one by one; for shorter work, waiting is better."""
         return self.device.submission_cost * len(submission.dispatches)
 
     def _go(self) -> None:
-        """Starts what needs to wait for nothing; the driver starts the rest when it can."""
+        """Starts work that depends on nothing; the driver thread starts the rest when it can."""
         self._plan()
         self._start_ready()
         if self._work:
@@ -166,7 +166,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
             self._submit()
 
     def _submit(self) -> None:
-        """Hands over everything enqueued, as far as nothing has to be waited for; what is timed is waited for."""
+        """Submits everything enqueued that does not have to wait; waits for timed work."""
         if self._sink is None:
             self._go()
         else:
@@ -195,7 +195,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
         return wait
 
     def profile(self, sink: Sink | None) -> None:
-        self.wait()  # what is timed runs alone
+        self.wait()  # Timed work runs alone.
         super().profile(sink)
 
     def _drop(self) -> None:
@@ -342,7 +342,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
     # -- running
 
     def drive(self) -> float | None:
-        """Takes off what is over, and starts what the host has left, if the device has room."""
+        """Removes finished work, and starts pending work if the device has room."""
         if self._sink is not None:
             return None
         self._retire()
@@ -392,7 +392,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
             before.append(each)
 
     def _retire(self) -> None:
-        """Takes off the submissions at the front that are over."""
+        """Removes the finished submissions at the front."""
         while self._work:
             head = self._work[0]
             if not isinstance(head, KomputeSubmission) or not head.is_started:
@@ -404,7 +404,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
             self._finish(head)
 
     def settle_running(self) -> None:
-        """Waits for everything handed to the device, and for nothing else."""
+        """Waits for all submitted work, and for nothing else."""
         self._settle(lambda s: bool(s.running or s.done))
 
     def _settle(self, needed: Callable[[KomputeSubmission], bool]) -> None:
@@ -523,7 +523,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
         return each.timing(self.device.info, ticks[before], ticks[before + 1], begin, seen)
 
     def _start(self, submission: KomputeSubmission) -> None:
-        """Hands every operation to the device and returns."""
+        """Submits every operation and returns."""
         device = self.device
         try:
             if submission.operations is None:
@@ -540,7 +540,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
             raise self._failed(error) from error
 
     def _failed(self, error: RuntimeError) -> RuntimeError:
-        """vkamp's own errors pass; kp's mean that the device does not work any more."""
+        """Passes vkamp's errors on; an error of kp means that the device no longer works."""
         return error if isinstance(error, AmpError) else self.device.lose(str(error))
 
     def _poll(self, head: KomputeSubmission) -> bool:

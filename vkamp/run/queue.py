@@ -151,7 +151,7 @@ class BaseQueue(Queue, Generic[S, W]):
 
     @abstractmethod
     def settle_running(self) -> None:
-        """Waits for everything handed to the device, and for nothing else."""
+        """Waits for all submitted work, and for nothing else."""
 
     @abstractmethod
     def upload(self, buffer: DeviceBuffer[S], offset: int, data: NDArray[np.uint8], where: ByteSet | None) -> None:

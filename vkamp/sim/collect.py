@@ -1,4 +1,4 @@
-"""Going on after a finding: all of a run's findings, and memory that stands a wrong access.
+"""Continues after a finding: all findings of a run, and memory that tolerates wrong accesses.
 
 An access that is out of bounds has the address :data:`NOWHERE`: a load there gives 0, and a store is left out.
 """
@@ -75,7 +75,7 @@ class _GuardedList(list[Any]):
 
 
 class CollectingArray(KernelArray):
-    """A private or tile_static array that stands wrong accesses."""
+    """A private or tile_static array that tolerates wrong accesses."""
 
     __slots__ = ()
 
@@ -88,7 +88,7 @@ class CollectingArray(KernelArray):
 
 
 class CollectingBuffer(BufferMemory):
-    """A captured container that stands wrong accesses."""
+    """A captured container that tolerates wrong accesses."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """What the reference accelerator finds wrong in a running kernel: places, threads, and the judge.
 
 The first finding is raised as a :class:`~vkamp.errors.CheckError` (a race: a :class:`~vkamp.errors.RaceError`); or all
-are collected, and the run goes on with safe values.
+are collected, and the run continues with safe values.
 
 C++ AMP's model: docs/conformance.md, sections 3, 10 and 12.
 """
@@ -130,7 +130,7 @@ def _ravel(index: Sequence[int], shape: Sequence[int]) -> int:
 
 
 class BufferLayout:
-    """Where a buffer's elements lie: ``offset`` and ``strides`` in words of its region."""
+    """Where a buffer's elements are: ``offset`` and ``strides`` in words of its region."""
 
     def __init__(self, offset: int, strides: tuple[int, ...], shape: tuple[int, ...]) -> None:
         self.offset = offset
@@ -190,7 +190,7 @@ class FaultReporter:
         return self.grid.thread(thread.number)
 
     def _is_new(self, *key: object) -> bool:
-        """Whether a finding was not made before; a run that goes on meets the same ones again and again."""
+        """Whether a finding is new; a run that continues finds the same ones repeatedly."""
         if key in self._known:
             return False
         self._known.add(key)
@@ -329,7 +329,7 @@ class FaultReporter:
 
 
 def _zero(kind: Type | None) -> Any:
-    """What a read that is wrong gives."""
+    """The result of a wrong read."""
     if isinstance(kind, Vector):
         kind = kind.element
     if isinstance(kind, Scalar) and kind.kind == "float":

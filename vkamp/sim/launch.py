@@ -89,7 +89,7 @@ def check(
     follow: Follow | None = None,
     subgroup_size: int = SUBGROUP_SIZE,
 ) -> tuple[Report, bool]:
-    """As :func:`run`, but goes on after what it finds, and returns it all.
+    """As :func:`run`, but continues after findings, and returns all of them.
 
     Loads out of bounds and reads of what nothing wrote give 0, as do divisions by 0, undefined conversions and shifts;
     stores out of bounds are left out; a tile ends at a barrier that not all its threads reach.  What is found does not
@@ -151,7 +151,7 @@ def _scalars(kernel: ir.Kernel, scalars: Mapping[str, int | float | bool]) -> di
 
 
 def _unassigned(error: UnboundLocalError, program: TranslatedProgram) -> tuple[Thread, Site] | None:
-    """The thread and the read that an unbound variable of the generated code stands for."""
+    """The thread and the read that an unbound variable of the generated code represents."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -231,7 +231,7 @@ class _Launch:
         self._bind_tile_statics(names)
         main = self._load(names)
         shown = self._shown()
-        # Overflow and division by zero of floats have a result, which is what the kernel asked for.
+        # Overflow and division by zero of floats have a defined result.
         with np.errstate(all="ignore"), self.output, shown:
             try:
                 self._run(main, shown)

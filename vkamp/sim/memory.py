@@ -225,7 +225,7 @@ class BufferMemory:
         return self.array[index.global_ if isinstance(index, Thread) else index]
 
     def inside(self, thread: Thread, site: int, word: int, words: int) -> int:
-        """The address of ``words`` words, which must lie in the container."""
+        """The address of ``words`` words, which must be in the container."""
         if not (self.low <= word and word + words <= self.high):
             return self.judge.outside(thread, site)
         return word

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-#: What a thread hands over, instead of a barrier's site, where another may go on.
+#: What a thread yields, instead of a barrier's site, where another thread may continue.
 SWITCH = -1
 
 #: Where threads are switched, barriers aside: nowhere, before atomics, or before plain stores to shared memory too.
@@ -88,5 +88,5 @@ class Orders:
         return range(count) if self.name == "in-order" else range(count - 1, -1, -1)
 
     def next(self, ready: list[int]) -> int:
-        """Takes the thread that goes on out of those that can: at random, or the one that has waited longest."""
+        """Selects the next thread among those that can run: at random, or the one that has waited longest."""
         return ready.pop(self.random.randrange(len(ready)) if self.name == "random" else 0)

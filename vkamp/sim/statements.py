@@ -94,7 +94,7 @@ class FunctionTranslator(ExpressionTranslator):
             out.append(self.assign_name(self.local(name), name_of("_t")))
         for variable in self.function.variables:
             if variable.storage == "local" and isinstance(variable.type, (Struct, Vector)):
-                # The components of a vector lie side by side, whatever their size.
+                # The components of a vector are adjacent, whatever their size.
                 words = variable.type.count if isinstance(variable.type, Vector) else self.words_of(variable.type)
                 out.append(self.assign_name(self.local(variable.name), quote("[None] * N", N=words)))
         return out
@@ -196,7 +196,7 @@ class FunctionTranslator(ExpressionTranslator):
         unjudged = Address(address.root, [at], 0)
         loaded = self.read_back(unjudged, at, kind, site)
         if row.name == "atomic_exchange" and node.result is None:
-            loaded = ast.Constant(None)  # The old value is not looked at: this may be the first write.
+            loaded = ast.Constant(None)  # The old value is not checked: this may be the first write.
         out = [self.assign_name(word, place), self.assign_name(old, loaded), self.assign_name(new, value)]
         out.append(self.store_back(unjudged, at, kind, name_of(new)))
         if self.trace:

@@ -53,7 +53,7 @@ class Meetings:
         return members
 
     def stuck(self) -> dict[int, int]:
-        """The threads that wait for others in vain, and where; nobody waits any more."""
+        """The threads that wait in vain for others, and where; no thread waits after that."""
         found = {number: site for arrived in self._arrived.values() for number, site in arrived.items()}
         self._arrived.clear()
         return found
@@ -64,7 +64,7 @@ class Meetings:
         return next(i for i in members if stuck.get(i) != stuck[number])
 
     def _meet(self, threads: Sequence[Thread], site: int) -> None:
-        """Gives all threads of a subgroup what the function gives them."""
+        """Gives each thread of a subgroup its result of the function."""
         node = self._program.meetings[site]
         row = SUBGROUPS[node.name]
         given = [thread.given for thread in threads]

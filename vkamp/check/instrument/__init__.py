@@ -1,4 +1,4 @@
-"""Check mode: a kernel that looks at itself, IR -> IR.
+"""Check mode: a kernel that checks itself, IR -> IR.
 
 The instrumented kernel does what the kernel does, writes what it finds wrong into one more container, the report, and
 goes on: a load that is out of bounds gives 0, such a store is left out, a wrong divisor is 1.  It needs nothing of a
@@ -52,7 +52,7 @@ class Instrumented:
 def instrument(
     kernel: ir.Kernel, proved: frozenset[str] = frozenset(), left_out: frozenset[str] = frozenset()
 ) -> Instrumented:
-    """The kernel with everything that check mode looks at; no function of it may take a tile_static array.
+    """The kernel with the checks of check mode; none of its functions may take a tile_static array.
 
     ``proved``: tile_static variables and containers without races, which need no look; ``left_out``: containers that
     must do without (their shadow would be too large).
@@ -82,9 +82,9 @@ def instrument(
 
 
 def _judged(kernel: ir.Kernel, unneeded: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """The containers that races are looked for in, and those of them whose memory is only written.
+    """The containers that are checked for races, and those of them whose memory is only written.
 
-    Containers on one memory stand and fall together.
+    Containers that share memory are treated alike.
     """
     kinds: dict[int, ContainerAccess] = {}
     names: dict[int, set[str]] = {}
@@ -135,7 +135,7 @@ def _ordered(kernel: ir.Kernel) -> tuple[bool, bool]:
 
 
 def _notes(plan: Plan) -> list[str]:
-    """What the plan takes for right without a look."""
+    """What the plan assumes without a check."""
     out = []
     for space, ordered in zip(("global", "tile_static"), plan.ordered, strict=True):
         if ordered:

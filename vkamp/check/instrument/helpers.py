@@ -67,7 +67,7 @@ class CheckHelpers:
     def static(self, access: AccessKind, *, judged: bool, must_be_set: bool) -> str:
         """``(word, access)``: notes an access of tile_static memory.
 
-        ``judged``: looks for races.  ``must_be_set``: the access takes what is there.
+        ``judged``: check for races.  ``must_be_set``: the access uses the present value.
         """
         name = f"{access} tile_static" + ("" if judged else " unjudged")
         if access != "write" and not must_be_set:
@@ -201,7 +201,7 @@ class _Space:
     name: str = ""
 
     def function(self, name: str, key: tuple[str, ...]) -> ir.Function:
-        """The function that notes an access, of the key that it was asked for with."""
+        """The function that records an access, for the key of its request."""
         raise NotImplementedError
 
     def near_function(self) -> ir.Function:

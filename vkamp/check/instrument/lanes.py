@@ -1,4 +1,4 @@
-"""What check mode looks at in shuffles: whether there is a thread in the lane whose value is asked for."""
+"""The check of shuffles: whether there is a thread in the requested lane."""
 
 from __future__ import annotations
 

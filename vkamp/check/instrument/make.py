@@ -10,9 +10,9 @@ from vkamp.ir.build import Builder
 from vkamp.ir.fences import FENCES
 from vkamp.ir.types import INT32, UINT32, Scalar
 
-#: The container that takes the findings.  Names with a space are never the author's.
+#: The container for the findings.  Names with a space are never the author's.
 REPORT = "check report"
-#: The place of what no Python line stands for.
+#: The place of statements without a Python line.
 NOWHERE = Span("", 0, 0, 0, 0)
 
 
@@ -37,7 +37,7 @@ class THREAD:
 
 
 def is_simple(expr: ir.Expr) -> bool:
-    """Whether an expression may stand several times in one statement's instrumentation."""
+    """Whether an expression may occur several times in one statement's instrumentation."""
     if isinstance(expr, ir.Load):
         return isinstance(expr.place, ir.Local) and isinstance(expr.type, Scalar)
     if isinstance(expr, ir.Cast):

@@ -1,4 +1,4 @@
-"""Places of a kernel with what check mode looks at: indices and their extents, and the word that is touched."""
+"""Places of a kernel with what check mode needs: indices and their extents, and the accessed word."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Addresses:
         *,
         is_view: bool = False,
     ) -> list[IndexBound]:
-        """The condition that an index lies in its extent, unless it always does."""
+        """The condition that an index is within its extent, unless it always is."""
         low, high = self._ranges.of(index)
         if index.type == UINT32:
             low = max(low, 0)

@@ -1,4 +1,4 @@
-"""What is looked at in a kernel, and what its functions share while they are rewritten."""
+"""What is checked in a kernel, and what its functions share while they are rewritten."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vkamp.ir.types import UINT32
 
 @dataclass
 class Plan:
-    """What is looked at in a kernel, and what was found to look at; shared by its functions.
+    """What is checked in a kernel, and the sites of the checks; shared by its functions.
 
     ``judged``: the containers, ``judged_static``: the tile_static variables that races are looked for in;
     ``only_written``: of the former, those whose memory is only ever written; ``tables``: their words of a group of
@@ -39,7 +39,7 @@ class Plan:
     wide_uniform: bool = False
 
     def launch_word(self, name: str) -> ir.Expr:
-        """A launch word of instrumentation's own, which the kernel takes from now on."""
+        """A launch word that the instrumentation adds to the kernel."""
         self.words[name] = None
         return ir.ScalarValue(NOWHERE, UINT32, name)
 

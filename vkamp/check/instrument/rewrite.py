@@ -1,6 +1,6 @@
-"""A function of a kernel with everything that check mode looks at: IR -> IR.
+"""A function of a kernel with the checks of check mode: IR -> IR.
 
-Expressions have no effects, so what is looked at in one stands in statements before it, in the order of evaluation;
+Expressions have no effects, so the checks of an expression are statements before it, in the order of evaluation;
 where ``and``, ``or`` or a conditional expression evaluates a part of it only sometimes, that becomes an ``if``.
 """
 
@@ -115,7 +115,7 @@ class Rewriter:
         return made, expr
 
     def statement(self, statement: ir.Stmt) -> None:
-        """Adds a statement with what is looked at in it."""
+        """Adds a statement with its checks."""
         _STATEMENTS[type(statement)](self, statement)
 
     def _break(self, statement: ir.Stmt) -> None:
@@ -243,7 +243,7 @@ class Rewriter:
         self.out.append(make.set(statement.variable, self._from_bits(kind, make.load(first), make)))
 
     def _subgroup(self, statement: ir.Subgroup) -> None:
-        """Of a shuffle, the thread in the lane that it asks for."""
+        """For a shuffle, the thread in the requested lane."""
         args = tuple(self.expr(a) for a in statement.args)
         row, make = SUBGROUPS[statement.name], Maker(statement.span)
         if row.source is None or always_there(row.name):
@@ -389,7 +389,7 @@ class Rewriter:
     # -- expressions
 
     def expr(self, expr: ir.Expr) -> ir.Expr:
-        """An expression whose loads and operations are looked at in statements before it."""
+        """An expression; statements before it check its loads and operations."""
         handle = _EXPRESSIONS.get(type(expr))
         made: ir.Expr = ir.map_operands(expr, self.expr) if handle is None else handle(self, expr)
         return made

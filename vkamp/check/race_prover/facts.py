@@ -118,7 +118,7 @@ class Facts:
 
 
 def _shared(place: ir.Place) -> bool:
-    """Whether a place may lie in memory that other threads see."""
+    """Whether a place may be in memory that other threads can access."""
     root = ir.root_of(place)
     if isinstance(root, ir.BufferElement):
         return True

@@ -252,7 +252,7 @@ class Interpreter:
                 self.run.state.env[target.name] = value
 
     def _results(self, frame: CallFrame, count: int) -> list[Value]:
-        """What a call gives, of all its returns."""
+        """The result of a call, joined over all its returns."""
         if not frame.exits:
             return [None] * count
         (first, values), *others = frame.exits
@@ -374,7 +374,7 @@ class Interpreter:
         self._symbolic(statement, enter, uniform=uniform, vague=vague, once=truth is TRUE, endless=endless)
 
     def _enter(self) -> tuple[PathState, Mask, Mask]:
-        """A loop begins: the state before, with the masks of exits so far."""
+        """The state at the beginning of a loop, with the masks of previous exits."""
         entry = (
             replace(self.run.state, env=dict(self.run.state.env)),
             self.run.exited,
@@ -416,7 +416,7 @@ class Interpreter:
         self.run.exited = exited | self.run.exited
 
     def _after(self, entry: tuple[PathState, Mask, Mask], exits: list[_Exit]) -> None:
-        """The state behind a loop; every thread that did not return is there."""
+        """The state after a loop, with every thread that did not return."""
         before, exited, returned = entry
         breaks = self.run.frame.breaks.pop()
         self.run.frame.continues.pop()

@@ -25,7 +25,7 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.requirements import access
 from vkamp.messages import MESSAGES
 
-#: Threads of a tile beyond which nothing is looked at; no device takes that many.
+#: The maximum number of threads of a tile that is analysed; no device supports more.
 _THREADS = 1 << 14
 
 

@@ -51,7 +51,7 @@ class PathState:
     must: Mask
     guards: Guards
     pending: AccessSet
-    #: Whether each thread is here only if a value in tile_static memory says so.
+    #: Whether each thread is here only because of a value in tile_static memory.
     chosen: bool = False
     live: bool = True
 
@@ -67,7 +67,7 @@ Branch = tuple[Mask, Mask, Guards] | None
 
 @dataclass
 class CallFrame:
-    """A function that is run. ``arrays`` says which shared memory its array parameters are."""
+    """A function that is run. ``arrays``: the shared memory that its array parameters refer to."""
 
     function: ir.Function
     arrays: dict[str, Root | None] = field(default_factory=dict)

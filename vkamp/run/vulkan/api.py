@@ -94,7 +94,7 @@ class Api:
             self.queues = [self.handle("VkQueue", self.GetDeviceQueue, self.family, i) for i in range(count)]
 
     def __getattr__(self, name: str) -> Any:
-        """A function of the device by its name without ``vk``; an attribute from its first use on."""
+        """A function of the device by its name without ``vk``; it becomes an attribute at its first use."""
         address = self.vk.lib.vkGetDeviceProcAddr(self.device, f"vk{name}".encode())
         if address == self.null:
             raise AttributeError(f"the driver has no vk{name}")
@@ -154,7 +154,7 @@ class Api:
 
     @property
     def buffer_usage(self) -> int:
-        """What all buffers are for."""
+        """The usage flags of all buffers."""
         vk = self.vk
         return int(
             vk.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT

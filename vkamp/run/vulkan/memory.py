@@ -90,7 +90,7 @@ class BlockMemory:
     # -- slots
 
     def reserve(self, size: int, kind: Kind, statistics: Statistics) -> str | None:
-        """Sees to it that ``create`` has a place; why there is none, otherwise."""
+        """Makes a place available for ``create``; returns the reason if there is none."""
         if self._place is not None:  # an interrupted call's
             self._give_back(*self._place)
         length = self._length(size, kind)
@@ -154,7 +154,7 @@ class BlockMemory:
         if before % places or before % 4 or memory.size % 4:
             return None
         if self._info.kind != "cpu" and (before or memory.size % pages):
-            return None  # nothing checks bounds there: a kernel could reach the rest of the pages
+            return None  # Nothing checks bounds there: a kernel could access the rest of the pages.
         size = -(-(before + memory.size) // pages) * pages
         block = self._import(address - before, size)
         if block is None:

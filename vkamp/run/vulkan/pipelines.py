@@ -340,7 +340,7 @@ class PipelineCache:
         return api.create("VkPipelineCache", create)
 
     def _takes(self, data: bytes) -> bool:
-        """Whether the driver takes data that it gave."""
+        """Whether the driver accepts the data that it returned."""
         try:
             made = self._make(data)
         except VulkanError:
@@ -366,7 +366,7 @@ class PipelineCache:
                     self._merge(theirs)
             data = self._data()
         except VulkanError:
-            return  # nothing is lost but the time to compile again; a lost device shows elsewhere
+            return  # Only the time to compile again is lost; a lost device is detected elsewhere.
         if data.startswith(self.header):
             if data != theirs and self._takes(data):
                 self.store.put(self.key, data)

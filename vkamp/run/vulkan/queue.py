@@ -1,4 +1,4 @@
-"""What runs when on a Vulkan device: queues and submissions.
+"""Scheduling on a Vulkan device: queues and submissions.
 
 Work is collected, recorded with the barriers that it needs, and submitted without a wait; only what the host reads is
 waited for. Where the host does not see the memory that kernels use, data go through memory that it sees, by copies that
@@ -49,7 +49,7 @@ _ROW = 1e-4
 
 
 class Submission:
-    """Work that was handed to the device; it is held until the device is done with it.
+    """Submitted work; it is kept until the device has finished it.
 
     ``held``: what must not go before it is over. ``pieces``: how much it counts. ``slots``: the memory that it holds,
     by number, in bytes. ``staged``: the bytes that it copies. ``lone``: the dispatch that is all of it.
@@ -76,7 +76,7 @@ class Submission:
 
     @classmethod
     def of(cls, work: Sequence[Work], frame: CommandFrame, stamps: Stamps | None, sink: Sink | None) -> Submission:
-        """What was recorded for this once."""
+        """The commands that were recorded only for this submission."""
         slots = {slot.id: slot.nbytes for each in work for slot in each.slots}
         made = cls(frame, joint_access(work), (work,), len(work), slots)
         made.staged = sum([each.nbytes for each in work if isinstance(each, CopyWork)])
@@ -88,7 +88,7 @@ class Submission:
 
 
 class _State(NamedTuple):
-    """What a queue has to do: one value, so that every change is one assignment."""
+    """The work of a queue, as one value, so that every change is one assignment."""
 
     pending: list[Work]
     running: list[Submission]
@@ -99,7 +99,7 @@ Buffer = DeviceBuffer[MemorySlot]
 
 
 class HostBuffer(DeviceBuffer[MemorySlot]):
-    """Memory of the host's in which the device works itself; satisfies ``vkamp.lang.storage.SharedStorage``."""
+    """Host memory in which the device works directly; implements ``vkamp.lang.storage.SharedStorage``."""
 
     queue: VulkanQueue
 
@@ -149,7 +149,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         with device.lock:
             try:
                 if program.pipeline is None:
-                    # Made here, so that what the driver can't compile is refused before it is in the queue.
+                    # Made here, so that a program that the driver cannot compile is rejected before it is in the queue.
                     device.pipelines.build(program)
                     self._statistics.pipelines += 1
                 sets = device.sets.get(slots) if slots else None
@@ -344,7 +344,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
             self._await(blocker)
 
     def _staging_in_excess(self, nbytes: int) -> Submission | None:
-        """What must be over before so much more is on its way."""
+        """The submissions that must finish before this many more bytes are in transit."""
         self.retire()
         running = [each for each in self._state.running if each.staged]
         if not running or sum(each.staged for each in running) + nbytes <= _IN_FLIGHT:
@@ -423,7 +423,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         return bool(running)
 
     def drive(self) -> float | None:
-        """Submits what the host has left pending for a while, if the device has room."""
+        """Submits work that has been pending for a while, if the device has room."""
         if not self._state.pending or self._sink is not None:
             return None
         self.retire()
@@ -476,7 +476,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
     def _resubmit(
         self, recorded: Recorded, held: object, pieces: int, slots: dict[int, int], later: list[Work] | None = None
     ) -> None:
-        """Hands recorded work to the device; ``later`` stays pending. The others are the submission's."""
+        """Submits recorded work; ``later`` stays pending. The other arguments describe the submission."""
         self.device.check()
         pending, running, hazards = self._state
         after = recorded.after
@@ -504,7 +504,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
             statistics.dispatches += recorded.count
 
     def _submit_recorded(self) -> None:
-        """Hands to the device what is recorded: usually nothing, unless Ctrl-C came between."""
+        """Submits recorded work: usually there is none, unless Ctrl-C came between."""
         try:
             for each in self._state.running:
                 self._frames.submit(each.frame)
@@ -548,7 +548,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
                     self.retire(waited=submission)
 
     def settle_running(self) -> None:
-        """Waits for everything handed to the device, and for nothing else."""
+        """Waits for all submitted work, and for nothing else."""
         submitted = [each for each in self._state.running if each.frame.results]
         if submitted:
             self._await(submitted[-1])

@@ -71,7 +71,7 @@ class _Copies:
             self._wait()
 
     def _wait(self) -> None:
-        """Waits until no thread uses the memory any more, Ctrl-C or not."""
+        """Waits until no thread uses the memory, even after Ctrl-C."""
         interrupt: KeyboardInterrupt | None = None
         while self._running:
             try:
@@ -84,7 +84,7 @@ class _Copies:
 
 
 def _nothing() -> None:
-    """What follows where nothing does."""
+    """Does nothing."""
 
 
 def send(queue: VulkanQueue, buffer: Buffer, offset: int, data: _Bytes, where: ByteSet | None, kind: Kind) -> None:
