@@ -26,7 +26,7 @@ N = TILE * TILES
 KINDS: dict[str, type] = {"int32": I32, "uint32": U32, "float32": F32, "bool": I32}
 
 
-@pytest.fixture(params=[1, 2, 8, 32, 64, 128])
+@pytest.fixture(params=[1, 2, 4, 8, 32, 64, 128])
 def size_of_the_reference(request: pytest.FixtureRequest) -> Iterator[int]:
     """A size of the reference accelerator's subgroups."""
     with amp.reference_subgroups(request.param):
