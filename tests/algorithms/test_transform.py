@@ -123,3 +123,39 @@ def test_wrong_arguments():
     with pytest.raises(amp.CompileError, match=r"VKA\d+") as caught:
         alg.transform(lambda x: x.nothing, ROW)
     assert "test_transform.py" in str(caught.value) and "x.nothing" in str(caught.value)
+
+
+def test_out_and_inputs(accelerator_view):
+    raw = np.array([5, 3, 9, 1, 7, 7], np.int32)
+
+    def array():
+        return amp.array(raw, accelerator_view=accelerator_view)
+
+    values = array()
+    alg.transform(lambda x: x + 1, values, out=values.reshape(-1))
+    alg.scan(values, out=amp.array_view(values))
+    assert np.asarray(values).tolist() == np.cumsum(raw + 1).tolist()
+    values = array()
+    assert np.asarray(alg.sort(values, out=values)).tolist() == sorted(raw)
+    values = array()
+    view = amp.array_view(values)
+    for wrong in (
+        lambda: alg.transform(functional.negate, view[1:], out=view[:5]),
+        lambda: alg.flip(view, out=view),
+        lambda: alg.roll(view, 1, out=values),
+        lambda: alg.take(view, np.array([1, 0], np.int32), out=view[:2]),
+        lambda: alg.adjacent_difference(view, out=view),
+        lambda: alg.scan(view[1:], out=view[:5]),
+        lambda: alg.select(view, lambda x: x > 3, out=view),
+        lambda: alg.searchsorted(view, view, out=view),
+        lambda: alg.sort(view[1:], out=view[:5]),
+    ):
+        with pytest.raises(amp.AmpError, match="out overlaps an input: give it memory of its own"):
+            wrong()
+    assert np.asarray(values).tolist() == raw.tolist()
+    memory = raw.copy()
+    with pytest.raises(amp.AmpError, match="overlaps"):
+        alg.flip(memory, out=memory, accelerator_view=accelerator_view)
+    # The two halves have no byte in common.
+    alg.flip(view[:3], out=view[3:])
+    assert np.asarray(values).tolist() == [5, 3, 9, 9, 3, 5]

@@ -52,8 +52,18 @@ def element(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.uint8) if dtype == np.bool_ else dtype
 
 
-def output(out: Any, extent: Any, dtype: np.dtype[Any], view: amp.accelerator_view) -> Any:
-    """``out`` as a container of that extent, or a new array; TypeError and AmpError where it does not fit."""
+def output(
+    out: Any,
+    extent: Any,
+    dtype: np.dtype[Any],
+    view: amp.accelerator_view,
+    *sources: lazy.Lazy,
+    in_place: bool = False,
+) -> Any:
+    """``out`` as a container of that extent, or a new array.
+
+    It must not overlap the sources; ``in_place``: it may be one of them.  TypeError and AmpError where it does not fit.
+    """
     extent = amp.extent(extent)
     if out is None:
         return amp.array(extent, element(dtype), accelerator_view=view)
@@ -61,7 +71,15 @@ def output(out: Any, extent: Any, dtype: np.dtype[Any], view: amp.accelerator_vi
         out = amp.array_view(out)
     if out.extent != extent:
         raise amp.AmpError(f"out has {out.extent!r}, the result {extent!r}")
+    refuse_overlap(out, *sources, in_place=in_place)
     return out
+
+
+def refuse_overlap(out: Any, *sources: lazy.Lazy, in_place: bool = False) -> None:
+    """Raises AmpError if ``out`` overlaps a source."""
+    for container in (c for source in sources for c in source.containers()):
+        if out.overlaps(container) and not (in_place and out.has_elements_of(container)):
+            raise amp.AmpError("out overlaps an input: give it memory of its own")
 
 
 def closed_type(source: lazy.Lazy, op: Any) -> np.dtype[Any]:

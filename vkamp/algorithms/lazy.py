@@ -91,6 +91,9 @@ class _InQuads(Elements):
         super().__init__(values)
         self.quads = quads
 
+    def containers(self) -> list[Any]:
+        return [self.values]
+
     @amp.func
     def four(self, k: Any) -> Any:
         """The elements ``4 * k`` to ``4 * k + 3``."""

@@ -157,7 +157,7 @@ def scan(
     dtype = element(closed_type(source, op))
     if init is None and not inclusive:
         init = identity_of(op, dtype)
-    result = output(out, source.extent, dtype, view)
+    result = output(out, source.extent, dtype, view, source, in_place=True)
     target = result
     if reverse:
         source, target = lazy.flip(source), amp.array_view(result)[::-1]

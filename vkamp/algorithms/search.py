@@ -267,7 +267,7 @@ def searchsorted(
         raise ValueError(f"side is 'left' or 'right', not {side!r}")
     source, queries = lazy.of(ordered).flat(), lazy.of(values).flat()
     view = place(accelerator_view, source, queries, out)
-    result = output(out, queries.extent, np.dtype(np.int32), view)
+    result = output(out, queries.extent, np.dtype(np.int32), view, source, queries)
     n = source.extent[0]
     amp.parallel_for_each(view, queries.extent, _search, source, queries, result, n, less, right=side == "right")
     return result

@@ -15,7 +15,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import _choose, functional, lazy
-from vkamp.algorithms._arguments import dtype_of, in_words, place
+from vkamp.algorithms._arguments import dtype_of, in_words, place, refuse_overlap
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.reduce import combine_pieces
 from vkamp.algorithms.scalars import device_scalar
@@ -105,6 +105,7 @@ def _selected(
         out = amp.array(source.extent, dtype_of(source), accelerator_view=view)
     elif not isinstance(out, (amp.array, amp.array_view)):
         out = amp.array_view(out)
+    refuse_overlap(out, source, flags)
     count = amp.array(amp.extent(1), np.int32, accelerator_view=view)
     values, target = in_words(source, out)
     if kernel is _compact and _choose.form_of(view) == "runs":

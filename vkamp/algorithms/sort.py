@@ -20,9 +20,13 @@ def _order(view: amp.accelerator_view, source: lazy.Lazy, descending: bool, less
 
 
 def _taken(view: amp.accelerator_view, source: lazy.Lazy, order: Any, out: Any) -> Any:
-    result = output(out, source.extent, dtype_of(source), view)
-    values, target = in_words(source, result)
+    result = output(out, source.extent, dtype_of(source), view, source, in_place=True)
+    is_in_place = any(result.overlaps(each) for each in source.containers())
+    ordered = output(None, source.extent, dtype_of(source), view) if is_in_place else result
+    values, target = in_words(source, ordered)
     store(view, lazy.take(values, order), target)
+    if is_in_place:
+        amp.copy(ordered, result)
     return result
 
 
@@ -58,7 +62,7 @@ def sort(
     out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """The elements in their order, as :func:`argsort`, which are kept bit for bit.  ``out`` may not be the input."""
+    """The elements in their order, as :func:`argsort`, which are kept bit for bit.  ``out`` may be the input."""
     source = _row(a)
     view = place(accelerator_view, source, out)
     return _taken(view, source, _order(view, source, descending, less, key), out)

@@ -34,11 +34,17 @@ def store(view: amp.accelerator_view, source: lazy.Lazy, out: Any) -> None:
 
 
 def computed(
-    source: lazy.Lazy, out: Any, accelerator_view: amp.accelerator_view | None, dtype: Any = None, *inputs: Any
+    source: lazy.Lazy,
+    out: Any,
+    accelerator_view: amp.accelerator_view | None,
+    dtype: Any = None,
+    *,
+    in_place: bool = True,
 ) -> Any:
-    """The elements of a source in ``out``, or in a new array."""
-    view = place(accelerator_view, source, *inputs, out)
-    result = output(out, source.extent, dtype_of(source) if dtype is None and out is None else np.dtype(dtype), view)
+    """The elements of a source in ``out``, or in a new array; ``in_place``: ``out`` may be an input."""
+    view = place(accelerator_view, source, out)
+    kind = dtype_of(source) if dtype is None and out is None else np.dtype(dtype)
+    result = output(out, source.extent, kind, view, source, in_place=in_place)
     store(view, source, result)
     return result
 
@@ -125,7 +131,7 @@ def _moved(
 ) -> Any:
     """The elements of a source, in other places."""
     view = place(accelerator_view, source, out)
-    result = output(out, f(source).extent, dtype_of(source), view)
+    result = output(out, f(source).extent, dtype_of(source), view, f(source))
     values, target = in_words(source, result)
     store(view, f(values), target)
     return result
@@ -251,7 +257,7 @@ def adjacent_difference(
     source = lazy.of(a)
     if source.extent.rank != 1:
         raise TypeError(f"adjacent_difference needs rank 1, not {source.extent!r}")
-    return computed(_Adjacent(source, op), out, accelerator_view)
+    return computed(_Adjacent(source, op), out, accelerator_view, in_place=False)
 
 
 def take(values: Any, at: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:

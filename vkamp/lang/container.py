@@ -165,6 +165,16 @@ class Container:
         """Whether this container cannot be written (AMP: ``array_view<const T>``)."""
         return self._readonly
 
+    def overlaps(self, other: Container) -> bool:
+        """Whether the two have a byte in common, as ``np.shares_memory``."""
+        return bindable(self).shares(bindable(other))
+
+    def has_elements_of(self, other: Container) -> bool:
+        """Whether the two are the same elements in the same row-major order; their shapes may differ."""
+        one, two = self._layout, other._layout
+        is_same = one == two or (one.is_dense and two.is_dense and (one.offset, one.size) == (two.offset, two.size))
+        return one.dtype == two.dtype and is_same and self._lease.home is other._lease.home
+
     def __len__(self) -> int:
         return self._layout.shape[0]
 
