@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -284,3 +286,48 @@ def test_a_plain_write_races_with_atomics_and_a_plain_read_does_not(accelerator_
     amp.parallel_for_each(accelerator_view, amp.extent(3), atomics_and_reads, cells, amp.array_view(np.zeros(3, I32)))
     with pytest.raises(amp.RaceError, match="race on cells"):
         amp.parallel_for_each(accelerator_view, amp.extent(3), atomics_and_writes, cells)
+
+
+@pytest.mark.accelerators("llvmpipe@vulkan")
+def test_the_device_s_own_atomics_of_floats(accelerator_view):
+    sums, before = amp.array_view(np.zeros(3, F32)), amp.array_view(np.zeros(16, F32))
+    amp.parallel_for_each(accelerator_view, before.extent, through_a_function, sums, before)
+    same(np.asarray(sums), [0, 0, 16])
+    same(np.sort(np.asarray(before)), np.arange(16))
+    domain = before.extent
+    assert "atomicCompSwap" not in through_a_function.inspect(accelerator_view, domain, sums, before).glsl
+
+
+@amp.kernel
+def float_extremes(t, values, ends, records, before):
+    shared = amp.tile_static(2, amp.float32)
+    k = t.local[0]
+    if k < 2:
+        shared[k] = 0.0
+    t.barrier.wait()
+    value = values[t]
+    amp.atomic_fetch_min(ends[0], value)
+    amp.atomic_fetch_max(ends[1], value)
+    amp.atomic_fetch_max(ends[2], math.nan)
+    amp.atomic_fetch_min(ends[3], value)
+    amp.atomic_fetch_min(shared[0], value)
+    amp.atomic_fetch_max(shared[1], value)
+    amp.atomic_fetch_max(records[t.tile].top, value)
+    before[t] = amp.atomic_fetch_max(ends[4], -1.0)
+    t.barrier.wait()
+    if k == 0:
+        amp.atomic_fetch_min(ends[5], shared[0])
+        amp.atomic_fetch_max(ends[6], shared[1])
+
+
+def test_extremes_of_floats(accelerator_view):
+    raw = np.array([3.5, -2.0, np.nan, 8.25, -7.5, 0.0, 1.0, np.nan] * 3, F32)
+    values, before = amp.array_view(raw), amp.array_view(np.zeros(24, F32))
+    ends = amp.array_view(np.array([np.inf, -np.inf, 2.0, np.nan, 5.0, 100.0, -100.0], F32))
+    records = amp.array_view(np.array([(1, 7.0)] * 3, [("id", I32), ("top", F32)]))
+    domain = values.extent.tile(8)
+    amp.parallel_for_each(accelerator_view, domain, float_extremes, values, ends, records, before)
+    # NaN is ignored, in the element and as a value.
+    same(np.asarray(ends), [-7.5, 8.25, 2.0, -7.5, 5.0, -7.5, 8.25])
+    assert np.asarray(records).tolist() == [(1, 8.25)] * 3
+    same(np.asarray(before), [5.0] * 24)

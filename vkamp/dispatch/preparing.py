@@ -21,7 +21,7 @@ from vkamp.dispatch.requirements import (
     check_program,
     check_required_subgroup,
     check_tile,
-    small_types,
+    optional_features,
 )
 from vkamp.dispatch.targets import (
     device_traits,
@@ -214,7 +214,7 @@ def _made(
     target = target_for(domain, view)
     target = with_lowering(target, wanted, view, arguments.containers, compiled.sizes_in_loops)
     target = with_pieces(target, domain, view, arguments)
-    target = replace(target, types=small_types(compiled.types, view))
+    target = replace(target, types=optional_features(compiled, view))
     shader_overrides.export(programs, request, target)
     generation, override = shader_overrides.choose(programs, request, target, domain, view)
     if override is not None:

@@ -6,7 +6,7 @@ C++ AMP's model: docs/conformance.md, sections 4, 9 and 15 (double precision is 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from vkamp.artifacts import Domain, Executable
 from vkamp.errors import InvalidComputeDomainError, Span, UnsupportedFeatureError, diagnostic, name_at
@@ -33,9 +33,11 @@ _SMALL = {
 }
 
 
-def small_types(types: Iterable[str], view: accelerator_view) -> frozenset[str]:
-    """The features of a view's device that matter for a kernel's small types."""
-    wanted = frozenset().union(*(_SMALL.get(kind, frozenset()) for kind in types))
+def optional_features(compiled: Compiled, view: accelerator_view) -> frozenset[str]:
+    """The features of a view's device that matter for a kernel's small types and its atomics of floats."""
+    wanted = frozenset().union(*(_SMALL.get(kind, frozenset()) for kind in compiled.types))
+    if compiled.float_atomics:
+        wanted |= {"float_atomics", "shared_float_atomics"}
     return wanted & queue_of(view).info.usable_features
 
 

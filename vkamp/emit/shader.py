@@ -31,7 +31,7 @@ from vkamp.ir.requirements import (
     wide_operations,
 )
 from vkamp.ir.subgroups import OPERATIONS, Operation
-from vkamp.ir.types import FLOAT64, INT64, UINT32, UINT64, Scalar, Struct, Type, Vector, scalars_in
+from vkamp.ir.types import FLOAT32, FLOAT64, INT64, UINT32, UINT64, Scalar, Struct, Type, Vector, scalars_in
 
 
 def emit(kernel: ir.Kernel, target: Target, pieces: Pieces | None = None) -> Shader:
@@ -381,6 +381,8 @@ def _extensions(kernel: ir.Kernel, target: Target) -> list[str]:
     names = ["GL_EXT_control_flow_attributes"] if hints else []
     names += [f"GL_KHR_shader_subgroup_{name}" for name in OPERATIONS if name in used]
     names += _type_extensions(types_in_use(kernel), Forms(target.types))
+    if any(isinstance(s, ir.Atomic) and s.place.type == FLOAT32 for s in statements):
+        names.append("GL_EXT_shader_atomic_float")
     wide = {_WIDE_EXTENSIONS[sort] for sort in wide_operations(kernel)}
     names += sorted(wide)
     return [f"#extension {name} : require" for name in names]

@@ -505,6 +505,7 @@ class _FunctionPrinter:
         if is_float_atomic(statement):
             self._float_atomic(statement, position)
             return
+        is_native = kind == FLOAT32
         if kind.name not in row.types:
             raise UnsupportedFeatureError(
                 f"{statement.name} of {kind} needs a device feature that shaders for Vulkan 1.1 do not have",
@@ -515,7 +516,7 @@ class _FunctionPrinter:
         if statement.expected is not None:
             self._compare_exchange(statement, position, row.glsl_for(kind.name), place, args)
             return
-        text = _filled(row.glsl_for(kind.name), place, *args)
+        text = _filled(row.native_float if is_native else row.glsl_for(kind.name), place, *args)
         if statement.result is not None:
             text = f"{self._target(statement.result, position)} = {text}"
         self.add(f"{text};", statement.span)

@@ -12,7 +12,7 @@ from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.dataflow import own_nodes
 from vkamp.ir.subgroups import INDICES, SUBGROUPS, Operation
-from vkamp.ir.types import INT64, UINT64, Scalar, Type, scalars_in
+from vkamp.ir.types import FLOAT32, INT64, UINT64, Scalar, Type, scalars_in
 
 # -- containers ----------------------------------------------------------------------------------------------------
 
@@ -118,6 +118,11 @@ def wide_operations(kernel: ir.Kernel) -> dict[str, tuple[str, Span]]:
             text = f"`amp.subgroup.{statement.name}` of {statement.args[0].type}"
             found.setdefault("subgroup_extended_types", (text, statement.span))
     return found
+
+
+def has_float_atomics(kernel: ir.Kernel) -> bool:
+    """Whether a kernel updates floats atomically."""
+    return any(isinstance(s, ir.Atomic) and s.place.type == FLOAT32 for s in kernel.statements())
 
 
 def memory_unit(kernel: ir.Kernel) -> int:

@@ -130,6 +130,7 @@ class AtomicRow:
 
     ``types`` are the scalar types that the element may have; ``operands`` the number of value arguments.
     ``float_loop``: the new value of a float element over (old, value), for a compare-exchange loop on its bits.
+    ``native_float``: the GLSL of a device that has this atomic for float32.
     """
 
     name: str
@@ -140,6 +141,7 @@ class AtomicRow:
     doc: str
     result: Literal["old", "bool"] = "old"
     float_loop: str = ""
+    native_float: str = ""
 
     def glsl_for(self, type_name: str) -> str:
         """The format string over (element, *args) for elements of this scalar type."""

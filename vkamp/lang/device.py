@@ -139,11 +139,14 @@ def _atomic(name: str) -> Callable[..., Any]:
     gives = "whether it stored" if row.result == "bool" else "the old value"
     atomic.__name__ = atomic.__qualname__ = name
     kinds = " or ".join((", ".join(row.types[:-1]), row.types[-1]))
-    extension = (
-        "  With a float32 it is an extension: a compare-exchange loop, whose sum depends on the order of the threads."
-        if row.float_loop
-        else ""
-    )
+    extension = ""
+    if row.native_float:
+        extension = (
+            "  With a float32 it is an extension: the device's own atomic if it has one, else a compare-exchange loop. "
+            "The sum depends on the order of the threads."
+        )
+    elif row.float_loop:
+        extension = "  With a float32 it is an extension: a compare-exchange loop."
     atomic.__doc__ = (
         f"{row.doc}  Atomic at one {kinds} element of a container or tile_static array; gives {gives} "
         f"(AMP: ``{name}``).\n\n"

@@ -14,6 +14,7 @@ from vkamp.tracebacks import entry_point
 #: What ``has`` can be asked for: vkamp's names of optional features, and the groups of subgroup operations.
 FEATURES: tuple[str, ...] = (
     "float16", "float64", "int8", "int16", "int64", "storage8", "storage16", "float_atomics", "float64_atomics",
+    "shared_float_atomics",
     "int64_atomics", "shared_int64_atomics", "subgroup_extended_types", "subgroup_size_control", "memory_model",
     "cooperative_matrix", *(f"subgroup_{operation}" for operation in OPERATIONS),
 )  # fmt: skip

@@ -43,6 +43,8 @@ class Compiled:
     types: Mapping[str, Span] = field(default_factory=dict)
     #: What it does with integers of 64 bits that a device may lack: its text, and where.
     wide: Mapping[str, tuple[str, Span]] = field(default_factory=dict)
+    #: Whether it has atomics of floats, which a device may have.
+    float_atomics: bool = False
     #: The components of containers' extents that decide how often its loops run.
     sizes_in_loops: frozenset[tuple[str, int]] = frozenset()
     #: Whether there was something to warn of.

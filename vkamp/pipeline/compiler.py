@@ -38,7 +38,15 @@ from vkamp.ir.passes import (
     warn,
     without_optional,
 )
-from vkamp.ir.requirements import access, contiguous, subgroup_form, subgroup_uses, types_in_use, wide_operations
+from vkamp.ir.requirements import (
+    access,
+    contiguous,
+    has_float_atomics,
+    subgroup_form,
+    subgroup_uses,
+    types_in_use,
+    wide_operations,
+)
 from vkamp.ir.text import text
 from vkamp.ir.types import Array
 from vkamp.ir.unroll import limited, unrolled
@@ -91,6 +99,7 @@ def _compiled(kernel: ir.Kernel, races: RaceVerdicts, lowered: Lowered, warned: 
         subgroup_needs=subgroup_needs(kernel),
         types={kind.name: span for kind, span in types_in_use(kernel).items()},
         wide=wide_operations(kernel),
+        float_atomics=has_float_atomics(kernel),
         sizes_in_loops=lower.sizes_in_loops(kernel),
         warned=warned,
         whole=lambda: whole,

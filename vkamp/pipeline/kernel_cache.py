@@ -248,6 +248,7 @@ def kernel(place: str, request: Request, captured: Mapping[str, Any]) -> Compile
         subgroup_needs=tuple((f, operation, span(at)) for f, operation, at in facts["subgroup_needs"]),
         types={name: span(at) for name, at in facts["types"].items()},
         wide={name: (text, span(at)) for name, (text, at) in facts["wide"].items()},
+        float_atomics=facts["float_atomics"],
         sizes_in_loops=frozenset((name, dim) for name, dim in facts["sizes_in_loops"]),
         key=key,
     )
@@ -274,6 +275,7 @@ def keep_kernel(place: str, request: Request, captured: Mapping[str, Any], compi
         "subgroup_needs": [(f, operation, spans.number(at)) for f, operation, at in compiled.subgroup_needs],
         "types": {name: spans.number(at) for name, at in compiled.types.items()},
         "wide": {name: (text, spans.number(at)) for name, (text, at) in compiled.wide.items()},
+        "float_atomics": compiled.float_atomics,
         "sizes_in_loops": sorted(compiled.sizes_in_loops),
         "spans": spans.rows,
     }

@@ -43,7 +43,7 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
     # GLSL copies arrays that are arguments: a function with a tile_static array is made once for each array.
     kernel = _must("places", kernel, bind_arrays)
     # GLSL has no views, nor atomics of floats.
-    kernel = _must("places", kernel, lower_places)
+    kernel = _must("places", kernel, lambda k: lower_places(k, target.types))
     has_narrow_types = any(kind.bits < 32 for kind in types_in_use(kernel))
     # A struct with types that the device lacks has another layout in buffers than in variables.
     if has_narrow_types:

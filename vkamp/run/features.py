@@ -60,6 +60,7 @@ _NEEDED = {
     "memory_model": ("vulkanMemoryModel",),
     "subgroup_size_control": ("subgroupSizeControl", "computeFullSubgroups"),
     "float_atomics": ("shaderBufferFloat32AtomicAdd",),
+    "shared_float_atomics": ("shaderSharedFloat32AtomicAdd",),
     "float64_atomics": ("shaderBufferFloat64AtomicAdd",),
     "int64_atomics": ("shaderBufferInt64Atomics",),
     "shared_int64_atomics": ("shaderSharedInt64Atomics",),
