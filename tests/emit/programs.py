@@ -374,26 +374,6 @@ def float_atomics(t_idx, sums, pixels):
     sums[8 + i] = totals[i % 2, 1]
 
 
-def native_float_atomics(t_idx, sums, pixels):
-    totals = amp.tile_static((2, 2), amp.float32)
-    extremes = amp.tile_static(2, amp.float32)
-    i = t_idx.local[0]
-    if i < 4:
-        totals[i // 2, i % 2] = 0.0
-    if i < 2:
-        extremes[i] = 0.0
-    t_idx.barrier.wait_with_tile_static_memory_fence()
-    amp.atomic_fetch_add(totals[i % 2, 1], sums[i])
-    # An array with one atomic that the device lacks is one of bits.
-    amp.atomic_fetch_min(extremes[0], sums[i])
-    amp.atomic_fetch_add(extremes[1], sums[i])
-    before = amp.atomic_fetch_sub(pixels[i].g, 0.5)
-    amp.atomic_fetch_max(sums[1], before)
-    amp.atomic_exchange(sums[0], before * 2.0)
-    t_idx.barrier.wait_with_tile_static_memory_fence()
-    sums[8 + i] = totals[i % 2, 1] + extremes[i % 2]
-
-
 def compare_exchange(idx, cells, wanted):
     expected = amp.int32(0)
     while True:
@@ -613,6 +593,26 @@ def halves(idx, x, y, out):
 def in_pieces(most: int, *names: str, **traits: Any) -> Target:
     """A target whose threads have several elements of these containers."""
     return Target(**{"group": (64, 1, 1), "together": (names,), **traits}, pieces=most, whole=frozenset(names))
+
+
+def native_float_atomics(t_idx, sums, pixels):
+    totals = amp.tile_static((2, 2), amp.float32)
+    extremes = amp.tile_static(2, amp.float32)
+    i = t_idx.local[0]
+    if i < 4:
+        totals[i // 2, i % 2] = 0.0
+    if i < 2:
+        extremes[i] = 0.0
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    amp.atomic_fetch_add(totals[i % 2, 1], sums[i])
+    # An array with one atomic that the device lacks is one of bits.
+    amp.atomic_fetch_min(extremes[0], sums[i])
+    amp.atomic_fetch_add(extremes[1], sums[i])
+    before = amp.atomic_fetch_sub(pixels[i].g, 0.5)
+    amp.atomic_fetch_max(sums[1], before)
+    amp.atomic_exchange(sums[0], before * 2.0)
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    sums[8 + i] = totals[i % 2, 1] + extremes[i % 2]
 
 
 PROGRAMS = {

@@ -288,8 +288,9 @@ def test_a_plain_write_races_with_atomics_and_a_plain_read_does_not(accelerator_
         amp.parallel_for_each(accelerator_view, amp.extent(3), atomics_and_writes, cells)
 
 
-@pytest.mark.accelerators("llvmpipe@vulkan")
-def test_the_device_s_own_atomics_of_floats(accelerator_view):
+def test_the_device_s_own_atomics_of_floats():
+    accelerator_view = amp.accelerator("llvmpipe@vulkan").default_view
+    assert {"float_atomics", "shared_float_atomics"} <= amp.accelerator("llvmpipe@vulkan").features
     sums, before = amp.array_view(np.zeros(3, F32)), amp.array_view(np.zeros(16, F32))
     amp.parallel_for_each(accelerator_view, before.extent, through_a_function, sums, before)
     same(np.asarray(sums), [0, 0, 16])
