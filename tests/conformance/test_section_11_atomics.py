@@ -232,7 +232,11 @@ def test_float_exchange(accelerator_view):
     assert sorted([float(cell[0]), *np.asarray(old).tolist()]) == [k + 0.5 for k in range(10)]
 
 
-@row("11", "atomic_fetch_add, _sub on float", differs="an extension, by a compare-exchange loop")
+@row(
+    "11",
+    "atomic_fetch_add, _sub on float",
+    differs="an extension, by a compare-exchange loop where the device lacks it",
+)
 def test_float_add(accelerator_view):
     cells = amp.array_view(np.zeros(2, F32))
 
@@ -242,6 +246,19 @@ def test_float_add(accelerator_view):
         amp.atomic_fetch_sub(cells[1], 2.0)
 
     assert np.asarray(cells).tolist() == [105, -42]
+
+
+@row("11", "atomic_fetch_max, _min on float", differs="an extension, by a compare-exchange loop; NaN is ignored")
+def test_float_extremes(accelerator_view):
+    cells = amp.array_view(np.array([0.5, 3.0, np.nan], F32))
+
+    @amp.parallel_for_each(accelerator_view, amp.extent(21))
+    def _(i):
+        amp.atomic_fetch_max(cells[0], i[0] * 0.5)
+        amp.atomic_fetch_min(cells[1], 2.0 - i[0])
+        amp.atomic_fetch_min(cells[2], 1.0)
+
+    assert np.asarray(cells).tolist() == [10, -18, 1]
 
 
 @row("11", "targets: integer components of short vectors")
