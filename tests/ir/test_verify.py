@@ -224,8 +224,8 @@ BAD_BODIES: dict[str, Callable[[], ir.Kernel]] = {
     "atomic that is none": lambda: kernel(
         ir.Atomic(NOWHERE, "atomic_add", element("data", 0), (expr(1),))
     ),
-    "atomic on a float": lambda: kernel(
-        ir.Atomic(NOWHERE, "atomic_fetch_max", element("matrix", 0, 0), (expr(1.0),))
+    "bitwise atomic on a float": lambda: kernel(
+        ir.Atomic(NOWHERE, "atomic_fetch_and", element("matrix", 0, 0), (expr(1.0),))
     ),
     "atomic on private memory": lambda: kernel(fetch_add(item(private("a", 3), 0), 1)),
     "atomic with a value too many": lambda: kernel(
@@ -297,9 +297,7 @@ BAD_BODIES: dict[str, Callable[[], ir.Kernel]] = {
     "vote of an integer": lambda: kernel(ir.Subgroup(NOWHERE, "any", (expr(1),), P)),
     "shuffle without a lane": lambda: kernel(ir.Subgroup(NOWHERE, "shuffle", (expr(1),), X)),
     "shuffle by a signed lane": lambda: kernel(ir.Subgroup(NOWHERE, "shuffle", (expr(1), expr(1)), X)),
-    "broadcast of a variable lane": lambda: kernel(
-        ir.Subgroup(NOWHERE, "broadcast", (expr(1), node(ir.Cast, UINT32, expr(X))), X)
-    ),
+    "broadcast of a signed lane": lambda: kernel(ir.Subgroup(NOWHERE, "broadcast", (expr(1), expr(X)), X)),
     "ballot as a number": lambda: kernel(ir.Subgroup(NOWHERE, "ballot", (expr(P),), X)),
 }  # fmt: skip
 
