@@ -255,6 +255,35 @@ def test_constants_are_part_of_the_signature(accelerator_view: amp.accelerator_v
         assert run_scaled(accelerator_view, (2, 2), 5.0)[1, 1] == 5.0
 
 
+@amp.kernel
+def transform(idx, op, out, *inputs, scales: amp.constant):
+    total = 0.0
+    for a, scale in zip(inputs, scales):  # noqa: B905 -- as people write it
+        total += op(a[idx]) * scale
+    out[idx] = total
+
+
+@pytest.mark.accelerators("drivers")
+def test_functions_tuples_and_any_arguments(accelerator_view: amp.accelerator_view, tmp_path: Path) -> None:
+    raw = np.arange(5, dtype=np.float32)
+
+    def launch(op: Any, scales: Any = (2, 0.5)) -> Any:
+        a, b, out = amp.array_view(raw.copy()), amp.array_view(raw + 1), amp.array_view(np.zeros(5, np.float32))
+        amp.parallel_for_each(accelerator_view, out.extent, transform, op, out, a, b, scales=scales)
+        return np.asarray(out).tolist()
+
+    def shifted(k: float) -> Any:
+        return lambda x: x + k
+
+    (shader,) = exported(tmp_path, lambda: launch(shifted(0.25)))
+    assert ".lambda_" in shader.name and "scales=2_0.5" in shader.name
+    edit(shader, ("x + op_k", "x - op_k"))
+    for k in (0.25, 1.0):
+        assert launch(shifted(k)) == ((raw - k) * 2 + (raw + 1 - k) * 0.5).tolist()
+    with pytest.warns(amp.ShaderEditWarning, match="it is for other arguments"):
+        assert launch(lambda x: x * 2) == (raw * 4 + raw + 1).tolist()
+
+
 @pytest.mark.accelerators("drivers")
 def test_closures(accelerator_view: amp.accelerator_view, tmp_path: Path) -> None:
     results = amp.array_view(np.zeros(12, np.float32))

@@ -49,8 +49,12 @@ def _parts(signature: Mapping[str, Any]) -> list[str]:
 
 
 def _shown(constant: Mapping[str, Any]) -> str:
+    if "lambda" in constant or "captured" in constant:
+        return _function(constant)
     if "object" in constant:
         return str(constant["object"]).rpartition(":")[2]
+    if "tuple" in constant:
+        return "_".join(map(_shown, constant["tuple"])) or "empty"
     return str(constant["element"] if "element" in constant else constant["value"])
 
 
@@ -61,12 +65,21 @@ def _token(row: Mapping[str, Any]) -> str:
         return _element(row["struct"])
     if "tuple" in row:
         return "_".join(_token(item) for item in row["tuple"]) or "empty"
+    if "lambda" in row or "captured" in row:
+        return _function(row)
     if "object" in row:
         return _plain(str(row["object"]).rpartition(":")[2].rpartition(".")[2])
     for kind in ("index", "extent"):
         if kind in row:
             return f"{kind}{row[kind]}"
     return str(row.get("number") or row.get("vector"))
+
+
+def _function(row: Mapping[str, Any]) -> str:
+    """A function of plain Python: lambdas, and those that capture something, have a part of the row's hash."""
+    name = re.split(r"[:.]", str(row["object"]))[-1].strip("<>")
+    digest = hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()[:6]
+    return f"{_plain(name)}_{digest}"
 
 
 def _element(data: Any) -> str:

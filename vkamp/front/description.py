@@ -81,7 +81,7 @@ def _operator(kind: OperatorType) -> dict[str, Any]:
     if kind.bound:
         row["bound"] = kind.bound
     if kind.members:
-        row["members"] = {name: _row(member) for name, member in kind.members}
+        row["captured"] = {name: _row(member) for name, member in kind.members}
     return row
 
 
@@ -203,7 +203,7 @@ def _type(row: Mapping[str, Any]) -> ArgType:
         struct = _element_of(row["struct"])
         assert isinstance(struct, Struct)
         return StructType(struct)
-    if "object" in row and not {"members", "owner", "lambda"} & row.keys():
+    if "object" in row and not {"members", "owner", "lambda", "captured", "bound"} & row.keys():
         found = _object(row["object"])
         return operator_type(found, ()) if plain_of(found) is not None else ObjectType(found)
     raise AmpError("it takes an object, which only a running program can pass")
