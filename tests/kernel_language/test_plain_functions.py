@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import gc
 import math
@@ -19,6 +20,7 @@ import pytest
 import vkamp as amp
 from vkamp.dispatch import launch as launching
 from vkamp.dispatch import preparing
+from vkamp.front import lambdas
 
 SIZE = 37
 SCALE = 3
@@ -398,3 +400,68 @@ def test_functions_of_python(accelerator_view):
         np.testing.assert_allclose(got, expected, rtol=1e-4)
     got = launched(accelerator_view, binary, (max, amp.array_view(raw[::-1].copy())), raw)
     np.testing.assert_allclose(got, np.maximum(raw, raw[::-1]))
+
+
+class Library:
+    @staticmethod
+    def half(x):
+        return x / 2
+
+    third = staticmethod(lambda x: x / 3)
+
+
+@amp.struct
+class Pair:
+    x: amp.float32
+    y: amp.float32
+
+
+@amp.kernel
+def of_a_class(idx, a, out):
+    out[idx] = Library.half(a[idx]) + Library.third(a[idx])
+
+
+@amp.kernel
+def of_structs(idx, op, pairs, out):
+    p = op(pairs[idx], 2.0)
+    out[idx] = p.x + p.y
+
+
+@amp.kernel
+def chosen_by_a_branch(idx, a, out, *, op: amp.constant, other: amp.constant, flag: amp.constant):
+    if flag:
+        f = op
+    else:
+        f = other
+    g = lambda x: f(x) + op(x)  # noqa: E731 -- a function in a kernel
+    out[idx] = g(a[idx])
+
+
+def test_static_methods(accelerator_view):
+    raw = numbers()
+    np.testing.assert_allclose(launched(accelerator_view, of_a_class, (), raw), raw / 2 + raw / 3, rtol=1e-5)
+
+
+def test_structs_as_arguments(accelerator_view):
+    raw = numbers()
+    pairs = amp.array_view(np.array([(x, x + 1) for x in raw], Pair))
+    out = amp.array_view(np.zeros(SIZE, np.float32))
+    amp.parallel_for_each(accelerator_view, out.extent, of_structs, lambda p, k: Pair(p.y * k, p.x), pairs, out)
+    np.testing.assert_allclose(np.asarray(out), (raw + 1) * 2 + raw, rtol=1e-5)
+
+
+def test_chosen_by_a_branch(accelerator_view):
+    raw, op, other = numbers(), lambda x: x * 2, lambda x: -x
+    for flag, expected in ((True, raw * 4), (False, raw)):
+        got = launched(accelerator_view, chosen_by_a_branch, (), raw, op=op, other=other, flag=flag)
+        np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+def test_two_lambdas_on_one_line_without_columns(monkeypatch):
+    """Python 3.10 does not keep the columns of instructions."""
+    monkeypatch.setattr(lambdas, "_columns", lambda code: None)
+    offset = 3
+    up, down, called = lambda x: x + 1, lambda x: x - offset, lambda x: amp.float32(x) - offset
+    inner = (lambda x: lambda x: x * 2)(0)
+    texts = [ast.unparse(lambdas.lambda_of(each.__code__)) for each in (up, down, called, inner)]
+    assert texts == ["lambda x: x + 1", "lambda x: x - offset", "lambda x: amp.float32(x) - offset", "lambda x: x * 2"]
