@@ -72,3 +72,26 @@ def _compose(functions):
         factor, offset = f * factor, f * offset + o
         found.append((factor, offset))
     return found
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 4, 8, 64, 128])
+def test_subgroups_of_any_size(lanes):
+    """The form of GPUs, which the reference accelerator runs with subgroups of any size."""
+    view = amp.accelerator("reference").default_view
+    with amp.reference_subgroups(lanes):
+        for size in ((45,), (100,), (3, 5)):
+            test_reduce(view, size)
+        test_scans_of_structs(view, 45)
+
+
+@amp.kernel
+def both(t_idx, values, out):
+    out[t_idx] = tile.reduce(t_idx, values[t_idx], functional.plus, t_idx.tile_dim0)
+
+
+def test_forms():
+    """Threads become loops on CPU drivers, since nothing there calls functions of subgroups."""
+    values, out = amp.array_view(np.arange(64, dtype=np.float32)), amp.array_view(np.zeros(64, np.float32))
+    for device in ("swiftshader", "llvmpipe"):
+        shader = both.inspect(amp.accelerator(device).default_view, values.extent.tile(32), values, out)
+        assert shader.lowering == "loops" and "subgroupShuffle" not in shader.glsl

@@ -1,4 +1,8 @@
-"""Prefix sums over the threads of a tile, with any operator (CUB: ``BlockScan``; Hillis and Steele, 1986)."""
+"""Prefix sums over the threads of a tile, with any operator (CUB: ``BlockScan``).
+
+Where the device has functions of subgroups, each subgroup scans its values, and each thread combines the totals of the
+subgroups before its own.  On CPU drivers, which run the threads of a tile as loops, one thread scans all.
+"""
 
 from __future__ import annotations
 
@@ -37,21 +41,45 @@ def exclusive_scan(t_idx: Any, x: Any, op: Any, init: Any, valid: Any) -> Any:
 def scan_of(t_idx: Any, x: Any, op: Any, valid: Any) -> Any:
     """``(inclusive prefix, exclusive prefix, total)``; the exclusive prefix of thread 0 is undefined."""
     stage = amp.tile_static(math.prod(t_idx.tile_extent), type(x))
-    rank = rank_of(t_idx)
-    stage[rank] = x
-    distance = 1
-    while distance < valid:
+    if not amp.target.cpu and amp.target.has("subgroup_shuffle") and amp.target.has("subgroup_shuffle_relative"):
+        inclusive, exclusive, total = _by_subgroups(t_idx, x, op, valid, stage)
+    else:
+        rank = rank_of(t_idx)
+        stage[rank] = x
         t_idx.barrier.wait_with_tile_static_memory_fence()
-        prefix = stage[rank].copy()
-        if rank >= distance:
-            prefix = op(stage[rank - distance], prefix)
+        if rank == 0:
+            own = x.copy()
+            for k in range(1, math.prod(t_idx.tile_extent)):
+                own = op(own, stage[k])
+                stage[k] = own
         t_idx.barrier.wait_with_tile_static_memory_fence()
-        stage[rank] = prefix
-        distance *= 2
-    t_idx.barrier.wait_with_tile_static_memory_fence()
-    inclusive = stage[rank].copy()
-    exclusive = stage[max(rank - 1, 0)].copy()
-    total = stage[valid - 1].copy()
+        inclusive = stage[rank].copy()
+        exclusive = stage[max(rank - 1, 0)].copy()
+        total = stage[valid - 1].copy()
     # Another call, or an iteration, uses the memory again.
     t_idx.barrier.wait_with_tile_static_memory_fence()
+    return inclusive, exclusive, total
+
+
+@amp.func
+def _by_subgroups(t_idx: Any, x: Any, op: Any, valid: Any, stage: Any) -> Any:
+    size = amp.subgroup.size()
+    mine = amp.subgroup.id()
+    upto = amp.subgroup.inclusive_scan(x, op)
+    last = min(valid - mine * size, size) - 1
+    if amp.subgroup.lane() == last:
+        stage[mine] = upto
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    total = stage[0].copy()
+    before = stage[0].copy()
+    for k in range(1, amp.tdiv(valid + size - 1, size)):
+        if k < mine:
+            before = op(before, stage[k])
+        total = op(total, stage[k])
+    inclusive = upto.copy()
+    if mine > 0:
+        inclusive = op(before, upto)
+    exclusive = amp.subgroup.shuffle_up(inclusive, 1)
+    if amp.subgroup.lane() == 0:
+        exclusive = before.copy()
     return inclusive, exclusive, total
