@@ -1,4 +1,4 @@
-"""What is known of operators: their identities."""
+"""What is known of operators, and operators made of others."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import vkamp as amp
 from vkamp.algorithms import functional
 
 
@@ -35,3 +36,29 @@ def identity_of(op: Any, dtype: np.dtype[Any]) -> Any:
     if found is None or dtype.names is not None:
         raise TypeError("an exclusive scan with this operator needs init=, the value before the first element")
     return found(dtype)
+
+
+class Is:
+    """Whether an element is equal to a number."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: Any) -> None:
+        self.number = number
+
+    @amp.func
+    def __call__(self, x: Any) -> Any:
+        return x == self.number
+
+
+class Swapped:
+    """A comparison with its arguments exchanged."""
+
+    __slots__ = ("less",)
+
+    def __init__(self, less: Any) -> None:
+        self.less = less
+
+    @amp.func
+    def __call__(self, a: Any, b: Any) -> Any:
+        return self.less(b, a)

@@ -15,6 +15,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import lazy
+from vkamp.algorithms._operators import Swapped
 
 
 @amp.kernel
@@ -40,17 +41,6 @@ def merge_runs(idx, keys, order, merged, width, n, less):
     merged[i + low - begin if is_left else i - width + low - begin] = own
 
 
-class _Swapped:
-    __slots__ = ("less",)
-
-    def __init__(self, less: Any) -> None:
-        self.less = less
-
-    @amp.func
-    def __call__(self, a: Any, b: Any) -> Any:
-        return self.less(b, a)
-
-
 @amp.kernel
 def _count_up(idx, order):
     order[idx] = idx[0]
@@ -61,7 +51,7 @@ def order_of(view: amp.accelerator_view, keys: lazy.Lazy, less: Any, descending:
     n = keys.extent[0]
     order, merged = (amp.array(amp.extent(n), np.int32, accelerator_view=view) for _ in range(2))
     amp.parallel_for_each(view, order.extent, _count_up, order)
-    is_less = _Swapped(less) if descending else less
+    is_less = Swapped(less) if descending else less
     width = 1
     while width < n:
         amp.parallel_for_each(view, order.extent, merge_runs, keys, order, merged, width, n, is_less)

@@ -15,6 +15,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import output, place
+from vkamp.algorithms._operators import Is, Swapped
 from vkamp.algorithms.reduce import reduce_into
 from vkamp.algorithms.scalars import device_scalar
 
@@ -66,20 +67,9 @@ def _first(view: amp.accelerator_view, places: lazy.Lazy, none: int = -1, move: 
     return device_scalar(found)
 
 
-class _Is:
-    __slots__ = ("number",)
-
-    def __init__(self, number: Any) -> None:
-        self.number = number
-
-    @amp.func
-    def __call__(self, x: Any) -> Any:
-        return x == self.number
-
-
 def find(a: Any, number: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
     """The first position of a number, -1 if there is none (C++: ``find``)."""
-    return find_if(a, _Is(number), accelerator_view=accelerator_view)
+    return find_if(a, Is(number), accelerator_view=accelerator_view)
 
 
 def find_if(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
@@ -101,29 +91,18 @@ def adjacent_find(
     return _first(place(accelerator_view, source), _Pairs(source, eq), move=-1)
 
 
-class _Swapped:
-    __slots__ = ("less",)
-
-    def __init__(self, less: Any) -> None:
-        self.less = less
-
-    @amp.func
-    def __call__(self, a: Any, b: Any) -> Any:
-        return self.less(b, a)
-
-
 def is_sorted_until(
     a: Any, less: Any = functional.less, *, accelerator_view: amp.accelerator_view | None = None
 ) -> device_scalar:
     """How many elements from the first on are sorted (C++: ``is_sorted_until``)."""
     source = lazy.of(a).flat()
-    return _first(place(accelerator_view, source), _Pairs(source, _Swapped(less)), none=source.extent[0])
+    return _first(place(accelerator_view, source), _Pairs(source, Swapped(less)), none=source.extent[0])
 
 
 def is_sorted(a: Any, less: Any = functional.less, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
     """Whether no element is less than the one before it, as a device_scalar (C++: ``is_sorted``)."""
     source = lazy.of(a).flat()
-    return none_of(_Pairs(source, _Swapped(less)), _is_place, accelerator_view=accelerator_view)
+    return none_of(_Pairs(source, Swapped(less)), _is_place, accelerator_view=accelerator_view)
 
 
 @amp.func

@@ -12,7 +12,8 @@ import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import computed_type, dtype_of, place
 from vkamp.algorithms._convert import TO, add_wide, sum_type, widen_signed, widen_unsigned
-from vkamp.algorithms.reduce import combine, count_if, reduce, shape_of, transform_reduce
+from vkamp.algorithms._operators import Is
+from vkamp.algorithms.reduce import combine, count_if, reduce, shape_of
 from vkamp.algorithms.reduce_axis import Lines, lines_of
 from vkamp.algorithms.scalars import device_scalar
 
@@ -111,18 +112,7 @@ def count_nonzero(a: Any, *, accelerator_view: amp.accelerator_view | None = Non
 
 def count(a: Any, number: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
     """How many elements are equal to a number, as an int32 (C++: ``count``)."""
-    return transform_reduce(_Same(number), functional.plus, a, accelerator_view=accelerator_view)
-
-
-class _Same:
-    __slots__ = ("number",)
-
-    def __init__(self, number: Any) -> None:
-        self.number = number
-
-    @amp.func
-    def __call__(self, x: Any) -> Any:
-        return 1 if x == self.number else 0
+    return count_if(a, Is(number), accelerator_view=accelerator_view)
 
 
 def vdot(a: Any, b: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
