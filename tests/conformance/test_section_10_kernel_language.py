@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 
 import numpy as np
 import pytest
@@ -113,15 +114,24 @@ def test_overloads(accelerator_view):
     assert (width(1.5), width(1), width(1, 1)) == (1, 2, 3)
 
 
-@row("10", "a callee must cover the restrictions of its caller: undecorated functions are refused")
-def test_undecorated_functions_are_refused():
+@row(
+    "10",
+    "a callee must cover the restrictions of its caller: undecorated functions are refused",
+    differs="plain functions and lambdas of a program are compiled as device functions; Python's own are refused",
+)
+def test_undecorated_functions(accelerator_view):
     def plain(x):
-        return x
+        return x + 41
 
     def kernel(i, out):
         out[i] = plain(1)
 
-    assert "`plain` is an ordinary Python function, which a kernel cannot call" in _refusal(kernel)
+    assert _ints(accelerator_view, amp.kernel(kernel), 2) == [42, 42]
+
+    def host(i, out):
+        out[i] = textwrap.dedent("a")
+
+    assert "`textwrap.dedent` is an ordinary Python function, which a kernel cannot call" in _refusal(host)
 
 
 # -- what is allowed -----------------------------------------------------------------------------------------------
@@ -396,11 +406,11 @@ def has_string(i, out):
     out[i] = name
 
 
-def any_arguments(i, out):
-    def total(*numbers):
-        return numbers[0]
+def any_keywords(i, out):
+    def total(**numbers):
+        return 1
 
-    out[i] = total(1, 2)
+    out[i] = total(a=1, b=2)
 
 
 def uses_list(i, out):
@@ -482,9 +492,9 @@ FORBIDDEN = {
     ),
     "strings": (has_string, "kernels do not support strings; use numbers"),
     "varargs": (
-        any_arguments,
-        "`total` takes any number of arguments (`numbers`); a kernel's parameters are fixed when it is compiled; "
-        "write a name for every parameter",
+        any_keywords,
+        "`total` takes any number of keyword arguments (`**numbers`), which kernels do not support; write a name for "
+        "every parameter, or take any number of arguments by position, `*numbers`",
     ),
     "other globals": (
         uses_list,
@@ -535,7 +545,11 @@ FORBIDDEN = {
 
 @row("10", "forbidden: goto, try/throw, exception specifications")
 @row("10", "forbidden: dynamic_cast, typeid, pointer casts")
-@row("10", "forbidden: static locals, new/delete, virtual, function pointers, varargs")
+@row(
+    "10",
+    "forbidden: static locals, new/delete, virtual, function pointers, varargs",
+    differs="`*args` works, expanded at compile time",
+)
 @row("10", "forbidden: recursion, direct or indirect")
 @row("10", "forbidden: other globals, strings, out-of-range literals")
 @row("10", "forbidden: constructing arrays, copy, synchronize, refresh, discard_data, other host API")

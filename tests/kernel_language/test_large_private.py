@@ -34,5 +34,5 @@ def test_the_limit_of_swiftshader(accelerator_view, kernel, most):
     out = amp.array_view(np.zeros(4, I32))
     amp.parallel_for_each(accelerator_view, out.extent, kernel, out, size=most)
     assert np.asarray(out).tolist() == [5 if kernel is large else 12] * 4
-    with pytest.raises(amp.UnsupportedFeatureError, match="the private arrays of a thread come to 1200"):
+    with pytest.raises(amp.UnsupportedFeatureError, match="the private arrays of a thread have 1200"):
         amp.parallel_for_each(accelerator_view, out.extent, kernel, out, size=most + 1)

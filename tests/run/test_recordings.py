@@ -431,7 +431,7 @@ def test_launches_in_turn_are_not_planned(runner, monkeypatch):
     chain(1)
     runner.queue.wait()
     with monkeypatch.context() as context:
-        context.setattr("vkamp.run.kompute_queue.Submission", None)
+        context.setattr("vkamp.run.kompute_queue.KomputeSubmission", None)
         assert difference(runner, lambda: chain(100))["submissions"] >= 200 - 64
         runner.queue.wait()
     device, kp = runner.queue.device, runner.queue.device.kp

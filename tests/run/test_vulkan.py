@@ -202,8 +202,8 @@ def test_the_validation_layers_see_a_barrier_left_out(validated):
     output = validated(
         """
         from conftest import *
-        from vkamp.run.vulkan.commands import Recorder
-        Recorder._barrier = lambda *_: None
+        from vkamp.run.vulkan.commands import CommandRecorder
+        CommandRecorder._barrier = lambda *_: None
         runner = runner_on(VulkanEngine(staged=False), "llvmpipe")
         a, b = runner.buffer([1] * 99), runner.buffer([2] * 99)
         runner.launch("scale", [a, b], [3])

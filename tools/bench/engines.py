@@ -42,6 +42,7 @@ class Program:
     push_bytes: int
     local_size: tuple[int, int, int]
     name: str = "increment"
+    subgroup_size: None = None
 
     @property
     def key(self) -> str:
