@@ -92,19 +92,20 @@ def test_in_place(accelerator_view):
 class Squares(lazy.Lazy):
     """A lazy input of a program's own."""
 
-    __slots__ = ("scale",)
-
-    def __init__(self, n, scale):
-        super().__init__(n)
-        self.scale = scale
+    def __init__(self, values, scale):
+        super().__init__(values.extent)
+        self.values, self.scale = values, scale
 
     @amp.func
     def value(self, i):
-        return i * i * self.scale
+        return self.values[i] * self.values[i] * self.scale
 
 
 def test_a_lazy_class(accelerator_view):
-    found = alg.transform(lambda x: x + 1, Squares(5, 2), accelerator_view=accelerator_view)
+    values = amp.array(np.arange(5, dtype=np.int32), accelerator_view=accelerator_view)
+    # It runs where the array is.
+    found = alg.transform(lambda x: x + 1, Squares(values, 2))
+    assert found.accelerator_view == accelerator_view
     assert np.asarray(found).tolist() == [1, 3, 9, 19, 33]
 
 

@@ -16,8 +16,8 @@ import vkamp as amp
 
 Form = Literal["runs", "tiles"]
 
-#: lavapipe ends an invocation's loops after 65,535 iterations.
-_LONGEST_RUN = 32_768
+#: lavapipe ends an invocation's loops after 65,535 iterations: of a run, and of the totals of 2^31 elements' runs.
+_LONGEST_RUN = 49_152
 #: Below this many elements one invocation does all.
 _ALONE = 512
 _forced: list[Form] = []

@@ -31,7 +31,8 @@ class Lazy:
     def containers(self) -> list[Any]:
         """The containers that it reads: they determine where an algorithm runs."""
         found = []
-        for name in (n for cls in type(self).__mro__ for n in getattr(cls, "__slots__", ())):
+        slots = (n for cls in type(self).__mro__ for n in getattr(cls, "__slots__", ()))
+        for name in (*slots, *getattr(self, "__dict__", ())):
             member = getattr(self, name, None)
             if isinstance(member, Lazy):
                 found += member.containers()
