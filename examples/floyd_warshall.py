@@ -25,7 +25,7 @@ FAR = np.float32(1e30)
 
 @amp.kernel(precise=True)
 def diagonal(t_idx, ways, turn):
-    """Processes the tile (turn, turn)."""
+    """Computes the tile of the diagonal in row and column ``turn``."""
     own = amp.tile_static((SIDE, SIDE), amp.float32)
     r, c = t_idx.local
     place = amp.index(turn * SIDE + r, turn * SIDE + c)

@@ -60,7 +60,7 @@ def runs(view: amp.accelerator_view, n: int) -> Split:
 
 
 def parts(view: amp.accelerator_view, n: int, wanted: int) -> Split:
-    """Parts of a line of ``n`` elements: about ``wanted``, and none longer than a loop may be."""
+    """About ``wanted`` parts of a line of ``n`` elements, each short enough for one loop."""
     count = max(min(wanted, -(-n // _ALONE)), -(-n // _LONGEST_RUN))
     length = -(-n // count)
     return Split(-(-n // length), length)

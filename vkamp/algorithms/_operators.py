@@ -51,6 +51,19 @@ class Is:
         return x == self.number
 
 
+class Flag:
+    """1 for an element that meets a condition, else 0."""
+
+    __slots__ = ("pred",)
+
+    def __init__(self, pred: Any) -> None:
+        self.pred = pred
+
+    @amp.func
+    def __call__(self, x: Any) -> Any:
+        return 1 if self.pred(x) else 0
+
+
 class Swapped:
     """A comparison with its arguments exchanged."""
 

@@ -17,6 +17,7 @@ import vkamp as amp
 from vkamp import tile
 from vkamp.algorithms import _choose, functional, lazy
 from vkamp.algorithms._arguments import closed_type, element, place
+from vkamp.algorithms._operators import Flag
 from vkamp.algorithms.reduce_axis import Lines, lines_of, reduce_lines_into
 from vkamp.algorithms.scalars import device_scalar
 
@@ -164,18 +165,6 @@ def count_if(
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """How many elements meet a condition, as an int32 (C++: ``count_if``); along an ``axis``, as :func:`reduce`."""
-    counted = lazy.map(_Counted(pred), a)
-    return reduce(counted, functional.plus, axis=axis, keepdims=keepdims, accelerator_view=accelerator_view)
-
-
-class _Counted:
-    """1 for elements that meet a condition."""
-
-    __slots__ = ("pred",)
-
-    def __init__(self, pred: Any) -> None:
-        self.pred = pred
-
-    @amp.func
-    def __call__(self, x: Any) -> Any:
-        return 1 if self.pred(x) else 0
+    return reduce(
+        lazy.map(Flag(pred), a), functional.plus, axis=axis, keepdims=keepdims, accelerator_view=accelerator_view
+    )

@@ -15,7 +15,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import output, place
-from vkamp.algorithms._operators import Is, Swapped
+from vkamp.algorithms._operators import Flag, Is, Swapped
 from vkamp.algorithms.reduce import reduce_into
 from vkamp.algorithms.scalars import device_scalar
 
@@ -135,32 +135,19 @@ def _narrow(idx, total, found):
     found[idx] = 1 if total[idx] != 0 else 0
 
 
-class _Truth:
-    """1 or 0 for elements that meet a condition."""
-
-    __slots__ = ("pred", "wanted")
-
-    def __init__(self, pred: Any, wanted: bool) -> None:
-        self.pred, self.wanted = pred, int(wanted)
-
-    @amp.func
-    def __call__(self, x: Any) -> Any:
-        return self.wanted if self.pred(x) else 1 - self.wanted
-
-
 def all_of(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
     """Whether all elements meet a condition (AMP, C++: ``all_of``)."""
-    return _condition(lazy.map(_Truth(pred, True), a).flat(), functional.min, accelerator_view)
+    return _condition(lazy.map(Flag(pred), a).flat(), functional.min, accelerator_view)
 
 
 def any_of(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
     """Whether some element meets a condition (AMP, C++: ``any_of``)."""
-    return _condition(lazy.map(_Truth(pred, True), a).flat(), functional.max, accelerator_view)
+    return _condition(lazy.map(Flag(pred), a).flat(), functional.max, accelerator_view)
 
 
 def none_of(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
     """Whether no element meets a condition (AMP, C++: ``none_of``)."""
-    return _condition(lazy.map(_Truth(pred, False), a).flat(), functional.min, accelerator_view)
+    return _condition(lazy.map(Flag(functional.not1(pred)), a).flat(), functional.min, accelerator_view)
 
 
 def equal(

@@ -16,25 +16,11 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import _choose, functional, lazy
 from vkamp.algorithms._arguments import dtype_of, in_words, place, refuse_overlap
+from vkamp.algorithms._operators import Flag
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.reduce import combine_pieces
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.scan import scan_into
-
-
-class _Flags(lazy.Lazy):
-    """1 for each element that meets a condition."""
-
-    __slots__ = ("pred", "values")
-
-    def __init__(self, values: lazy.Lazy, pred: Any) -> None:
-        super().__init__(values.extent)
-        self.values, self.pred = values, pred
-
-    @amp.func
-    def value(self, i: Any) -> Any:
-        """The flag of an element."""
-        return 1 if self.pred(self.values.value(i)) else 0
 
 
 class _Heads(lazy.Lazy):
@@ -125,11 +111,11 @@ def _condition(source: lazy.Lazy, pred: Any, flags: Any) -> lazy.Lazy:
     if (pred is None) == (flags is None):
         raise TypeError("give a predicate or flags=")
     if flags is None:
-        return _Flags(source, pred)
+        return lazy.map(Flag(pred), source)
     given = lazy.of(flags).flat()
     if given.extent != source.extent:
         raise amp.AmpError(f"{source.extent!r} elements have {given.extent!r} flags")
-    return _Flags(given, functional.truth)
+    return lazy.map(Flag(functional.truth), given)
 
 
 def select(
@@ -154,7 +140,7 @@ def nonzero(a: Any, *, out: Any = None, accelerator_view: amp.accelerator_view |
     """The row-major positions of the elements that are not zero, as int32."""
     source = lazy.of(a).flat()
     view = place(accelerator_view, source, out)
-    return _selected(_Flags(source, functional.truth), lazy.arange(source.extent[0]), out, view)
+    return _selected(lazy.map(Flag(functional.truth), source), lazy.arange(source.extent[0]), out, view)
 
 
 def partition(
@@ -166,7 +152,7 @@ def partition(
     """
     source = lazy.of(a).flat()
     view = place(accelerator_view, source, out)
-    found = _selected(_Flags(source, pred), source, out, view, _split)
+    found = _selected(lazy.map(Flag(pred), source), source, out, view, _split)
     return found.values, found.count
 
 

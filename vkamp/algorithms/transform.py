@@ -131,7 +131,8 @@ def _moved(
 ) -> Any:
     """The elements of a source, in other places."""
     view = place(accelerator_view, source, out)
-    result = output(out, f(source).extent, dtype_of(source), view, f(source))
+    moved = f(source)
+    result = output(out, moved.extent, dtype_of(source), view, moved)
     values, target = in_words(source, result)
     store(view, f(values), target)
     return result

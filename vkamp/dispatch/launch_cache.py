@@ -120,7 +120,7 @@ def _push(found: _Repeat, args: Sequence[Any]) -> bytes | None:
 def remember(
     launched: LaunchKey, kernel: KernelFunction, given: int, prepared: PreparedLaunch, bound: SingleLaunch
 ) -> None:
-    """Keeps what a launch was made of, if the next one like it can be told by its key and a few looks.
+    """Remembers a launch, if its key and a few checks are enough to recognize an equal one.
 
     ``given``: how many arguments it was given.
     """

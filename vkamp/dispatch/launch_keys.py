@@ -58,7 +58,7 @@ def key_of(
             functions.append((position, value, len(parts)))
     for name, value in constants.items():
         if (kind := type(value)) in _NUMBERS:
-            # As text, which tells 0.0 from -0.0.
+            # As text, which distinguishes 0.0 from -0.0.
             parts += (name, kind, repr(value))
         else:
             parts.append(name)

@@ -23,7 +23,7 @@ _NEEDS = {
 _INSTEAD = {"float64": "float32", "int64": "int32", "uint64": "uint32"}
 
 
-#: What a device can have of the types of 8 and 16 bits: they are emulated where it has not.
+#: The features for types of 8 and 16 bits; they are emulated on devices that lack them.
 _SMALL = {
     "int8": {"int8", "storage8"},
     "uint8": {"int8", "storage8"},

@@ -55,7 +55,7 @@ def result_type(function: Any, arguments: tuple[Any, ...]) -> np.dtype[Any]:
 
 
 def _value(argument: Any) -> Any:
-    """A dtype or type stands for a value of it."""
+    """An argument of the function; for a dtype or type, a value of that type."""
     if not isinstance(argument, (type, np.dtype, str)):
         return argument
     dtype = np.dtype(argument) if argument in (bool, np.bool_, "bool") else element_dtype(argument)

@@ -53,7 +53,7 @@ def look(launches: Sequence[PreparedLaunch]) -> None:
 
 
 def look_until_the_end(prepared: PreparedLaunch) -> None:
-    """Keeps what the host's memory holds after a launch; the end of the program warns of what has not come home."""
+    """Keeps what the host's memory holds after a launch; at its end the program warns of results never synchronized."""
     for name, container in _used_views(prepared).items():
         if prepared.compiled.access[name].changes:
             frame = user_frame()

@@ -203,7 +203,7 @@ def _captures(function: FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 def _constant(out: Arguments, function: FunctionType, name: str, value: Any) -> Any:
-    """A constant itself; of a function and a tuple its type, since what functions captured goes by value."""
+    """The constant; for a function or tuple its type, because captured numbers are passed by value."""
     if operators.plain_of(value) is not None:
         return _operator(out, function, name, value)
     parts = operators.parts_of(value)

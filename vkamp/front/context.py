@@ -291,7 +291,7 @@ class Context:
     depth: int = field(default=0, init=False)
     #: An ``if`` that was decided at compile time, just lowered, and that always leaves.
     leaves: ast.stmt | None = field(default=None, init=False)
-    #: How many expressions stand around the one that is lowered.
+    #: The number of expressions around the one that is lowered.
     nesting: int = field(default=0, init=False)
     returns: list[tuple[Value | None, Span]] = field(default_factory=list, init=False)
 
